@@ -1,0 +1,7 @@
+/** Where this checkout is. */
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+export const inRoot = (...parts) => join(root, ...parts)

@@ -1,0 +1,132 @@
+/**
+ * The architecture as a table: which part may import which, and where SQL, clocks and chance may appear. A part is a
+ * folder of src/ or a file directly in it; a part without a row is refused, so that a new one is a decision.
+ */
+import { builtinModules } from 'node:module'
+import { posix } from 'node:path'
+import { readSource, type Source } from './source.ts'
+
+const anything = ['*']
+
+/** Read as "may import"; a part always may import itself. */
+const arrows: Record<string, string[]> = {
+  version: [],
+  errors: [],
+  lib: ['errors'],
+  core: ['errors'],
+  settings: ['core', 'lib', 'errors'],
+  postgres: ['lib', 'errors'],
+  store: ['core', 'lib', 'errors'],
+  worker: ['store', 'core', 'lib', 'errors'],
+  watchdog: ['store', 'core', 'lib', 'errors'],
+  // The composition root, for jobs and (without a database of one's own) for the embedded server.
+  engine: ['worker', 'watchdog', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
+  // The other way to the store: what an operator does to the database without an engine.
+  maintenance: ['store', 'core', 'lib', 'errors'],
+  config: ['core'],
+  index: ['engine', 'maintenance', 'config', 'core', 'lib', 'errors', 'version'],
+  http: ['index', 'engine', 'core', 'lib', 'errors', 'version'],
+  // Not store: a command says what it needs to the engine or to maintenance, and so can any other caller.
+  cli: ['index', 'engine', 'maintenance', 'config', 'http', 'postgres', 'settings', 'core', 'lib', 'errors', 'version'],
+  testing: anything,
+  apps: ['index', 'http'],
+}
+
+/** For types alone: core may name the shape of a small thing, and the public door may show shapes of the parts behind. */
+const typeArrows: Record<string, string[]> = {
+  core: ['lib'],
+  index: ['worker', 'watchdog', 'store', 'settings'],
+}
+
+const mayHoldSql = ['store', 'postgres', 'testing']
+const mayReadTheClock = ['lib', 'testing']
+
+const clockOrChance =
+  /(?<![\w.$])(?:Date\.now\b|new Date(?:\(\s*\)|(?![\w(]))|Math\.random\b|(?:globalThis\.)?(?:setTimeout|setInterval|setImmediate)\b)/g
+
+export interface Packages {
+  /** What users get when they install the package. */
+  dependencies: string[]
+}
+
+/** One sentence for each place where a file breaks a rule. `files`: path from the top of the repository to its text. */
+export function brokenRules(files: Map<string, string>, packages: Packages): string[] {
+  return [...files].flatMap(([path, text]) => {
+    const source = readSource(text)
+    const part = partOf(path)
+    if (arrows[part] === undefined) return [`${path}: "${part}" has no row in the table of test/architecture/rules.ts`]
+    return [
+      ...brokenArrows(path, source),
+      ...brokenPackages(path, source, packages),
+      ...(mayHoldSql.includes(part) ? [] : sqlIn(source).map(sql => `${path}: SQL outside store/: ${sql}`)),
+      ...(mayReadTheClock.includes(part) ? [] : clocksIn(source).map(what => `${path}: ${what} outside lib/`)),
+    ]
+  })
+}
+
+/** `src/store/claim.ts` is of store, `src/engine.ts` is engine, `apps/quotes/jobs.ts` is of apps. */
+function partOf(path: string): string {
+  const [top, second = ''] = path.split('/')
+  return top === 'src' ? second.replace(/\.[cm]?[jt]s$/, '') : (top ?? '')
+}
+
+function brokenArrows(path: string, { imports }: Source): string[] {
+  const part = partOf(path)
+  const may = arrows[part]!
+  return imports.flatMap(({ from, typeOnly }) => {
+    const target = ownPart(path, from)
+    if (target === undefined || target === part || may === anything || may.includes(target)) return []
+    if (typeOnly && typeArrows[part]?.includes(target)) return []
+    return [`${path}: ${part} may not import ${target} (${from})`]
+  })
+}
+
+/** The part of ours that a specifier leads to; undefined for a package. */
+function ownPart(path: string, from: string): string | undefined {
+  if (from.startsWith('.')) return partOf(posix.join(posix.dirname(path), from))
+  if (from === 'retoma') return 'index'
+  return from.startsWith('retoma/') ? from.slice('retoma/'.length) : undefined
+}
+
+function brokenPackages(path: string, { imports }: Source, { dependencies }: Packages): string[] {
+  const part = partOf(path)
+  return imports.flatMap(({ from, typeOnly }) => {
+    if (ownPart(path, from) !== undefined) return []
+    const name = packageOf(from)
+    const isNode = from.startsWith('node:') || builtinModules.includes(name)
+    if (part === 'core' && !typeOnly) return [`${path}: core is pure and may not import ${from}`]
+    return isNode || dependencies.includes(name)
+      ? []
+      : [`${path}: ${name} is not among the dependencies of package.json`]
+  })
+}
+
+const packageOf = (from: string) =>
+  from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/')
+
+const sqlShapes = [
+  /^select\s[\s\S]*\sfrom\s/,
+  /^select\s+(?:\w+\(|\d|\$\d|distinct\b|exists\b|current_)/,
+  /^insert\s+into\s/,
+  /^update\s+\S+(?:\s+(?:as\s+)?\w+)?\s+set\s/,
+  /^delete\s+from\s/,
+  /^with\s+(?:recursive\s+)?\w+\s*(?:\([^)]*\)\s*)?as\s/,
+  /^(?:create|alter|drop)\s+(?:or\s+replace\s+|unique\s+|temp(?:orary)?\s+)?(?:table|index|schema|view|type|function|database|role|user|extension|sequence|trigger)\s/,
+  /^(?:truncate|listen|notify|grant|revoke|lock\s+table|set\s+(?:local|session))\s+[\w"$]/,
+]
+
+function sqlIn({ strings }: Source): string[] {
+  return strings.flatMap(text => {
+    const start = text.replace(/^(?:\s|--.*\n|\\n)+/, '')
+    const first = /^\w+/.exec(start)?.[0] ?? ''
+    // A sentence may begin with "Select"; a statement is written in one case.
+    const oneCase = first === first.toLowerCase() || first === first.toUpperCase()
+    if (!oneCase || !sqlShapes.some(shape => shape.test(start.toLowerCase()))) return []
+    return [start.replace(/\s+/g, ' ').slice(0, 60)]
+  })
+}
+
+const clocksIn = ({ code }: Source) => [...new Set([...code.matchAll(clockOrChance)].map(match => match[0]))]
