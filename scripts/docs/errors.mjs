@@ -1,0 +1,23 @@
+/** docs/errors.md: the table of src/errors.ts, in its order. */
+export const file = 'docs/errors.md'
+
+export async function print() {
+  const { errorTable } = await import('../../dist/errors.js')
+  const rows = Object.entries(errorTable).map(
+    ([code, { status, en, pt }]) => `| \`${code}\` | ${status} | ${cell(en)} | ${cell(pt)} |`,
+  )
+  return `${introduction}\n${rows.join('\n')}\n`
+}
+
+const cell = text => text.replaceAll('|', '\\|')
+
+const introduction = `# Errors
+
+Every error of Retoma has a stable \`code\`, one sentence and the facts. In code it is a \`RetomaError\` with \`code\` and
+\`facts\`; over HTTP it is the status below. Names in braces are facts, filled in when the error is raised. A code keeps its
+meaning for ever; sentences may get better, so compare codes and not sentences.
+
+Printed from src/errors.ts by \`npm run docs\`; change it there.
+
+| code | HTTP status | English | Português |
+|---|---|---|---|`

@@ -1,0 +1,268 @@
+/**
+ * Every error Retoma raises, in one table: a stable code, an HTTP status, one sentence in English and one in Portuguese.
+ * Placeholders in braces are the facts; the type of `new RetomaError(code, facts)` is read off the English sentence, so
+ * a fact cannot be forgotten. docs/errors.md is printed from this table (`npm run docs`).
+ *
+ * Invariant: a code never changes its meaning once released; sentences may get better.
+ */
+
+interface Entry {
+  status: number
+  en: string
+  pt: string
+}
+
+const define = <const T extends Record<string, Entry>>(entries: T): T => entries
+
+/** @public for scripts/docs */
+export const errorTable = define({
+  // Set-up and settings
+  bad_setting: {
+    status: 500,
+    en: '{name} is not usable: {problem}',
+    pt: '{name} não serve: {problem}',
+  },
+  wrong_use: { status: 400, en: '{problem}', pt: '{problem}' },
+  unexpected: {
+    status: 500,
+    en: 'something went wrong that should not: {problem}; LOG_LEVEL=debug shows where',
+    pt: 'aconteceu algo que não devia: {problem}; LOG_LEVEL=debug mostra onde',
+  },
+  host_needs_token: {
+    status: 500,
+    en: 'HOST={host} would open Retoma to the network without any token; set RETOMA_ADMIN_TOKEN to a long random value first, or leave HOST at 127.0.0.1',
+    pt: 'HOST={host} abriria o Retoma para a rede sem nenhum token; defina antes RETOMA_ADMIN_TOKEN com um valor longo e aleatório, ou deixe HOST em 127.0.0.1',
+  },
+  port_taken: {
+    status: 500,
+    en: 'port {port} is already taken on {host}; port {free} is free: set PORT={free} and start again',
+    pt: 'a porta {port} já está ocupada em {host}; a porta {free} está livre: defina PORT={free} e inicie de novo',
+  },
+  bad_config: {
+    status: 500,
+    en: '{file} cannot be used: {problem}',
+    pt: '{file} não pode ser usado: {problem}',
+  },
+  no_jobs: {
+    status: 500,
+    en: 'there is no kind of job to work on: {why}',
+    pt: 'não há nenhum tipo de job para executar: {why}',
+  },
+  file_exists: {
+    status: 409,
+    en: '{file} already exists and was left as it is; remove it first, or run init in another folder',
+    pt: '{file} já existe e foi deixado como está; remova-o antes, ou rode init em outra pasta',
+  },
+
+  // The embedded PostgreSQL
+  postgres_missing: {
+    status: 500,
+    en: 'the embedded PostgreSQL for {platform} is not installed ({problem}); run `npm install` again without --omit=optional, or set DATABASE_URL to a PostgreSQL 14 or newer',
+    pt: 'o PostgreSQL embutido para {platform} não está instalado ({problem}); rode `npm install` de novo sem --omit=optional, ou defina DATABASE_URL para um PostgreSQL 14 ou mais novo',
+  },
+  platform_unsupported: {
+    status: 500,
+    en: 'there is no embedded PostgreSQL for {platform}: {way_out}',
+    pt: 'não há PostgreSQL embutido para {platform}: {way_out}',
+  },
+  data_other_major: {
+    status: 500,
+    en: 'the data in {folder} was made by PostgreSQL {found}, this version of Retoma brings {expected}; nothing was changed: use the version of Retoma that made it, or move the folder away to start empty',
+    pt: 'os dados em {folder} foram feitos pelo PostgreSQL {found}, esta versão do Retoma traz o {expected}; nada foi alterado: use a versão do Retoma que os fez, ou mova a pasta para começar vazio',
+  },
+  data_unreadable: {
+    status: 500,
+    en: 'the data folder {folder} cannot be used: {problem}; make it writable for this user, or set RETOMA_DATA_DIR to a folder that is',
+    pt: 'a pasta de dados {folder} não pode ser usada: {problem}; dê permissão de escrita a este usuário, ou defina RETOMA_DATA_DIR para uma pasta que tenha',
+  },
+  data_in_use: {
+    status: 409,
+    en: 'the data folder {folder} is already in use by another `retoma up` at {address}; open that one, stop it, or set RETOMA_DATA_DIR to another folder',
+    pt: 'a pasta de dados {folder} já está em uso por outro `retoma up` em {address}; abra aquele, pare-o, ou defina RETOMA_DATA_DIR para outra pasta',
+  },
+  no_data: {
+    status: 404,
+    en: 'there is no data in {folder}; start with `retoma up`, or set DATABASE_URL or RETOMA_DATA_DIR to where the data is',
+    pt: 'não há dados em {folder}; comece com `retoma up`, ou defina DATABASE_URL ou RETOMA_DATA_DIR para onde os dados estão',
+  },
+  disk_full: {
+    status: 507,
+    en: 'no space left on the disk that holds {folder}; free some space (about 100 MB to begin with), or set RETOMA_DATA_DIR to another disk, and start again: what was committed is kept',
+    pt: 'não há espaço no disco que contém {folder}; libere espaço (cerca de 100 MB para começar), ou defina RETOMA_DATA_DIR para outro disco, e inicie de novo: o que foi gravado continua lá',
+  },
+  postgres_failed: {
+    status: 500,
+    en: 'the embedded PostgreSQL in {folder} did not {action}: {problem}; its log is {log}',
+    pt: 'o PostgreSQL embutido em {folder} falhou ({action}): {problem}; o log está em {log}',
+  },
+  no_unprivileged_user: {
+    status: 500,
+    en: 'PostgreSQL refuses to run as root, and neither a user namespace nor the user nobody can be used here ({problem}); start Retoma as an ordinary user, or set DATABASE_URL',
+    pt: 'o PostgreSQL se recusa a rodar como root, e aqui nem um namespace de usuário nem o usuário nobody servem ({problem}); inicie o Retoma como usuário comum, ou defina DATABASE_URL',
+  },
+
+  // The database
+  database_unreachable: {
+    status: 503,
+    en: 'the database at {address} does not answer: {problem}',
+    pt: 'o banco de dados em {address} não responde: {problem}',
+  },
+  database_timeout: {
+    status: 503,
+    en: 'the database did not answer within {seconds} s; the connection was dropped',
+    pt: 'o banco de dados não respondeu em {seconds} s; a conexão foi encerrada',
+  },
+  database_no_rights: {
+    status: 500,
+    en: 'the user {user} may not do this in database {database}: {problem}; as its owner run: {grant}',
+    pt: 'o usuário {user} não tem permissão no banco {database}: {problem}; como dono do banco rode: {grant}',
+  },
+  postgres_too_old: {
+    status: 500,
+    en: 'the database is PostgreSQL {found}; Retoma needs 14 or newer',
+    pt: 'o banco é PostgreSQL {found}; o Retoma precisa do 14 ou mais novo',
+  },
+  schema_too_new: {
+    status: 500,
+    en: 'the database has schema version {found}, this version of Retoma knows {known} at most; update Retoma, or take the schema down with the newer version: retoma migrate --to {known}',
+    pt: 'o banco tem a versão {found} do esquema, esta versão do Retoma conhece no máximo a {known}; atualize o Retoma, ou volte o esquema com a versão mais nova: retoma migrate --to {known}',
+  },
+  schema_too_old: {
+    status: 500,
+    en: 'the database has schema version {found}, this version of Retoma needs {needed}; run: retoma migrate',
+    pt: 'o banco tem a versão {found} do esquema, esta versão do Retoma precisa da {needed}; rode: retoma migrate',
+  },
+  unknown_migration: {
+    status: 400,
+    en: 'there is no schema version {asked}; versions go from 0 (nothing) to {newest}',
+    pt: 'não existe a versão {asked} do esquema; as versões vão de 0 (nada) a {newest}',
+  },
+  migration_loses_jobs: {
+    status: 409,
+    en: 'going down to schema version {asked} would delete {unfinished} jobs that are not finished; nothing was changed: let them finish or cancel them, or say --force',
+    pt: 'voltar para a versão {asked} do esquema apagaria {unfinished} jobs que não terminaram; nada foi alterado: deixe-os terminar ou cancele-os, ou use --force',
+  },
+  migration_failed: {
+    status: 500,
+    en: 'migration {name} failed and was rolled back: {problem}',
+    pt: 'a migração {name} falhou e foi desfeita: {problem}',
+  },
+
+  // Jobs
+  bad_definition: {
+    status: 500,
+    en: 'the definition of {what} is not usable: {problem}',
+    pt: 'a definição de {what} não serve: {problem}',
+  },
+  bad_option: {
+    status: 400,
+    en: 'the option {option} is not usable: {problem}',
+    pt: 'a opção {option} não serve: {problem}',
+  },
+  unknown_kind: {
+    status: 404,
+    en: 'there is no job of kind "{kind}" here; {hint}',
+    pt: 'não existe job do tipo "{kind}" aqui; {hint}',
+  },
+  bad_input: {
+    status: 400,
+    en: 'the input of a {kind} job is not valid: {problem}',
+    pt: 'a entrada de um job {kind} não é válida: {problem}',
+  },
+  bad_value: {
+    status: 400,
+    en: '{what} cannot be stored: {problem}',
+    pt: '{what} não pode ser gravado: {problem}',
+  },
+  not_found: {
+    status: 404,
+    en: 'there is no {what} "{id}"',
+    pt: 'não existe {what} "{id}"',
+  },
+  no_such_route: {
+    status: 404,
+    en: 'there is nothing at {method} {path}',
+    pt: 'não há nada em {method} {path}',
+  },
+  lease_lost: {
+    status: 409,
+    en: 'attempt {attempt} of job {job} is no longer held by {worker}; nothing more of it is written',
+    pt: 'a tentativa {attempt} do job {job} não pertence mais a {worker}; nada mais dela é gravado',
+  },
+  attempt_timeout: {
+    status: 500,
+    en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
+    pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
+  },
+  worker_stopping: {
+    status: 503,
+    en: 'the worker is shutting down; job {job} goes back to its queue',
+    pt: 'o worker está encerrando; o job {job} volta para a fila',
+  },
+  wrong_state: {
+    status: 409,
+    en: 'job {id} is {state}; {verb} is not possible then',
+    pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
+  },
+  engine_closed: {
+    status: 503,
+    en: 'this engine is closed',
+    pt: 'este engine foi fechado',
+  },
+  starting: {
+    status: 503,
+    en: 'Retoma is starting; try again in a moment',
+    pt: 'o Retoma está iniciando; tente de novo em instantes',
+  },
+  internal: {
+    status: 500,
+    en: 'something went wrong inside Retoma; its log has the details',
+    pt: 'algo deu errado dentro do Retoma; os detalhes estão no log',
+  },
+})
+
+export type ErrorCode = keyof typeof errorTable
+export type Language = 'en' | 'pt'
+
+type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+
+/** A fact that is itself a piece of a sentence comes in both languages. */
+export type Saying = Readonly<Record<Language, string>>
+export type Fact = string | number | Saying
+type Facts<C extends ErrorCode> = Record<Names<(typeof errorTable)[C]['en']>, Fact>
+
+export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'RetomaError'
+  readonly code: C
+  readonly facts: Readonly<Record<string, Fact>>
+
+  constructor(code: C, facts: Facts<C>, options?: ErrorOptions) {
+    super(`${code}: ${sentence(code, facts, 'en')}`, options)
+    this.code = code
+    this.facts = facts
+  }
+
+  /** The sentence without the code, in the reader's language. */
+  in(language: Language): string {
+    return sentence(this.code, this.facts, language)
+  }
+
+  /** The facts as a reader of that language gets them. */
+  factsIn(language: Language): Record<string, string | number> {
+    return Object.fromEntries(Object.entries(this.facts).map(([name, fact]) => [name, said(fact, language) ?? '']))
+  }
+
+  get status(): number {
+    return errorTable[this.code].status
+  }
+}
+
+export function isRetomaError<C extends ErrorCode>(error: unknown, code?: C): error is RetomaError<C> {
+  return error instanceof RetomaError && (code === undefined || error.code === code)
+}
+
+function sentence(code: ErrorCode, facts: Readonly<Record<string, Fact>>, language: Language): string {
+  return errorTable[code][language].replace(/\{(\w+)\}/g, (_, name: string) => String(said(facts[name], language)))
+}
+
+const said = (fact: Fact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)

@@ -1,0 +1,37 @@
+/**
+ * Where time comes from. Everything that waits or asks for the instant takes a Clock; nothing else reads one.
+ *
+ * The database's clock decides every comparison (P7), so `instant()` is null on the system clock: statements then use
+ * their own now(). A test's virtual clock answers an instant, and every statement uses that instead.
+ */
+export interface Clock {
+  /** The instant to pass to SQL as $now; null means "the database's own clock". */
+  instant(): Date | null
+  /** This process's clock, for measuring and for logs; never compared with an instant from the database. */
+  now(): Date
+  /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+const longestNap = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  instant: () => null,
+  now: () => new Date(),
+  sleep: (ms, signal) =>
+    new Promise(resolve => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      // setTimeout turns a wait beyond 2^31 ms into none, so a longer one is slept in parts.
+      const nap = (left: number) => {
+        timer = setTimeout(left > longestNap ? () => nap(left - longestNap) : done, Math.min(left, longestNap))
+      }
+      let timer: NodeJS.Timeout | undefined
+      nap(ms)
+      signal?.addEventListener('abort', done, { once: true })
+    }),
+}

@@ -1,0 +1,15 @@
+/** Randomness, in one place so that nothing else reads it. */
+import { randomBytes } from 'node:crypto'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** A random name such as `w-3f9k2m8q1xhv`: 60 bits by default, safe in a file name and easy to read out. */
+export function randomName(prefix: string, length = 12): string {
+  const letters = Array.from(randomBytes(length), byte => alphabet[byte & 31])
+  return `${prefix}-${letters.join('')}`
+}
+
+/** Between 0 (included) and 1 (excluded). */
+export type Random = () => number
+
+export const systemRandom: Random = Math.random

@@ -1,0 +1,55 @@
+/**
+ * A loop is a tick and a sleep. `loop` runs `tick` now and then again every `every`, or as soon as it is woken; an error
+ * in one tick is reported and the loop goes on.
+ *
+ * Invariant: ticks of one loop never overlap, and once stop() has resolved none is running and none will start.
+ */
+import type { Clock } from './clock.ts'
+
+export interface Loop {
+  /** Tick as soon as possible; many wakes before that tick are one. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+export interface LoopOptions {
+  clock: Clock
+  /** How long to sleep after a tick; a tick may answer another time for once. */
+  every: number
+  tick: () => Promise<number | undefined>
+  failed: (error: unknown) => void
+}
+
+export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
+  const ending = new AbortController()
+  let woken = false
+  let sleeping: AbortController | undefined
+
+  async function run(): Promise<void> {
+    while (!ending.signal.aborted) {
+      woken = false
+      const pause = await tick().catch(error => {
+        failed(error)
+        return undefined
+      })
+      if (woken || ending.signal.aborted) continue
+      sleeping = new AbortController()
+      await clock.sleep(pause ?? every, sleeping.signal)
+      sleeping = undefined
+    }
+  }
+  const ended = run()
+
+  const wake = () => {
+    woken = true
+    sleeping?.abort()
+  }
+  return {
+    wake,
+    stop: () => {
+      ending.abort()
+      wake()
+      return ended
+    },
+  }
+}

@@ -1,0 +1,6 @@
+/** This package's version, from its package.json: two levels up from dist/ as from src/. */
+import { readFileSync } from 'node:fs'
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+export const version: string = manifest.version
