@@ -1,0 +1,97 @@
+/**
+ * Launches the server process. Called by start.ts, which waits until it answers.
+ *
+ * Directly and not by pg_ctl, which hands paths to a shell unquoted and looks only ten times a second. The process has a
+ * session of its own: Ctrl-C in the terminal is for Retoma, which stops the server in order; a killed Retoma leaves it
+ * running.
+ */
+import { chown, lstat, open, readFile, rename, stat } from 'node:fs/promises'
+import { RetomaError } from '../errors.ts'
+import { program } from './find.ts'
+import { makeFolder } from './folder.ts'
+import type { Home } from './home.ts'
+import { hasData } from './init.ts'
+import { port } from './knock.ts'
+import { begin } from './privilege.ts'
+import { folderTrouble } from './trouble.ts'
+
+export interface Launch {
+  readonly pid: number | undefined
+  readonly ended: boolean
+  /** What it wrote into the log since. */
+  said(): Promise<string>
+}
+
+const largestLog = 1_000_000
+
+export async function launch(home: Home, fsync: boolean): Promise<Launch> {
+  try {
+    // A server that is brought back must not make a removed folder anew, empty.
+    if (!(await hasData(home)))
+      throw new RetomaError('data_unreadable', { folder: home.folder, problem: 'its data was removed' })
+    await prepareSocket(home)
+    const log = await openLog(home)
+    const before = (await log.stat()).size
+    const args = ['-D', home.data, ...serverOptions(home, fsync)]
+    const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
+      stdio: ['ignore', log.fd, log.fd],
+      detached: true,
+    })
+    let ended = ''
+    child.on('exit', (code, signal) => {
+      ended = `ended with ${signal ?? `code ${code}`}`
+    })
+    child.on('error', error => {
+      ended = error.message
+    })
+    child.unref()
+    await log.close()
+    return {
+      pid: child.pid,
+      get ended() {
+        return ended !== ''
+      },
+      said: async () => (await readFile(home.log)).subarray(before).toString().trim() || ended,
+    }
+  } catch (error) {
+    throw folderTrouble(home.folder, error)
+  }
+}
+
+/** What must hold whatever the user wrote into postgresql.conf. */
+function serverOptions(home: Home, fsync: boolean): string[] {
+  const settings: Record<string, string> = {
+    listen_addresses: '',
+    port: String(port),
+    unix_socket_directories: `"${home.socket.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    logging_collector: 'off',
+    ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/** Trust is by the folder: whoever may enter it is the owner. One that a stranger put in its place is refused. */
+async function prepareSocket(home: Home): Promise<void> {
+  const { uid, gid } = home.runner
+  await makeFolder(home.socket, 0o700)
+  const made = await lstat(home.socket)
+  const handOver = home.runner.as === 'user' && made.isDirectory() && made.uid === 0
+  if (handOver) await chown(home.socket, uid, gid)
+  const found = handOver ? await lstat(home.socket) : made
+  if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
+    throw new RetomaError('data_unreadable', {
+      folder: home.folder,
+      problem: `the folder of its socket, ${home.socket}, is not private to uid ${uid}`,
+    })
+}
+
+/** A log that has grown large is put aside first; the one before it goes. */
+async function openLog(home: Home) {
+  const size = await stat(home.log).then(
+    found => found.size,
+    () => 0,
+  )
+  if (size > largestLog) await rename(home.log, `${home.log}.1`)
+  return open(home.log, 'a', 0o600)
+}

@@ -1,0 +1,23 @@
+/** Two small facts about a path, for home.ts and root.ts: whose it is, and a short name that stands for it. */
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+
+export interface Owner {
+  uid: number
+  gid: number
+}
+
+/** Undefined when there is nothing. */
+export async function ownerOf(path: string): Promise<Owner | undefined> {
+  try {
+    const { uid, gid } = await stat(path)
+    return { uid, gid }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export function shortHash(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,92 @@
+/**
+ * postmaster.pid: PostgreSQL's own note of which process serves a data folder, and its interlock against a second one.
+ * Read by start and stop.
+ *
+ * Invariant: a note is removed only when the process it names is certainly not a server of this folder; PostgreSQL's
+ * shared memory, keyed by the folder, then still refuses a second server.
+ */
+import { execFile } from 'node:child_process'
+import { link, readFile, readlink, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { randomName } from '../lib/random.ts'
+
+export interface Note {
+  text: string
+  /** Undefined while it is being written, or after a crash emptied it. */
+  pid: number | undefined
+}
+
+export async function readNote(file: string): Promise<Note | undefined> {
+  try {
+    const text = await readFile(file, 'utf8')
+    const pid = Number.parseInt(text, 10)
+    return { text, pid: pid > 1 ? pid : undefined }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export function pidfile(data: string): string {
+  return join(data, 'postmaster.pid')
+}
+
+/** The pid of the live server of this folder, ready or not. */
+export async function livePid(data: string): Promise<number | undefined> {
+  const note = await readNote(pidfile(data))
+  return note?.pid !== undefined && (await serves(note.pid, data)) ? note.pid : undefined
+}
+
+/** Whether that process is a server of this folder; a zombie, or a stranger that got the number later, is not. */
+export async function serves(pid: number, data: string): Promise<boolean> {
+  const command = await commandLine(pid)
+  if (!/(^|\/)postgres -D /.test(command)) return false
+  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+  return cwd === undefined ? command.includes(`postgres -D ${data}`) : cwd === data
+}
+
+/** Removes notes of the pid file and the socket's lock that name a process which is no server of this folder. */
+export async function clearStale(data: string, files: string[], now: Date): Promise<void> {
+  for (const file of files) {
+    const note = await readNote(file)
+    if (!note || (note.pid !== undefined && (await serves(note.pid, data)))) continue
+    const blank = note.pid === undefined
+    if (blank && now.getTime() - (await stat(file)).mtimeMs < 2000) continue
+    // PostgreSQL itself takes over from a process that is gone, and checks its orphans in doing so.
+    if (!blank && !exists(note.pid!)) continue
+    await remove(file, note.text)
+  }
+}
+
+/** Takes the file away first and looks again, since a new server may have written its own note meanwhile. */
+async function remove(file: string, expected: string): Promise<void> {
+  const aside = `${file}.${randomName('stale')}`
+  try {
+    await rename(file, aside)
+    if ((await readFile(aside, 'utf8')) !== expected) await link(aside, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  } finally {
+    await rm(aside, { force: true })
+  }
+}
+
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Empty when there is no such process, or only its remains. */
+async function commandLine(pid: number): Promise<string> {
+  try {
+    if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
+    return (await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout
+  } catch {
+    return ''
+  }
+}

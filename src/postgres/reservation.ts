@@ -1,0 +1,24 @@
+/**
+ * Where the `up` that has reserved a folder answers: told to whoever comes second. The reservation itself is a lock in
+ * the database; this file is only its sign, so a stale one misleads nobody.
+ */
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Home } from './home.ts'
+
+export const reservation = 7_236_842_002
+
+const signOf = (home: Home) => join(home.folder, 'address')
+
+export async function writeAddress(home: Home, address: string): Promise<void> {
+  await writeFile(signOf(home), `${address}\n`, { mode: 0o600 })
+}
+
+export async function readAddress(home: Home): Promise<string> {
+  const text = await readFile(signOf(home), 'utf8').catch(() => '')
+  return text.trim() || 'an address it has not told yet'
+}
+
+export async function forgetAddress(home: Home): Promise<void> {
+  await rm(signOf(home), { force: true })
+}

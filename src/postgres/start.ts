@@ -1,0 +1,81 @@
+/**
+ * Attaches to the server of a data folder, or starts it. Called by open and by revive, from any number of processes at
+ * once: PostgreSQL's own lock file lets one of them win, and the others find its server.
+ *
+ * Invariant: the answer is an open connection, never a guess from a process list.
+ */
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Home } from './home.ts'
+import { knock, port } from './knock.ts'
+import { type Launch, launch } from './launch.ts'
+import { clearStale, livePid, pidfile } from './pidfile.ts'
+import { folderTrouble, serverTrouble } from './trouble.ts'
+
+/** Orphaned backends of a killed server hold its memory for two or three seconds. */
+const patience = 15_000
+/** A server that says it is recovering is left to it. */
+const recoveryPatience = 600_000
+const pause = 20
+
+const othersAtWork = /lock file ".*" (already exists|is empty)|shared memory block .* still in use/
+
+export interface Attached {
+  client: pg.Client
+  started: boolean
+}
+
+export async function attachOrStart(
+  home: Home,
+  options: { name: string; fsync: boolean; clock: Clock; signal?: AbortSignal },
+): Promise<Attached> {
+  const { clock, signal } = options
+  const begun = clock.now().getTime()
+  let heard = begun
+  let why = 'it does not answer at its socket'
+  let ours: Launch | undefined
+  while (true) {
+    const answer = await knockAt(home, options.name)
+    if (answer.is === 'up')
+      return { client: answer.client, started: ours !== undefined && (await livePid(home.data)) === ours.pid }
+    const now = clock.now()
+    if (answer.is === 'busy') {
+      heard = now.getTime()
+      why = answer.why
+    }
+    if (ours?.ended) {
+      why = await ours.said()
+      ours = undefined
+      // Whoever leaves last removes a socket folder outside the data; then it is made again.
+      if (!othersAtWork.test(why) && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
+    }
+    // What we have launched is seen through, so that a caller who gives up can stop it in order.
+    if (signal?.aborted && !ours) throw signal.reason
+    if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
+      await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
+      ours = await launch(home, options.fsync)
+    }
+    if (now.getTime() - heard > patience || now.getTime() - begun > recoveryPatience)
+      throw await serverTrouble(home, 'answer', why)
+    await clock.sleep(pause)
+  }
+}
+
+async function knockAt(home: Home, name: string) {
+  try {
+    return await knock(home.socket, name)
+  } catch (error) {
+    const trouble = folderTrouble(home.folder, error)
+    throw trouble instanceof RetomaError ? trouble : await serverTrouble(home, 'answer', (error as Error).message)
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return lstat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+}

