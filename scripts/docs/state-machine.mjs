@@ -1,0 +1,29 @@
+/** docs/state-machine.md: the table of src/core/state.ts as a drawing and as a table. */
+export const file = 'docs/state-machine.md'
+
+export async function print() {
+  const { states, finalStates, transitions } = await import('../../dist/core/state.js')
+  const arrows = transitions.flatMap(way =>
+    way.from.filter(from => from !== way.to).map(from => `  ${from} --> ${way.to}: ${way.verb}`),
+  )
+  const rows = transitions.map(way => `| ${way.verb} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`)
+  return `# The states of a job
+
+Printed from src/core/state.ts by \`npm run docs\`; change it there. A test tries every verb in every state on a real
+PostgreSQL and expects exactly this table.
+
+${states.length} states: ${states.join(', ')}. Final: ${finalStates.join(', ')}. "Scheduled" and "to be retried" are
+\`waiting\` with a \`run_at\` in the future.
+
+\`\`\`mermaid
+stateDiagram-v2
+  [*] --> waiting: enqueue
+${arrows.join('\n')}
+${finalStates.map(state => `  ${state} --> [*]`).join('\n')}
+\`\`\`
+
+| verb | from | to | by | when |
+|---|---|---|---|---|
+${rows.join('\n')}
+`
+}

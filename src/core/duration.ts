@@ -1,0 +1,23 @@
+/** Durations carry their unit: `seconds(5)`, `minutes(2)`; as text they are `500ms`, `5s`, `10m`, `2h` or `1d`. */
+
+/** Milliseconds, made only by the functions of this file. */
+export type Duration = number & { readonly unit: 'ms' }
+
+export const milliseconds = (n: number): Duration => n as Duration
+export const seconds = (n: number): Duration => milliseconds(n * 1000)
+export const minutes = (n: number): Duration => seconds(n * 60)
+export const hours = (n: number): Duration => minutes(n * 60)
+export const days = (n: number): Duration => hours(n * 24)
+
+/** 100 years: far beyond any use, and well within what PostgreSQL's timestamps and intervals hold. */
+export const longestDuration = days(36_500)
+
+const units = { ms: milliseconds, s: seconds, m: minutes, h: hours, d: days }
+
+/** Reads `10m`; undefined when the text is no duration, or one beyond 100 years. */
+export function parseDuration(text: string): Duration | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
+  if (!match) return undefined
+  const duration = units[match[2] as keyof typeof units](Number(match[1]))
+  return duration <= longestDuration ? duration : undefined
+}

@@ -1,0 +1,179 @@
+/**
+ * `defineJob`: a kind of job as its author writes it, checked at the door. What comes out is trusted everywhere else.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { RetomaError } from '../errors.ts'
+import type { Backoff } from './backoff.ts'
+import { type Duration, longestDuration } from './duration.ts'
+import type { Skip, Snooze } from './outcome.ts'
+import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
+import { didYouMean } from './suggest.ts'
+
+/** What a handler gets besides its input. */
+export interface JobContext {
+  readonly id: string
+  /** 1 at the first start; every start counts, also those that cost no try. */
+  readonly attempt: number
+  /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
+  readonly signal: AbortSignal
+  readonly log: JobLog
+}
+
+export interface JobLog {
+  debug(message: string, facts?: Record<string, unknown>): void
+  info(message: string, facts?: Record<string, unknown>): void
+  warn(message: string, facts?: Record<string, unknown>): void
+  error(message: string, facts?: Record<string, unknown>): void
+}
+
+export interface JobOptions {
+  kind: string
+  /** Default: `default`. */
+  queue?: string
+  attempts?: number
+  backoff?: Partial<Backoff>
+  timeout?: Duration
+  stallAfter?: Duration
+  maxAge?: Duration
+  expect?: Duration
+  orphanAfter?: Duration
+  sweepEvery?: Duration
+  maxCrashes?: number
+  onOrphan?: Action
+  onStall?: Action
+  isolation?: Isolation
+  memory?: number
+}
+
+/** A kind of job: what `enqueue` takes and what a worker runs. */
+export interface Job<Input = never, Output = unknown> {
+  readonly kind: string
+  readonly queue: string
+  readonly policy: Policy
+  /** The parsed input, or the sentence that says what is wrong with it. */
+  readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: string }>
+  readonly run: (context: JobContext, input: never) => Promise<unknown>
+  /** Types only. */
+  readonly types?: { input: Input; output: Output }
+}
+
+/** Any kind of job, whatever its input. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
+export type AnyJob = Job<any, any>
+
+type Result<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
+
+export function defineJob<Schema extends StandardSchemaV1, Output>(
+  options: JobOptions & {
+    input: Schema
+    run: (context: JobContext, input: StandardSchemaV1.InferOutput<Schema>) => Result<Output>
+  },
+): Job<StandardSchemaV1.InferInput<Schema>, Output>
+export function defineJob<Input = undefined, Output = unknown>(
+  options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => Result<Output> },
+): Job<Input, Output>
+export function defineJob(
+  options: JobOptions & { input?: StandardSchemaV1 | undefined; run: (context: JobContext, input: never) => unknown },
+): AnyJob {
+  const name = typeof options?.kind === 'string' ? options.kind : ''
+  const refuse = (problem: string): never => {
+    throw new RetomaError('bad_definition', { what: name ? `the job "${name}"` : 'a job', problem })
+  }
+  if (options === null || typeof options !== 'object') refuse('defineJob takes one object with kind and run')
+  for (const option of Object.keys(options)) {
+    if (!knownOptions.includes(option)) refuse(`there is no option "${option}"${didYouMean(option, knownOptions)}`)
+  }
+  if (!namePattern.test(name)) refuse(`kind must be ${nameRule}`)
+  const queue = options.queue ?? 'default'
+  if (typeof queue !== 'string' || !namePattern.test(queue)) refuse(`queue must be ${nameRule}`)
+  if (typeof options.run !== 'function') refuse('run must be a function (ctx, input) => result')
+  if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
+    refuse('input must be a Standard Schema, such as one of zod, valibot or arktype')
+  }
+  const policy = policyOf(options, refuse)
+  const { run } = options
+  return { kind: name, queue, policy, parse: parser(options.input), run: async (context, input) => run(context, input) }
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/
+const nameRule = '1 to 100 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit'
+
+const knownOptions = [
+  'kind', 'queue', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
+  'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
+] // biome-ignore format: read as one list
+
+function policyOf(options: JobOptions, refuse: (problem: string) => never): Policy {
+  const whole = (option: 'attempts' | 'maxCrashes', least: number) => {
+    const value = options[option] ?? defaultPolicy[option]
+    if (!Number.isInteger(value) || value < least || value > 1_000_000)
+      refuse(`${option} must be a whole number from ${least}, not ${value}`)
+    return value
+  }
+  const duration = (option: string, value: Duration | undefined) => {
+    if (value !== undefined && !(value > 0 && value <= longestDuration))
+      refuse(`${option} must be a duration above zero and up to 100 years, such as minutes(2)`)
+    return value
+  }
+  const oneOf = <T extends string>(option: string, value: T | undefined, allowed: readonly T[], otherwise: T): T => {
+    if (value !== undefined && !allowed.includes(value))
+      refuse(`${option} must be one of ${allowed.join(', ')}, not "${value}"`)
+    return value ?? otherwise
+  }
+  const backoff = { ...defaultPolicy.backoff, ...options.backoff }
+  for (const part of Object.keys(options.backoff ?? {})) {
+    if (!(part in defaultPolicy.backoff))
+      refuse(`there is no option "backoff.${part}"${didYouMean(part, Object.keys(defaultPolicy.backoff))}`)
+  }
+  duration('backoff.max', backoff.max)
+  if (!(backoff.first >= 0 && backoff.first <= longestDuration))
+    refuse('backoff.first must be a duration, such as seconds(5)')
+  if (!(backoff.factor >= 1 && backoff.factor <= 100)) refuse('backoff.factor must be from 1 to 100')
+  if (!(backoff.jitter >= 0 && backoff.jitter <= 1)) refuse('backoff.jitter must be from 0 to 1')
+  const orphanAfter = duration('orphanAfter', options.orphanAfter) ?? defaultPolicy.orphanAfter
+  if (orphanAfter < beatEvery * 3) refuse(`orphanAfter must be at least three heartbeats, ${(beatEvery * 3) / 1000} s`)
+  const isolation = oneOf('isolation', options.isolation, ['inline', 'thread', 'process'], defaultPolicy.isolation)
+  if (isolation !== 'inline') refuse(`isolation "${isolation}" is not built yet; only "inline" runs in this version`)
+  return {
+    attempts: whole('attempts', 1),
+    backoff,
+    timeout: duration('timeout', options.timeout) ?? defaultPolicy.timeout,
+    stallAfter: duration('stallAfter', options.stallAfter) ?? null,
+    maxAge: duration('maxAge', options.maxAge) ?? null,
+    expect: duration('expect', options.expect) ?? null,
+    orphanAfter,
+    sweepEvery: duration('sweepEvery', options.sweepEvery) ?? defaultPolicy.sweepEvery,
+    maxCrashes: whole('maxCrashes', 1),
+    onOrphan: oneOf('onOrphan', options.onOrphan, ['retry', 'stall', 'fail'], defaultPolicy.onOrphan),
+    onStall: oneOf('onStall', options.onStall, ['retry', 'stall', 'fail'], defaultPolicy.onStall),
+    isolation,
+    memoryBytes: memoryOf(options, refuse),
+  }
+}
+
+function memoryOf({ memory }: JobOptions, refuse: (problem: string) => never): number | null {
+  if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0)) refuse('memory must be a number of bytes')
+  return memory ?? null
+}
+
+function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
+  if (schema === undefined) return async value => ({ value })
+  const validate = (input: unknown) => schema['~standard'].validate(input)
+  return async input => {
+    let result = await validate(input)
+    // JSON has no undefined: an input left out is stored as null, and must be accepted again when it is read.
+    if (result.issues !== undefined && input === null) {
+      const leftOut = await validate(undefined)
+      if (leftOut.issues === undefined) result = leftOut
+    }
+    if (result.issues === undefined) return { value: result.value }
+    const problem = result.issues.slice(0, 3).map(issueText).join('; ')
+    const more = result.issues.length > 3 ? `; and ${result.issues.length - 3} more` : ''
+    return { problem: problem + more }
+  }
+}
+
+function issueText(issue: StandardSchemaV1.Issue): string {
+  const path = issue.path?.map(part => String(typeof part === 'object' ? part.key : part)).join('.')
+  return path ? `${path}: ${issue.message}` : issue.message
+}

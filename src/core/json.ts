@@ -1,0 +1,82 @@
+/**
+ * Values on their way into the database. What PostgreSQL's jsonb refuses (NUL, lone surrogates, very deep nesting) is
+ * found here, before a statement that carries other jobs' rows too would fail as a whole.
+ */
+
+export const maxValueBytes = 8 * 1024 * 1024
+const maxDepth = 1000
+const tooDeep = `it is nested more than ${maxDepth} deep`
+
+export type Checked = { ok: true; text: string } | { ok: false; problem: string }
+
+/** The JSON text of a value, or why it cannot be stored. `undefined` is stored as null. */
+export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    const why = firstLine(asText(error))
+    return { ok: false, problem: why.startsWith('Maximum call stack') ? tooDeep : why }
+  }
+  if (text === undefined) {
+    if (value === undefined) return { ok: true, text: 'null' }
+    return { ok: false, problem: `a ${typeof value} is not JSON` }
+  }
+  // A character is at least one byte, so most values need no second pass to know that they fit.
+  const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
+  if (bytes > maxBytes) {
+    return {
+      ok: false,
+      problem: `it is ${megabytes(bytes)} MB of JSON, at most ${megabytes(maxBytes)} MB fit; store it elsewhere and pass a reference`,
+    }
+  }
+  const bad = unstorableEscape.exec(text)
+  if (bad) {
+    const what = bad[1] === '0000' ? 'a NUL character (\\u0000)' : 'half of a surrogate pair'
+    return { ok: false, problem: `it holds ${what}, which PostgreSQL cannot store` }
+  }
+  if (text.length > maxDepth && depth(text) > maxDepth) return { ok: false, problem: tooDeep }
+  return { ok: true, text }
+}
+
+/** Text without what PostgreSQL refuses: NUL is dropped, half a surrogate pair becomes U+FFFD. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '')
+}
+
+/** Whatever it is, as text a person can read, an error by its message. Never throws, even when the value does. */
+export function asText(value: unknown): string {
+  try {
+    if (typeof value !== 'object' || value === null) return String(value)
+    if (value instanceof Error) return String(value.message)
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    try {
+      return Object.prototype.toString.call(value)
+    } catch {
+      return 'an object that cannot be read'
+    }
+  }
+}
+
+// JSON.stringify escapes exactly NUL and lone surrogates this way; an even number of backslashes before is the text `\\u0000`.
+const unstorableEscape = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f][0-9a-f]{2})/
+
+function depth(text: string): number {
+  let deepest = 0
+  let level = 0
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const letter = text[i]
+    if (quoted) {
+      if (letter === '\\') i++
+      else if (letter === '"') quoted = false
+    } else if (letter === '"') quoted = true
+    else if (letter === '{' || letter === '[') deepest = Math.max(deepest, ++level)
+    else if (letter === '}' || letter === ']') level--
+  }
+  return deepest
+}
+
+const megabytes = (bytes: number) => Math.round((bytes / 1024 / 1024) * 10) / 10
+const firstLine = (text: string) => text.split('\n', 1)[0] ?? text

@@ -1,0 +1,150 @@
+/**
+ * How one attempt ends, decided in one pure place. A handler returns a value, returns one of the words `skip` and
+ * `snooze`, or throws; `decide` turns that into what is written.
+ */
+import { RetomaError } from '../errors.ts'
+import { backoffAfter } from './backoff.ts'
+import { type Duration, longestDuration } from './duration.ts'
+import { asText, cleanText, storable } from './json.ts'
+import type { Policy } from './policy.ts'
+
+/** What is kept of an error: on the job, and in its failure history. */
+export interface Failure {
+  what: 'error' | 'timeout'
+  message: string
+  code: string | null
+  stack: string | null
+}
+
+export type Outcome =
+  | { state: 'succeeded'; result: string }
+  | { state: 'skipped'; reason: string }
+  | { state: 'failed'; failure: Failure }
+  | { state: 'waiting'; delay: Duration; failure: Failure | null }
+
+export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean }
+
+export class Skip {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+export class Snooze {
+  readonly delay: Duration
+  constructor(delay: Duration) {
+    this.delay = delay
+  }
+}
+
+/** Nothing to do for this input: the job ends as skipped, with the reason. */
+export const skip = (reason: string): Skip => new Skip(reason)
+
+/** Not now: the job waits again for that long; no try is spent. */
+export function snooze(delay: Duration): Snooze {
+  if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
+  const problem = `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`
+  throw new RetomaError('bad_option', { option: 'snooze', problem })
+}
+
+const noRetry = Symbol.for('retoma.doNotRetry')
+
+/** `throw doNotRetry(error)`: trying again cannot help; the job fails at once, whatever tries are left. */
+export function doNotRetry(error: Error | string): Error {
+  const known = error instanceof Error ? error : new Error(asText(error))
+  if (isMarked(known)) return known
+  // A frozen error cannot carry the mark; one that inherits all it says can.
+  const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
+  return Object.defineProperty(marked, noRetry, { value: true })
+}
+
+export interface Tried {
+  kind: string
+  failures: number
+  crashes: number
+}
+
+export function decide(
+  job: Tried,
+  policy: Pick<Policy, 'attempts' | 'backoff'>,
+  ended: Ended,
+  random: number,
+): Outcome {
+  if ('thrown' in ended)
+    return afterFailure(job, policy, describe(ended.thrown, ended.timedOut), random, isMarked(ended.thrown))
+  const word = wordIn(ended.returned)
+  if (word instanceof Skip) return { state: 'skipped', reason: cut(asText(word.reason), maxMessage) }
+  if (word instanceof Snooze) return { state: 'waiting', delay: word.delay, failure: null }
+  const result = storable(ended.returned)
+  if (result.ok) return { state: 'succeeded', result: result.text }
+  // The work is done and would be done again for nothing: a result that cannot be stored is not retried.
+  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem}`
+  return {
+    state: 'failed',
+    failure: { what: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },
+  }
+}
+
+/** A proxy may throw when it is asked what it is; then it is none of ours. */
+function wordIn(returned: unknown): Skip | Snooze | undefined {
+  try {
+    return returned instanceof Skip || returned instanceof Snooze ? returned : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function afterFailure(
+  job: Tried,
+  policy: Pick<Policy, 'attempts' | 'backoff'>,
+  failure: Failure,
+  random: number,
+  final: boolean,
+): Outcome {
+  const spent = job.failures + job.crashes + 1
+  if (final || spent >= policy.attempts) return { state: 'failed', failure }
+  return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
+}
+
+const maxMessage = 10_000
+const maxStack = 20_000
+
+/** Whatever was thrown, as something a person can read and PostgreSQL can store. */
+function describe(thrown: unknown, timedOut = false): Failure {
+  const what = timedOut ? 'timeout' : 'error'
+  try {
+    if (thrown instanceof Error) return { what, ...factsOf(thrown) }
+  } catch {
+    // A getter or a proxy that throws when it is looked at: the attempt failed all the same.
+  }
+  return { what, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
+}
+
+function factsOf(error: Error): Omit<Failure, 'what'> {
+  const { code } = error as { code?: unknown }
+  return {
+    message: cut(`${error.message || error.name}`, maxMessage),
+    code: typeof code === 'string' || typeof code === 'number' ? cut(String(code), 200) : null,
+    stack: error.stack === undefined ? null : cut(withCauses(error), maxStack),
+  }
+}
+
+/** Cut first, cleaned then: the cut may go through the middle of a surrogate pair. */
+const cut = (text: string, max: number): string => cleanText(text.slice(0, max))
+
+function withCauses(error: Error): string {
+  let all = String(error.stack)
+  let cause = error.cause
+  for (let depth = 0; cause instanceof Error && depth < 5; depth++, cause = cause.cause)
+    all += `\ncaused by: ${cause.stack}`
+  return all
+}
+
+function isMarked(thrown: unknown): boolean {
+  try {
+    return typeof thrown === 'object' && thrown !== null && (thrown as Record<symbol, unknown>)[noRetry] === true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What a kind of job asks of the engine, as plain data: kept in the `kind` table, so that a watchdog without the code
+ * can judge its jobs. Defaults live here and nowhere else.
+ */
+import { type Backoff, defaultBackoff } from './backoff.ts'
+import { type Duration, minutes, seconds } from './duration.ts'
+
+export type Action = 'retry' | 'stall' | 'fail'
+export type Isolation = 'inline' | 'thread' | 'process'
+
+export interface Policy {
+  /** Tries in all: 3 means the first and two more. */
+  attempts: number
+  backoff: Backoff
+  /** Longest time one attempt may take. */
+  timeout: Duration
+  stallAfter: Duration | null
+  maxAge: Duration | null
+  /** How long an attempt usually takes; past it the job is reported as slow. */
+  expect: Duration | null
+  orphanAfter: Duration
+  sweepEvery: Duration
+  maxCrashes: number
+  onOrphan: Action
+  onStall: Action
+  isolation: Isolation
+  memoryBytes: number | null
+}
+
+export const defaultPolicy: Policy = {
+  attempts: 3,
+  backoff: defaultBackoff,
+  timeout: minutes(15),
+  stallAfter: null,
+  maxAge: null,
+  expect: null,
+  orphanAfter: seconds(20),
+  sweepEvery: seconds(5),
+  maxCrashes: 3,
+  onOrphan: 'retry',
+  onStall: 'stall',
+  isolation: 'inline',
+  memoryBytes: null,
+}
+
+export const beatEvery = seconds(5)

@@ -1,0 +1,80 @@
+/**
+ * The states of a job and the only ways between them. docs/state-machine.md is printed from `transitions`, and a test
+ * drives every verb in every state on a real database and expects exactly this table.
+ */
+
+export const states = ['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'] as const
+export type State = (typeof states)[number]
+
+export const finalStates = ['succeeded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly State[]
+export type FinalState = (typeof finalStates)[number]
+
+export const isFinal = (state: State): state is FinalState => (finalStates as readonly State[]).includes(state)
+
+export interface Transition {
+  verb: string
+  from: readonly State[]
+  to: State
+  by: 'worker' | 'watchdog' | 'person'
+  when: string
+}
+
+export const transitions: readonly Transition[] = [
+  { verb: 'claim', from: ['waiting'], to: 'running', by: 'worker', when: 'its run_at has come and a slot is free' },
+  { verb: 'succeed', from: ['running'], to: 'succeeded', by: 'worker', when: 'the handler returned' },
+  { verb: 'skip', from: ['running'], to: 'skipped', by: 'worker', when: 'the handler returned skip(reason)' },
+  {
+    verb: 'retry',
+    from: ['running'],
+    to: 'waiting',
+    by: 'worker',
+    when: 'it failed and has tries left; waits out its backoff',
+  },
+  {
+    verb: 'snooze',
+    from: ['running'],
+    to: 'waiting',
+    by: 'worker',
+    when: 'the handler returned snooze(duration); no try is spent',
+  },
+  {
+    verb: 'fail',
+    from: ['running'],
+    to: 'failed',
+    by: 'worker',
+    when: 'it failed with no tries left, or said doNotRetry',
+  },
+  { verb: 'release', from: ['running'], to: 'waiting', by: 'worker', when: 'the worker shuts down; no try is spent' },
+  { verb: 'recover', from: ['running'], to: 'waiting', by: 'watchdog', when: 'its worker died; no try is spent' },
+  {
+    verb: 'stall',
+    from: ['running'],
+    to: 'stalled',
+    by: 'watchdog',
+    when: "its worker died and the kind says onOrphan: 'stall'",
+  },
+  {
+    verb: 'give up',
+    from: ['running'],
+    to: 'failed',
+    by: 'watchdog',
+    when: "its worker died and the kind says onOrphan: 'fail'",
+  },
+  { verb: 'resume', from: ['stalled'], to: 'waiting', by: 'person', when: 'pressed; it goes on at once' },
+  {
+    verb: 'cancel',
+    from: ['waiting', 'running', 'stalled', 'cancelled'],
+    to: 'cancelled',
+    by: 'person',
+    when: 'pressed; a running attempt loses its lease at once',
+  },
+  {
+    verb: 'rerun',
+    from: ['failed', 'skipped', 'cancelled'],
+    to: 'waiting',
+    by: 'person',
+    when: 'jobs retry: a new budget of tries, attempts go on counting',
+  },
+]
+
+export const waysFrom = (state: State): readonly Transition[] => transitions.filter(way => way.from.includes(state))

@@ -1,0 +1,34 @@
+/** "Did you mean": the nearest known word, when there is one near enough to be a typo. */
+
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const allowed = Math.max(1, Math.floor(word.length / 3))
+  let best: { name: string; distance: number } | undefined
+  for (const name of known) {
+    const distance = edits(word.toLowerCase(), name.toLowerCase())
+    if (distance <= allowed && (best === undefined || distance < best.distance)) best = { name, distance }
+  }
+  return best?.name
+}
+
+/** `, did you mean "classify"?` or nothing. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const name = nearest(word, known)
+  return name === undefined ? '' : `, did you mean "${name}"?`
+}
+
+/** Damerau-Levenshtein distance (a swap of two neighbours counts as one), on words: short, so quadratic is fine. */
+function edits(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1
+      let best = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + change)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, rows[i - 2]![j - 2]! + 1)
+      row.push(best)
+    }
+    rows.push(row)
+  }
+  return rows[a.length]![b.length]!
+}
