@@ -1,0 +1,166 @@
+/**
+ * The door to PostgreSQL: a pool, named static statements, a deadline on every query. All of store/ goes through it.
+ *
+ * Invariant: a query either answers within its deadline or its connection is destroyed, so no caller waits for ever on
+ * a dead link and no half-answered connection goes back to the pool.
+ */
+import pg from 'pg'
+import { RetomaError } from '../errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import type { Log } from '../lib/log.ts'
+
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** Anything that runs SQL: our pool, one connection of it in a transaction, or a client the caller brought. */
+export interface Queryable {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/** What listening needs of a connection. No type of the driver's shows, so that users need not have its types. */
+export interface Connection extends Queryable {
+  once(event: 'end', heard: () => void): unknown
+  on(event: 'notification', heard: (message: { payload?: string | undefined }) => void): unknown
+  end(): Promise<void>
+}
+
+export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
+
+/** The caller's own transaction as a Run. Unnamed: we do not know whose connection it is, or through what. */
+export const runIn =
+  (tx: Queryable): Run =>
+  async <Row>(statement: Statement, values: unknown[]) =>
+    (await tx.query(statement.text, values)).rows as Row[]
+
+export interface Db {
+  run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
+  /** For migrations and probes: several statements on one connection, committed together, rolled back when `work` throws. */
+  transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
+  /** A connection of its own, for LISTEN; the caller ends it. */
+  connect(): Promise<Connection>
+  close(): Promise<void>
+}
+
+const defaultDeadline = 30_000
+const connectDeadline = 10_000
+
+/** Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. */
+const sessionSettings = `set idle_in_transaction_session_timeout = '10s'; set lock_timeout = '10s'`
+
+// Two results of the driver's own that would lose something: int8 stays text (ids are opaque), timestamps are Dates.
+export function openDb(options: { url: string; connections?: number; log: Log; name?: string }): Db {
+  const config: pg.PoolConfig = {
+    connectionString: options.url,
+    max: options.connections ?? 10,
+    connectionTimeoutMillis: connectDeadline,
+    application_name: options.name ?? 'retoma',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5000,
+    allowExitOnIdle: true,
+  }
+  const pool = new pg.Pool(config)
+  pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
+  pool.on('connect', client => {
+    client.query(sessionSettings).catch(() => {})
+  })
+
+  async function onConnection<T>(deadlineMs: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch(error => {
+      throw connectionTrouble(error, options.url)
+    })
+    let broken: Error | undefined
+    // Between a server's stop and the query's own error the client emits 'error'; unheard it would end the process.
+    const heard = (error: Error) => {
+      broken = error
+    }
+    client.on('error', heard)
+    try {
+      return await withDeadline(work(client), deadlineMs, () => {
+        broken = new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
+        return broken
+      })
+    } catch (error) {
+      if (cutsConnection(error)) broken ??= error as Error
+      throw lostLink(error) ? connectionTrouble(error, options.url) : error
+    } finally {
+      client.off('error', heard)
+      client.release(broken)
+    }
+  }
+
+  return {
+    run: <Row>({ name, text }: Statement, values: unknown[], deadlineMs = defaultDeadline) =>
+      onConnection(deadlineMs, async client => {
+        const { rows } = await client.query({ name, text, values })
+        return rows as Row[]
+      }),
+    transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) =>
+      onConnection(deadlineMs, async client => {
+        await client.query('begin')
+        try {
+          const value = await work(client)
+          await client.query('commit')
+          return value
+        } catch (error) {
+          await client.query('rollback').catch(() => {})
+          throw error
+        }
+      }),
+    async connect() {
+      const client = new pg.Client({ ...config, connectionString: options.url })
+      client.on('error', () => {})
+      try {
+        await client.connect()
+      } catch (error) {
+        throw connectionTrouble(error, options.url)
+      }
+      return client
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** Errors that trying again on a new connection can cure: the link, a failover, a deadlock, a full server. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof RetomaError) return error.code === 'database_unreachable' || error.code === 'database_timeout'
+  const state = sqlState(error)
+  if (state === undefined)
+    return error instanceof Error && /connection|ECONN|EPIPE|ENOENT|socket|terminat/i.test(error.message)
+  return /^(08|40|53|57)/.test(state) || state === '55P03' || state === '25006'
+}
+
+/** The server went away under a query: told like a server that was not there to begin with. */
+function lostLink(error: unknown): boolean {
+  if (error instanceof RetomaError) return false
+  const state = sqlState(error)
+  return state === undefined ? isPassing(error) : /^(08|57P)/.test(state)
+}
+
+const cutsConnection = (error: unknown) => sqlState(error) === undefined || /^(08|57|25006)/.test(sqlState(error) ?? '')
+
+function connectionTrouble(error: unknown, url: string): Error {
+  const problem = error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error)
+  if (sqlState(error) === '42501') return error as Error
+  return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
+}
+
+/** Where a connection string points to, without user, password or options. */
+export function addressOf(url: string): string {
+  try {
+    const parsed = new URL(url)
+    const socket = parsed.searchParams.get('host')
+    const database = parsed.pathname.replace(/^\//, '') || 'postgres'
+    return socket === null
+      ? `${parsed.hostname || 'localhost'}:${parsed.port || 5432}/${database}`
+      : `${socket} (${database})`
+  } catch {
+    return 'DATABASE_URL'
+  }
+}

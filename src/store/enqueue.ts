@@ -1,0 +1,126 @@
+/**
+ * Jobs come in here: one statement for any number of them, on our own pool or in the caller's transaction.
+ *
+ * Invariant: when this resolves every row is inserted, or is held by another job with the same kind and key, whose id is
+ * answered instead. Enqueue locks no row that another tenant's transaction could wait for.
+ */
+import type { Run } from './db.ts'
+
+export interface NewJob {
+  queue: string
+  kind: string
+  key: string | null
+  keyHold: 'day' | 'final' | null
+  ref: string | null
+  priority: number
+  runAt: Date | null
+  delayMs: number
+  /** JSON text. */
+  input: string
+  groupKey: string | null
+}
+
+export interface Enqueued {
+  id: string
+  /** false: a job with this key was there already, and this is its id. */
+  created: boolean
+}
+
+// Ids are drawn first, so each row of the input knows its own whatever order the insert returns them in. Rows go in
+// sorted by key: two callers with the same keys in opposite order would otherwise deadlock.
+const insertJobs = {
+  name: 'enqueue',
+  text: `
+    with given as materialized (
+      select nextval('retoma.job_id_seq') as id, g.*
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[])
+        with ordinality as g (queue, kind, key, key_hold, ref, priority, run_at, delay_ms, input, group_key, ord)
+    ), made as (
+      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, created_at)
+      select id, queue, kind, key, key_hold, ref, 'waiting', priority * 2 + 1,
+        greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
+        input, group_key, coalesce($11::timestamptz, now())
+      from given
+      order by kind, key, ord
+      on conflict (kind, key) where key_hold is not null do nothing
+      returning id
+    )
+    select given.id, made.id is not null as created
+    from given left join made on made.id = given.id
+    order by given.ord`,
+}
+
+// A key is held until a day after its job's end; this frees it when that day is over, so that the insert can try again.
+// Locked in the order of the keys, like the insert.
+const freeOldKeys = {
+  name: 'enqueue_free_keys',
+  text: `
+    with old as materialized (
+      select id from retoma.job
+      where (kind, key) in (select * from unnest($1::text[], $2::text[]))
+        and key_hold is not null
+        and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'
+      order by kind, key
+      for update
+    )
+    update retoma.job j set key_hold = null
+    from old where j.id = old.id`,
+}
+
+const findHolders = {
+  name: 'enqueue_find_holders',
+  text: `
+    select kind, key, id from retoma.job
+    where (kind, key) in (select * from unnest($1::text[], $2::text[])) and key_hold is not null`,
+}
+
+/** `run` is our pool or the caller's transaction: the same statements either way. */
+export async function enqueueJobs(run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> {
+  const answers: (Enqueued | undefined)[] = jobs.map(() => undefined)
+  let open = jobs.map((job, index) => ({ job, index }))
+  // Each round settles every job whose key is free or held; only a holder that vanishes in between takes another round.
+  while (open.length > 0) {
+    const inserted = await insert(
+      run,
+      open.map(each => each.job),
+      now,
+    )
+    const held: typeof open = []
+    open.forEach((each, i) => {
+      const row = inserted[i]!
+      if (row.created) answers[each.index] = row
+      else held.push(each)
+    })
+    if (held.length === 0) break
+    open = await answerHeld(run, held, answers, now)
+  }
+  return answers as Enqueued[]
+}
+
+async function insert(run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> {
+  const column = <K extends keyof NewJob>(name: K) => jobs.map(job => job[name])
+  return run<Enqueued>(insertJobs, [
+    column('queue'), column('kind'), column('key'), column('keyHold'), column('ref'),
+    column('priority'), column('runAt'), column('delayMs'), column('input'), column('groupKey'), now,
+  ]) // biome-ignore format: the columns in their order
+}
+
+/** Answers those whose key another job holds; returns those whose key has become free meanwhile. */
+async function answerHeld(
+  run: Run,
+  held: { job: NewJob; index: number }[],
+  answers: (Enqueued | undefined)[],
+  now: Date | null,
+): Promise<{ job: NewJob; index: number }[]> {
+  const kinds = held.map(each => each.job.kind)
+  const keys = held.map(each => each.job.key)
+  await run(freeOldKeys, [kinds, keys, now])
+  // A statement of its own: the insert's snapshot is older than the rival's commit it waited for.
+  const rows = await run<{ kind: string; key: string; id: string }>(findHolders, [kinds, keys])
+  const holders = new Map(rows.map(row => [`${row.kind}\n${row.key}`, row.id]))
+  return held.filter(({ job, index }) => {
+    const id = holders.get(`${job.kind}\n${job.key}`)
+    if (id !== undefined) answers[index] = { id, created: false }
+    return id === undefined
+  })
+}

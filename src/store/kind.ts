@@ -1,0 +1,37 @@
+/** Kinds and queues make themselves known when an engine starts, so that a process without their code can judge them. */
+import type { Policy } from '../core/policy.ts'
+import type { Db } from './db.ts'
+
+// The newest version wins, and nothing is written when nothing changed: two versions of an app may start and restart
+// beside each other.
+const register = {
+  name: 'kind_register',
+  text: `
+    with kinds as (
+      insert into retoma.kind (name, queue, policy, updated_at)
+      select name, queue, policy, coalesce($4::timestamptz, now())
+      from unnest($1::text[], $2::text[], $3::jsonb[]) as k (name, queue, policy)
+      order by name
+      on conflict (name) do update
+        set queue = excluded.queue, policy = excluded.policy, version = excluded.version, updated_at = excluded.updated_at
+        where excluded.version >= kind.version
+          and (kind.queue, kind.policy, kind.version) is distinct from (excluded.queue, excluded.policy, excluded.version)
+    )
+    insert into retoma.queue (name)
+    select distinct name from unnest($2::text[]) as q (name) order by name
+    on conflict do nothing`,
+}
+
+export async function registerKinds(
+  db: Db,
+  kinds: readonly { kind: string; queue: string; policy: Policy }[],
+  now: Date | null,
+): Promise<void> {
+  if (kinds.length === 0) return
+  await db.run(register, [
+    kinds.map(each => each.kind),
+    kinds.map(each => each.queue),
+    kinds.map(each => JSON.stringify(each.policy)),
+    now,
+  ])
+}

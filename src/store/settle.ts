@@ -1,0 +1,117 @@
+/**
+ * Attempts end here: any number of outcomes in one statement, so in one commit.
+ *
+ * Invariant: the fence is in the `where`, and `state` is never named: with that literal the planner takes the partial
+ * index of running jobs and each settle costs as much as all that ever ran. What did not move is judged by a second
+ * statement with a fresh snapshot: an answer lost on the way back is "landed", anything else "lease lost".
+ */
+import type { Outcome } from '../core/outcome.ts'
+import type { Db } from './db.ts'
+import { type Held, nameOf } from './heartbeat.ts'
+
+export interface Settle {
+  id: string
+  attempt: number
+  outcome: Outcome | { state: 'released' }
+}
+
+const settle = {
+  name: 'settle',
+  text: `
+    with given as materialized (
+      select *
+      from unnest($1::bigint[], $2::int[], $3::text[], $4::jsonb[], $5::jsonb[], $6::float8[], $7::int[])
+        as g (id, attempt, state, result, error, delay_ms, charge)
+    ), moved as (
+      update retoma.job j
+      set state = g.state,
+        worker_id = null,
+        last_worker = $8,
+        result = g.result,
+        error = coalesce(g.error, case when g.state = 'waiting' then j.error end),
+        failures = j.failures + g.charge,
+        rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
+        finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
+        key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
+      from given g
+      where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
+      returning j.id, g.attempt, g.error, g.charge
+    ), failed as (
+      insert into retoma.failure (job_id, attempt, what, code, message, stack, worker, at)
+      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', $8, coalesce($9::timestamptz, now())
+      from moved where charge > 0
+      on conflict do nothing
+    )
+    select id, attempt from moved`,
+}
+
+// A failure row of an attempt that has none to show is the watchdog's: it is waiting again, but not by this outcome.
+const landed = {
+  name: 'settle_landed',
+  text: `
+    select g.id, g.attempt
+    from unnest($1::bigint[], $2::int[], $3::text[], $4::int[]) as g (id, attempt, state, charge)
+      join retoma.job j on j.id = g.id
+    where case
+      when g.charge > 0 then exists (
+        select from retoma.failure f
+        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what in ('error', 'timeout'))
+      else j.attempt = g.attempt and j.state = g.state and j.last_worker = $5
+        and not exists (select from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
+    end`,
+}
+
+/** Those whose outcome is in the database, by this call or by an earlier one whose answer was lost. */
+export async function settleJobs(
+  db: Db,
+  worker: string,
+  settles: readonly Settle[],
+  now: Date | null,
+): Promise<Set<Settle>> {
+  const rows = settles.map(toRow).sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+  const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
+  const moved = await db.run<Held>(settle, [
+    column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
+  ]) // biome-ignore format: the columns in their order
+  const done = new Set(moved.map(nameOf))
+  const open = rows.filter(row => !done.has(nameOf(row)))
+  if (open.length > 0) {
+    const found = await db.run<Held>(landed, [
+      column('id', open), column('attempt', open), column('state', open), column('charge', open), worker,
+    ]) // biome-ignore format: the columns in their order
+    for (const row of found) done.add(nameOf(row))
+  }
+  return new Set(settles.filter(each => done.has(nameOf(each))))
+}
+
+interface Row {
+  id: string
+  attempt: number
+  state: string
+  result: string | null
+  error: string | null
+  delayMs: number
+  charge: number
+}
+
+function toRow({ id, attempt, outcome }: Settle): Row {
+  const row: Row = { id, attempt, state: outcome.state, result: null, error: null, delayMs: 0, charge: 0 }
+  switch (outcome.state) {
+    case 'succeeded':
+      return { ...row, result: outcome.result }
+    case 'skipped':
+      return { ...row, error: JSON.stringify({ what: 'skipped', message: outcome.reason, code: null, stack: null }) }
+    case 'failed':
+      return { ...row, error: JSON.stringify(outcome.failure), charge: 1 }
+    case 'waiting':
+      return {
+        ...row,
+        error: outcome.failure && JSON.stringify(outcome.failure),
+        delayMs: outcome.delay,
+        charge: outcome.failure ? 1 : 0,
+      }
+    case 'released':
+      return { ...row, state: 'waiting' }
+  }
+}

@@ -1,0 +1,166 @@
+/** Reads for people and programs; nothing here writes or locks. */
+import type { State } from '../core/state.ts'
+import type { Db } from './db.ts'
+
+export interface JobError {
+  what: string
+  message: string
+  code: string | null
+  stack: string | null
+}
+
+/** A job as it is now. */
+export interface JobView {
+  id: string
+  queue: string
+  kind: string
+  key: string | null
+  ref: string | null
+  batchId: string | null
+  groupKey: string | null
+  state: State
+  priority: number
+  /** Starts so far, those that cost no try included. */
+  attempt: number
+  failures: number
+  crashes: number
+  restarts: number
+  runAt: Date
+  input: unknown
+  result: unknown
+  progress: unknown
+  checkpoint: string | null
+  error: JobError | null
+  worker: string | null
+  createdAt: Date
+  startedAt: Date | null
+  finishedAt: Date | null
+}
+
+/** One attempt that went wrong, kept for good. */
+export interface FailureView {
+  attempt: number
+  what: string
+  code: string | null
+  message: string
+  stack: string | null
+  worker: string | null
+  at: Date
+}
+
+const columns = `
+  id, queue, kind, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
+  restarts, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
+  created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
+
+const one = { name: 'view_job', text: `select ${columns} from retoma.job where id = $1` }
+
+export async function viewJob(db: Db, id: string): Promise<JobView | undefined> {
+  const [row] = await db.run<JobView>(one, [id])
+  return row
+}
+
+const failures = {
+  name: 'view_failures',
+  text: `select attempt, what, code, message, stack, worker, at from retoma.failure where job_id = $1 order by attempt`,
+}
+
+export const viewFailures = (db: Db, id: string): Promise<FailureView[]> => db.run<FailureView>(failures, [id])
+
+// By id, newest first: the primary key gives the order, the filters thin it out.
+const list = {
+  name: 'view_jobs',
+  text: `
+    select ${columns} from retoma.job
+    where id < $1
+      and ($2::text is null or state = $2)
+      and ($3::text is null or kind = $3)
+      and ($4::text is null or queue = $4)
+    order by id desc
+    limit $5`,
+}
+
+export interface JobFilter {
+  state?: State | undefined
+  kind?: string | undefined
+  queue?: string | undefined
+}
+
+const maxId = '9223372036854775807'
+
+export function viewJobs(db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<JobView[]> {
+  return db.run<JobView>(list, [after ?? maxId, filter.state ?? null, filter.kind ?? null, filter.queue ?? null, limit])
+}
+
+export interface QueueView {
+  queue: string
+  paused: boolean
+  ready: number
+  scheduled: number
+  running: number
+  stalled: number
+}
+
+// Live rows only, each state through its own partial index: what is finished is never read.
+const queues = {
+  name: 'view_queues',
+  text: `
+    with live as (
+      select queue, run_at <= coalesce($1::timestamptz, now()) as ready, 0 as running, 0 as stalled, count(*)::int as waiting
+      from retoma.job where state = 'waiting' and not gated
+      group by 1, 2
+      union all
+      select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
+      from retoma.job where state = 'waiting' and gated
+      group by 1, 2
+      union all
+      select queue, false, count(*)::int, 0, 0 from retoma.job where state = 'running' group by 1
+      union all
+      select queue, false, 0, count(*)::int, 0 from retoma.job where state = 'stalled' group by 1
+    )
+    select coalesce(q.name, l.queue) as queue, coalesce(bool_or(q.paused), false) as paused,
+      coalesce(sum(waiting) filter (where ready), 0)::int as ready,
+      coalesce(sum(waiting) filter (where not ready), 0)::int as scheduled,
+      coalesce(sum(running), 0)::int as running,
+      coalesce(sum(stalled), 0)::int as stalled
+    from retoma.queue q full join live l on l.queue = q.name
+    group by 1 order by 1`,
+}
+
+export const viewQueues = (db: Db, now: Date | null): Promise<QueueView[]> => db.run<QueueView>(queues, [now])
+
+export interface WorkerView {
+  id: string
+  host: string
+  pid: number
+  version: string
+  queues: Record<string, number>
+  kinds: string[]
+  startedAt: Date
+  /** Seconds since its last heartbeat, by the database's clock. */
+  beatAgeSeconds: number
+  suspected: boolean
+  dead: boolean
+  running: number
+  memoryBytes: number | null
+}
+
+const workers = {
+  name: 'view_workers',
+  text: `
+    select id, host, pid, version, queues, kinds, started_at as "startedAt",
+      greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - beat_at))::float8 as "beatAgeSeconds",
+      suspected_at is not null as suspected, dead_at is not null as dead, memory_bytes::float8 as "memoryBytes",
+      (select count(*)::int from retoma.job j where j.worker_id = w.id and j.state = 'running') as running
+    from retoma.worker w
+    order by started_at, id`,
+}
+
+export const viewWorkers = (db: Db, now: Date | null): Promise<WorkerView[]> => db.run<WorkerView>(workers, [now])
+
+const alive = { name: 'view_alive', text: `select 1 as alive` }
+
+/** Throws when the database does not answer within the deadline. */
+export async function probe(db: Db, deadlineMs: number): Promise<void> {
+  await db.run(alive, [], deadlineMs)
+}

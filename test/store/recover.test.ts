@@ -1,0 +1,264 @@
+/** The orphan verdict and what follows from it, at instants the test passes in. orphanAfter 20 s, a beat every 5 s. */
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { beatEvery, defaultPolicy } from '../../src/core/policy.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { claimJobs } from '../../src/store/claim.ts'
+import { openDb } from '../../src/store/db.ts'
+import { beatWorker } from '../../src/store/heartbeat.ts'
+import { registerKinds } from '../../src/store/kind.ts'
+import { forgetWorkers, judgeWorkers, orphanMessage, recoverOrphans } from '../../src/store/recover.ts'
+import { watchdogTick } from '../../src/watchdog/watchdog.ts'
+import { at, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery }
+const judge = (seconds: number) => judgeWorkers(store.db, rule, at(seconds))
+const tick = (seconds: number, db = store.db) => watchdogTick(db, silentLog, at(seconds))
+const beat = (seconds: number, id = 'w') => beatWorker(store.db, id, 1000, 5000, at(seconds))
+const worker = async (id = 'w') =>
+  (
+    await store.sql<{ beat_at: Date; suspected_at: Date | null; dead_at: Date | null }>(
+      `select * from retoma.worker where id = $1`,
+      [id],
+    )
+  )[0]!
+
+describe('a worker', () => {
+  test('that beats is neither suspected nor dead', async () => {
+    await store.worker('w', at(0))
+    for (let now = 5; now <= 60; now += 5) {
+      await beat(now)
+      expect(await judge(now + 4)).toEqual([])
+    }
+    expect(await worker()).toMatchObject({ suspected_at: null, dead_at: null })
+  })
+
+  test('is suspected when its beat is older than half of orphanAfter, not before', async () => {
+    await store.worker('w', at(0))
+    expect(await judge(10)).toEqual([])
+    expect(await judge(10.001)).toMatchObject([{ id: 'w', dead: false }])
+    expect(await worker()).toMatchObject({ suspected_at: at(10.001), dead_at: null })
+  })
+
+  test('is dead once its beat is older than orphanAfter and its suspicion two beats old', async () => {
+    await store.worker('w', at(0))
+    await judge(11)
+    expect(await judge(20)).toMatchObject([{ dead: false }])
+    expect(await judge(20.999)).toMatchObject([{ dead: false }])
+    expect(await judge(21)).toMatchObject([{ id: 'w', host: 'h', pid: 1, dead: true }])
+    expect(await worker()).toMatchObject({ suspected_at: at(11), dead_at: at(21) })
+    expect(await judge(30)).toEqual([])
+  })
+
+  test('is not dead for an old suspicion while its beat is younger than orphanAfter', async () => {
+    await store.worker('w', at(0))
+    await store.sql(`update retoma.worker set suspected_at = $1`, [at(-60)])
+    expect(await judge(19.9)).toMatchObject([{ dead: false }])
+    expect(await judge(20.1)).toMatchObject([{ dead: true }])
+  })
+
+  test('is cleared of all suspicion by one beat', async () => {
+    await store.worker('w', at(0))
+    await judge(15)
+    expect(await beat(24)).toMatchObject({ alive: true })
+    expect(await worker()).toMatchObject({ suspected_at: null })
+    await judge(40)
+    expect(await judge(44.5)).toMatchObject([{ dead: false }])
+    expect(await judge(50)).toMatchObject([{ dead: true }])
+  })
+
+  test('that was declared dead gets no life back from its beat', async () => {
+    await store.worker('w', at(0))
+    await judge(11)
+    await judge(31)
+    expect(await beat(32)).toMatchObject({ alive: false })
+    expect(await worker()).toMatchObject({ beat_at: at(0), dead_at: at(31) })
+    expect(await beat(32, 'never-there')).toMatchObject({ alive: false })
+  })
+
+  test('hears with its beat which attempts it holds', async () => {
+    await store.worker('w', at(0))
+    const mine = await store.put('running', { attempt: 3 })
+    await store.put('running', { worker: 'other' })
+    await store.put('waiting')
+    expect(await beat(1)).toEqual({ alive: true, held: [{ id: mine, attempt: 3 }] })
+  })
+
+  test('whose beat lies in the future, after a failover to a slower clock, ages from now on', async () => {
+    await store.worker('w', at(3600))
+    expect(await judge(0)).toMatchObject([{ dead: false }])
+    expect(await worker()).toMatchObject({ beat_at: at(0), suspected_at: null })
+    expect(await judge(9)).toEqual([])
+    await judge(11)
+    expect(await judge(21.5)).toMatchObject([{ dead: true }])
+  })
+
+  test('whose beat is a moment ahead of the watchdog is left alone', async () => {
+    await store.worker('w', at(0.9))
+    expect(await judge(0)).toEqual([])
+    expect(await worker()).toMatchObject({ beat_at: at(0.9) })
+  })
+})
+
+test('a watchdog born after a long outage makes no orphan of a worker that beats again', async () => {
+  await store.worker('w', at(0))
+  const id = await store.put('running')
+  expect((await tick(180)).recovered).toEqual([])
+  await beat(181)
+  for (let now = 185; now < 240; now += 5) {
+    await beat(now)
+    expect((await tick(now + 1)).recovered).toEqual([])
+  }
+  expect(await store.job(id)).toMatchObject({ state: 'running', worker_id: 'w' })
+})
+
+test('a dead worker is found within orphanAfter and one tick, however long the watchdog was away', async () => {
+  await store.worker('w', at(0))
+  const id = await store.put('running')
+  const found: number[] = []
+  for (let now = 0; now <= 40; now += 5) if ((await tick(now)).recovered.length > 0) found.push(now)
+  expect(found).toEqual([25])
+  expect(await store.job(id)).toMatchObject({ state: 'waiting', run_at: at(25) })
+})
+
+describe('a running job', () => {
+  test('of a live worker is left alone, also of one that is only suspected', async () => {
+    await store.worker('w', at(0))
+    await store.put('running')
+    expect((await tick(1)).recovered).toEqual([])
+    expect((await tick(19)).recovered).toEqual([])
+  })
+
+  test('of a worker that is not there is recovered at once', async () => {
+    const id = await store.put('running', { worker: 'vanished' })
+    expect((await tick(0)).recovered).toEqual([{ id, kind: 'k', state: 'waiting', worker: 'vanished' }])
+  })
+
+  test('whose claim was on its way when its worker was declared dead is found at the next tick', async () => {
+    await store.worker('w', at(0))
+    await tick(15)
+    await tick(30)
+    const late = await store.put('running')
+    expect((await tick(35)).recovered).toMatchObject([{ id: late }])
+  })
+
+  test('pays nothing for the death of its worker: a restart is counted, no failure', async () => {
+    const id = await store.put('running', { attempt: 2 })
+    await tick(7)
+    expect(await store.job(id)).toMatchObject({
+      state: 'waiting',
+      attempt: 2,
+      failures: 0,
+      restarts: 1,
+      worker_id: null,
+      last_worker: 'w',
+      rank: 8,
+      run_at: at(7),
+      finished_at: null,
+      error: { what: 'orphan', message: orphanMessage },
+    })
+    expect(await store.failures(id)).toEqual([{ attempt: 2, what: 'orphan', worker: 'w', code: null }])
+  })
+
+  test.each([
+    ['retry', 'waiting'],
+    ['stall', 'stalled'],
+    ['fail', 'failed'],
+  ] as const)('goes where its kind says: %s', async (onOrphan, state) => {
+    await registerKinds(store.db, [{ kind: 'k', queue: 'q', policy: { ...defaultPolicy, onOrphan } }], at(0))
+    const id = await store.put('running')
+    await store.sql(`update retoma.job set key = 'a', key_hold = 'final' where id = $1`, [id])
+    expect((await tick(3)).recovered).toMatchObject([{ id, state }])
+    expect(await store.job(id)).toMatchObject({
+      state,
+      restarts: 1,
+      failures: 0,
+      worker_id: null,
+      finished_at: state === 'failed' ? at(3) : null,
+      key_hold: state === 'failed' ? null : 'final',
+    })
+  })
+})
+
+test('more orphans than one bite are all recovered in one tick', async () => {
+  await store.putMany(1250, 'running')
+  const { recovered } = await tick(0)
+  expect(new Set(recovered.map(each => each.id)).size).toBe(1250)
+  expect(recovered).toHaveLength(1250)
+})
+
+test('watchdogs at once recover each job once', async () => {
+  await store.putMany(1200, 'running')
+  const ticks = await Promise.all([store.db, store.another(), store.another(), store.another()].map(db => tick(0, db)))
+  const recovered = ticks.flatMap(each => each.recovered.map(job => job.id))
+  expect(recovered).toHaveLength(1200)
+  expect(new Set(recovered).size).toBe(1200)
+  expect(await store.sql(`select state, restarts, count(*)::int as n from retoma.job group by 1, 2`)).toEqual([
+    { state: 'waiting', restarts: 1, n: 1200 },
+  ])
+})
+
+test('a job that another watchdog recovered and a live worker claimed meanwhile stays with that worker', async () => {
+  await store.worker('live', at(0))
+  const id = await store.put('running', { worker: 'dead' })
+  // The slow watchdog reads jobs through a policy that waits for a lock: its snapshot is taken, its row locks are not.
+  const slow = await slowReader('retoma.job')
+  const looking = recoverOrphans(slow.db, 10, at(1))
+  await slow.reading()
+  expect(await recoverOrphans(store.db, 10, at(1))).toHaveLength(1)
+  await claimJobs(store.db, { queue: 'q', want: 1, kinds: ['k'], worker: 'live' }, at(1))
+  await slow.letGo()
+  expect(await looking).toEqual([])
+  expect(await store.job(id)).toMatchObject({ state: 'running', worker_id: 'live', attempt: 2, restarts: 1 })
+})
+
+test('dead workers are forgotten after a day, those with jobs still to recover are not', async () => {
+  for (const id of ['old', 'holding', 'young', 'alive']) await store.worker(id, at(0))
+  await store.sql(`update retoma.worker set dead_at = $1 where id in ('old', 'holding')`, [at(0)])
+  await store.sql(`update retoma.worker set dead_at = $1 where id = 'young'`, [at(3600)])
+  await store.put('running', { worker: 'holding' })
+  await forgetWorkers(store.db, at(24 * 3600 + 1))
+  const left = await store.sql<{ id: string }>(`select id from retoma.worker order by id`)
+  expect(left.map(row => row.id)).toEqual(['alive', 'holding', 'young'])
+})
+
+/** A Db whose reads of a table stop, their snapshot taken, until they are let go. */
+async function slowReader(table: string) {
+  const key = 4242
+  await store.sql(`
+    create role slow login;
+    grant usage on schema retoma to slow;
+    grant all on all tables in schema retoma to slow;
+    create function public.slowly() returns boolean volatile language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(${key}); return true; end $$;
+    alter table ${table} enable row level security;
+    create policy slowly on ${table} to slow using (public.slowly())`)
+  const holder = new pg.Client({ connectionString: store.url })
+  await holder.connect()
+  await holder.query(`select pg_advisory_lock(${key})`)
+  const url = new URL(store.url)
+  url.username = 'slow'
+  const db = openDb({ url: url.href, log: silentLog, connections: 1 })
+  onTestFinished(async () => {
+    await holder.end()
+    await db.close()
+    await store.sql(`
+      drop policy slowly on ${table};
+      alter table ${table} disable row level security;
+      drop function public.slowly;
+      revoke all on all tables in schema retoma from slow;
+      revoke all on schema retoma from slow;
+      drop role slow`)
+  })
+  return {
+    db,
+    async reading() {
+      while (
+        (await store.sql(`select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`))
+          .length === 0
+      );
+    },
+    letGo: () => holder.query(`select pg_advisory_unlock(${key})`),
+  }
+}

@@ -1,0 +1,76 @@
+/** Engines on the run's shared server, closed when the test ends, and ways to wait for them without sleeping. */
+import pg from 'pg'
+import { inject, onTestFinished } from 'vitest'
+import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
+import { createTestDatabase, type TestEngine, testEngine, type VirtualClock } from '../../src/testing/index.ts'
+import { emptyTables } from './store.ts'
+
+/** On a virtual clock. */
+export async function engineWith(...jobs: AnyJob[]): Promise<TestEngine> {
+  const database = await borrowDatabase()
+  const made = await testEngine({ jobs, databaseUrl: database.url })
+  onTestFinished(async () => {
+    await made.close()
+    await database.giveBack()
+  })
+  return made
+}
+
+/** On the system clock. */
+export async function liveEngine(
+  jobs: AnyJob[],
+  options: Omit<EngineOptions, 'jobs' | 'databaseUrl'> = {},
+): Promise<{ engine: Engine; url: string }> {
+  const { url, giveBack } = await borrowDatabase()
+  const engine = await createEngine({ ...options, jobs, databaseUrl: url })
+  onTestFinished(async () => {
+    await engine.close()
+    await giveBack()
+  })
+  return { engine, url }
+}
+
+const spare: string[] = []
+
+/** Making a database takes some hundred files and as many milliseconds; emptying one takes one. Gone with the server. */
+export async function borrowDatabase(): Promise<{ url: string; giveBack: () => Promise<void> }> {
+  const url = spare.pop() ?? (await createTestDatabase(inject('serverUrl'))).url
+  const giveBack = async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(emptyTables).finally(() => client.end())
+    spare.push(url)
+  }
+  return { url, giveBack }
+}
+
+/** Resolves once the condition holds; it is asked again whenever the event loop has gone round. The test's timeout ends it. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(resolve => setImmediate(resolve))
+}
+
+/** Lets virtual time pass until the condition holds, in steps, so that loops can beat and tick in between. */
+export async function timePasses(clock: VirtualClock, condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await clock.advance(seconds(0.5))
+}
+
+/** A promise to be resolved by hand: what a handler waits for, or tells. */
+export interface Gate<T = void> {
+  readonly passed: Promise<T>
+  open(value: T): void
+}
+
+export function gate<T = void>(): Gate<T> {
+  let open: (value: T) => void = () => {}
+  const passed = new Promise<T>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+/** Resolves with the reason once the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<unknown> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve(signal.reason)
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
+  })

@@ -1,0 +1,73 @@
+/**
+ * A real database with faults put in between: an error before a statement is sent, or after it was committed and its
+ * answer is lost. Each fault strikes so many times and is gone.
+ */
+import pg from 'pg'
+import type { Db, Statement } from '../../src/store/db.ts'
+
+type When = 'before' | 'after'
+
+interface Fault {
+  statement: string
+  when: When
+  error: Error
+  left: number
+  /** Only calls whose values it says yes to. */
+  matches: (values: unknown[]) => boolean
+}
+
+export interface FaultyDb extends Db {
+  fail(
+    statement: string,
+    when: When,
+    error: Error,
+    options?: { times?: number; matches?: (values: unknown[]) => boolean },
+  ): void
+  /** Holds a statement up until the promise resolves. */
+  hold(statement: string, when: When, until: Promise<void>): void
+  /** The statements that were asked for, in order. */
+  readonly asked: string[]
+  /** Resolves when the statement has been asked for. */
+  askedFor(statement: string): Promise<void>
+}
+
+export function faulty(db: Db): FaultyDb {
+  const faults: Fault[] = []
+  const holds: { statement: string; when: When; until: Promise<void> }[] = []
+  const asked: string[] = []
+  const watchers: { statement: string; seen: () => void }[] = []
+
+  async function strike({ name }: Statement, when: When, values: unknown[]): Promise<void> {
+    for (const each of holds) if (each.statement === name && each.when === when) await each.until
+    const fault = faults.find(
+      each => each.statement === name && each.when === when && each.left > 0 && each.matches(values),
+    )
+    if (fault === undefined) return
+    fault.left--
+    throw fault.error
+  }
+  return {
+    ...db,
+    asked,
+    fail: (statement, when, error, { times = 1, matches = () => true } = {}) =>
+      void faults.push({ statement, when, error, left: times, matches }),
+    hold: (statement, when, until) => void holds.push({ statement, when, until }),
+    askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),
+    async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
+      asked.push(statement.name)
+      for (const each of watchers) if (each.statement === statement.name) each.seen()
+      await strike(statement, 'before', values)
+      const rows = await db.run<Row>(statement, values, deadlineMs)
+      await strike(statement, 'after', values)
+      return rows
+    },
+  }
+}
+
+/** What PostgreSQL would answer, with this SQLSTATE. */
+export function databaseError(code: string): Error {
+  return Object.assign(new pg.DatabaseError(`injected ${code}`, 0, 'error'), { code })
+}
+
+/** What the driver says when the link is cut. */
+export const linkLost = (): Error => new Error('Connection terminated unexpectedly')

@@ -1,0 +1,144 @@
+/**
+ * The store on a real PostgreSQL, for the tests of one file: one migrated database, emptied after each test, and the
+ * instants those tests pass in.
+ */
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, inject } from 'vitest'
+import type { State } from '../../src/core/state.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { type Db, openDb } from '../../src/store/db.ts'
+import type { NewJob } from '../../src/store/enqueue.ts'
+import { registerWorker } from '../../src/store/heartbeat.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { createTestDatabase } from '../../src/testing/index.ts'
+
+/** Noon plus so many seconds, in the year the virtual clock begins. */
+export const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 12, 0, 0) + seconds * 1000)
+
+/** Everything a test may have written; a new table belongs in here. */
+export const emptyTables = `
+  delete from retoma.failure;
+  delete from retoma.job;
+  delete from retoma.worker;
+  delete from retoma.kind;
+  delete from retoma.queue`
+
+interface JobRow {
+  id: string
+  state: State
+  attempt: number
+  worker_id: string | null
+  last_worker: string | null
+  failures: number
+  restarts: number
+  rank: number
+  run_at: Date
+  finished_at: Date | null
+  key_hold: string | null
+  error: { what: string; message: string; code: string | null } | null
+  result: unknown
+}
+
+export interface Store {
+  readonly db: Db
+  readonly url: string
+  /** A second pool, as another process has one. */
+  another(): Db
+  sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
+  job(id: string): Promise<JobRow>
+  failures(id: string): Promise<{ attempt: number; what: string; worker: string; code: string | null }[]>
+  /** A job put into a state by hand; running ones are attempt 1 of worker `w`. */
+  put(state: State, given?: { kind?: string; worker?: string; attempt?: number; queue?: string }): Promise<string>
+  putMany(count: number, state: State, given?: { kind?: string; worker?: string; queue?: string }): Promise<string[]>
+  worker(id: string, beat?: Date): Promise<void>
+}
+
+export function storeForFile(serverUrl = () => inject('serverUrl')): Store {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>
+  let db: Db
+  let raw: pg.Pool
+  let others: Db[] = []
+
+  beforeAll(async () => {
+    database = await createTestDatabase(serverUrl())
+    db = openDb({ url: database.url, log: silentLog })
+    raw = new pg.Pool({ connectionString: database.url })
+    raw.on('error', () => {})
+    await migrate(db)
+  })
+  afterEach(async () => {
+    await Promise.all(others.map(each => each.close()))
+    others = []
+    await raw.query(emptyTables)
+  })
+  afterAll(async () => {
+    await raw?.end()
+    await db?.close()
+    await database?.drop()
+  })
+
+  const store: Store = {
+    get db() {
+      return db
+    },
+    get url() {
+      return database.url
+    },
+    another() {
+      const another = openDb({ url: database.url, log: silentLog, connections: 2 })
+      others.push(another)
+      return another
+    },
+    sql: async <Row>(text: string, values: unknown[] = []) => (await raw.query(text, values)).rows as Row[],
+    async job(id) {
+      const [row] = await store.sql<JobRow>(`select * from retoma.job where id = $1`, [id])
+      return row!
+    },
+    failures: id =>
+      store.sql(`select attempt, what, worker, code from retoma.failure where job_id = $1 order by attempt`, [id]),
+    async put(state, given = {}) {
+      const [id] = await store.putMany(1, state, given)
+      if (given.attempt !== undefined) {
+        await store.sql(`update retoma.job set attempt = $2 where id = $1`, [id, given.attempt])
+      }
+      return id!
+    },
+    async putMany(count, state, given = {}) {
+      const final = ['succeeded', 'failed', 'skipped', 'cancelled'].includes(state)
+      const rows = await store.sql<{ id: string }>(
+        `insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, created_at, finished_at)
+         select $2, $3, $4, 9, $5, '{}', $6, $7, $5, $8 from generate_series(1, $1) returning id`,
+        [
+          count,
+          given.queue ?? 'q',
+          given.kind ?? 'k',
+          state,
+          at(0),
+          state === 'waiting' ? 0 : 1,
+          state === 'running' ? (given.worker ?? 'w') : null,
+          final ? at(0) : null,
+        ],
+      )
+      return rows.map(row => row.id)
+    },
+    worker: (id, beat = at(0)) =>
+      registerWorker(db, { id, host: 'h', pid: 1, version: '0', queues: { q: 1 }, kinds: ['k'] }, beat),
+  }
+  return store
+}
+
+export function newJob(given: Partial<NewJob> = {}): NewJob {
+  return {
+    queue: 'q',
+    kind: 'k',
+    key: null,
+    keyHold: given.key == null ? null : 'day',
+    ref: null,
+    priority: 4,
+    runAt: null,
+    delayMs: 0,
+    input: '{}',
+    groupKey: null,
+    ...given,
+  }
+}
