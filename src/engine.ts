@@ -1,0 +1,143 @@
+/**
+ * The composition root: store, clock and services behind the verbs people use. `createEngine` is what an application
+ * calls; HTTP, the command line and `retoma/testing` stand on the same object.
+ *
+ * Invariant: every enqueue that resolved is committed (or part of the caller's transaction); after close() nothing of
+ * this engine runs and no connection is open.
+ */
+import { setMaxListeners } from 'node:events'
+import type { AnyJob } from './core/job.ts'
+import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
+import { createDesk, type Desk } from './engine/desk.ts'
+import { createInbox, type Inbox } from './engine/inbox.ts'
+import { Registry } from './engine/registry.ts'
+import { Waiters } from './engine/waiters.ts'
+import { RetomaError } from './errors.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { type Log, silentLog } from './lib/log.ts'
+import { type Db, openDb } from './store/db.ts'
+import { checkSchema, migrate } from './store/migrate.ts'
+import { probe, type QueueView, viewQueues, viewWorkers, type WorkerView } from './store/view.ts'
+import { createHinter } from './store/wake.ts'
+import type { Worker } from './worker/worker.ts'
+
+export type { WorkerHandle, WorkOptions } from './engine/crew.ts'
+export type { JobDetail, Pressed } from './engine/desk.ts'
+
+export interface EngineOptions {
+  /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
+  databaseUrl?: string
+  jobs?: readonly AnyJob[]
+  /** false: do not bring the schema up to date; refuse when it is not. Default true. */
+  migrate?: boolean
+  /** Most connections this engine opens besides the one that listens. Default 10. */
+  connections?: number
+  log?: Log
+  clock?: Clock
+}
+
+export interface Engine extends Inbox, Desk, AsyncDisposable {
+  /** The kind of job with this name; throws unknown_kind. */
+  kind(name: string): AnyJob
+  /** The kinds this engine knows. */
+  kinds(): AnyJob[]
+  queues(): Promise<QueueView[]>
+  workers(): Promise<WorkerView[]>
+  /** Throws database_unreachable or database_timeout. */
+  ping(): Promise<void>
+  work(options?: WorkOptions): Promise<WorkerHandle>
+  /** Keeps the watchdog ticking in this process until the engine closes; a worker does so by itself. */
+  watch(): void
+  close(): Promise<void>
+}
+
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog. */
+export interface DrivenEngine extends Engine {
+  begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
+  tick(): Promise<void>
+}
+
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  const home = await databaseHome(options)
+  const log = options.log ?? silentLog
+  const { connections } = options
+  const db = openDb({ url: home.url, log, ...(connections === undefined ? {} : { connections }) })
+  try {
+    if (options.migrate === false) await checkSchema(db)
+    else await migrate(db)
+    const registry = new Registry(db, options.clock ?? systemClock)
+    await registry.add(...(options.jobs ?? []))
+    return assemble(db, log, options.clock ?? systemClock, registry, home.leave)
+  } catch (error) {
+    await db.close()
+    await home.leave()
+    throw error
+  }
+}
+
+/** A database URL, or the embedded server: started or attached to here, left at close. */
+async function databaseHome(options: EngineOptions): Promise<{ url: string; leave: () => Promise<void> }> {
+  const url = options.databaseUrl ?? process.env.DATABASE_URL
+  if (url) return { url, leave: async () => {} }
+  const { openEmbedded } = await import('./postgres/index.ts')
+  const dataDir = process.env.RETOMA_DATA_DIR || '.retoma'
+  const server = await openEmbedded({ dataDir, ...(options.log ? { log: options.log } : {}) })
+  return { url: server.url, leave: () => server.leave() }
+}
+
+function assemble(db: Db, log: Log, clock: Clock, registry: Registry, leave: () => Promise<void>): DrivenEngine {
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
+  const waiters = new Waiters()
+  const hinter = createHinter(db, log)
+  const crew = new Crew({ db, clock, log, registry, waiters })
+  const tell = (queue: string) => {
+    crew.wake(queue)
+    hinter.hint(queue)
+  }
+  let closed: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    closing.abort()
+    waiters.end()
+    await crew.stop()
+    await hinter.settled()
+    await db.close()
+    await leave()
+  }
+
+  /** The verbs that answer without a promise. */
+  const atOnce = ['kind', 'kinds', 'watch']
+  /** Every verb refuses once the engine is closed, instead of failing on an ended pool. */
+  const open = <T extends object>(part: T): T =>
+    Object.fromEntries(
+      Object.entries(part).map(([name, verb]) => [
+        name,
+        (...given: unknown[]) => {
+          if (closed === undefined) return verb(...given)
+          const refusal = new RetomaError('engine_closed', {})
+          if (atOnce.includes(name)) throw refusal
+          return Promise.reject(refusal)
+        },
+      ]),
+    ) as T
+
+  const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
+    ...createInbox({ db, clock, registry, tell, closing: closing.signal }),
+    ...createDesk({ db, clock, waiters, tell, closing: closing.signal }),
+    kind: name => registry.find(name),
+    kinds: () => [...registry.jobs.values()],
+    queues: () => viewQueues(db, clock.instant()),
+    workers: () => viewWorkers(db, clock.instant()),
+    ping: () => probe(db, 2000),
+    work: (options = {}) => crew.work(options),
+    watch: () => crew.watch(),
+    begin: (options, mode) => crew.begin(options, mode),
+    tick: () => crew.tick(),
+  }
+  const end = () => {
+    closed ??= close()
+    return closed
+  }
+  return { ...open(verbs), close: end, [Symbol.asyncDispose]: end }
+}

@@ -1,0 +1,120 @@
+/**
+ * What runs in this process: its workers, the ear for hints, the watchdog.
+ *
+ * Invariant: after stop() nothing of it runs; workers end first, so that their last writes find the pool open.
+ */
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { systemRandom } from '../lib/random.ts'
+import { type Loop, loop } from '../lib/service.ts'
+import type { Db } from '../store/db.ts'
+import { type Listener, listen } from '../store/wake.ts'
+import { version } from '../version.ts'
+import { watchdogTick } from '../watchdog/watchdog.ts'
+import { Worker } from '../worker/worker.ts'
+import type { Registry } from './registry.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface WorkOptions {
+  /** Queue name to how many of its jobs run at once in this process. Default: every queue of the engine's jobs, 10 each. */
+  queues?: Readonly<Record<string, number>>
+  /** On stop, how long a handler may go on after its signal before its job is handed back. Default 5 s. */
+  graceMs?: number
+}
+
+/** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
+export interface WorkerHandle extends AsyncDisposable {
+  readonly id: string
+  stop(): Promise<void>
+}
+
+const defaultConcurrency = 10
+const pollMs = 5000
+const watchdogMs = 5000
+
+export class Crew {
+  readonly #given: { db: Db; clock: Clock; log: Log; registry: Registry; waiters: Waiters }
+  readonly #workers = new Set<Worker>()
+  #listener: Listener | undefined
+  #watchdog: Loop | undefined
+
+  constructor(given: { db: Db; clock: Clock; log: Log; registry: Registry; waiters: Waiters }) {
+    this.#given = given
+  }
+
+  async work(options: WorkOptions): Promise<WorkerHandle> {
+    const { db, clock, log } = this.#given
+    const worker = await this.begin(options, 'loops')
+    this.#listener ??= listen(db, clock, log, queue => this.wake(queue))
+    this.watch()
+    const stop = () => worker.stop()
+    return {
+      get id() {
+        return worker.id
+      },
+      stop,
+      [Symbol.asyncDispose]: stop,
+    }
+  }
+
+  async begin({ queues, graceMs = 5000 }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
+    const { db, clock, log, registry, waiters } = this.#given
+    const { jobs } = registry
+    const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
+    const worker = await Worker.begin(
+      {
+        db,
+        clock,
+        log,
+        random: systemRandom,
+        version,
+        jobs,
+        queues: checkQueues(queues ?? all),
+        graceMs,
+        pollMs,
+        settled: id => waiters.settled(id),
+      },
+      mode,
+    )
+    this.#workers.add(worker)
+    void worker.stopped.then(() => this.#workers.delete(worker))
+    return worker
+  }
+
+  /** There may be work: in that queue, or anywhere. */
+  wake(queue?: string): void {
+    for (const worker of this.#workers) worker.wake(queue)
+  }
+
+  watch(): void {
+    const { clock, log } = this.#given
+    this.#watchdog ??= loop({
+      clock,
+      every: watchdogMs,
+      tick: async () => void (await this.tick()),
+      failed: error => log.warn({ err: error }, 'the watchdog could not look; trying again'),
+    })
+  }
+
+  async tick(): Promise<void> {
+    const { db, log, clock } = this.#given
+    const { recovered } = await watchdogTick(db, log, clock.instant())
+    if (recovered.length > 0) this.wake()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await this.#watchdog?.stop()
+    await this.#listener?.stop()
+  }
+}
+
+function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  for (const [queue, size] of Object.entries(queues)) {
+    if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
+    const problem = `concurrency is a whole number from 1 to 10000, not ${size}`
+    throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
+  }
+  return queues
+}

@@ -1,0 +1,124 @@
+/**
+ * Jobs come in: checked at the door, written, and whoever might run them is told.
+ *
+ * Invariant: memory is bounded by one chunk however long the list; a bad item stops `enqueueMany` at its chunk, with the
+ * error that names it, and what was written before stays.
+ */
+import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import type { AnyJob, Job } from '../core/job.ts'
+import { storable } from '../core/json.ts'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Db, type Queryable, runIn } from '../store/db.ts'
+import { type Enqueued, enqueueJobs, type NewJob } from '../store/enqueue.ts'
+import type { Registry } from './registry.ts'
+
+type InTransaction = { tx?: Queryable }
+
+/** For many at once: what holds for all, and with `each` what differs from item to item (a key, a ref). */
+export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> &
+  InTransaction & { each?: (input: Input, index: number) => EnqueueOptions }
+
+export interface EnqueuedMany {
+  created: number
+  /** Those whose key another job held. */
+  held: number
+  /** In the order of the input. */
+  ids: string[]
+}
+
+/** NoInfer: the job alone says what its input is; an argument that is too loose must not widen it. */
+export interface Inbox {
+  enqueue<Input>(
+    job: Job<Input, unknown>,
+    input: NoInfer<Input>,
+    options?: EnqueueOptions & InTransaction,
+  ): Promise<Enqueued>
+  enqueueMany<Input>(
+    job: Job<Input, unknown>,
+    inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: EnqueueManyOptions<NoInfer<Input>>,
+  ): Promise<EnqueuedMany>
+}
+
+const chunkRows = 1000
+const chunkBytes = 4 * 1024 * 1024
+
+export function createInbox(given: {
+  db: Db
+  clock: Clock
+  registry: Registry
+  /** There may be work in that queue: for the workers here and elsewhere. */
+  tell: (queue: string) => void
+  closing: AbortSignal
+}): Inbox {
+  const { db, clock, registry, tell, closing } = given
+
+  /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
+  function tellLater(queue: string): void {
+    for (const ms of [10, 100, 500]) {
+      void clock.sleep(ms, closing).then(() => {
+        if (!closing.aborted) tell(queue)
+      })
+    }
+  }
+
+  async function write(jobs: NewJob[], tx: Queryable | undefined): Promise<Enqueued[]> {
+    return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant())
+  }
+
+  function announce(queue: string, tx: Queryable | undefined): void {
+    if (tx) tellLater(queue)
+    else tell(queue)
+  }
+
+  return {
+    async enqueue(job, input, { tx, ...options } = {}) {
+      const asked = checkEnqueueOptions(options)
+      const text = await checkedInput(job, input)
+      await registry.add(job)
+      const [enqueued] = await write([{ ...asked, queue: job.queue, kind: job.kind, input: text }], tx)
+      announce(job.queue, tx)
+      return enqueued!
+    },
+
+    async enqueueMany(job, inputs, { tx, each, ...options } = {}) {
+      const same = checkEnqueueOptions(options)
+      await registry.add(job)
+      const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
+      let chunk: NewJob[] = []
+      let bytes = 0
+      const flush = async () => {
+        for (const { id, created } of await write(chunk, tx)) {
+          total[created ? 'created' : 'held']++
+          total.ids.push(id)
+        }
+        chunk = []
+        bytes = 0
+        announce(job.queue, tx)
+      }
+      let index = 0
+      for await (const input of inputs) {
+        const asked = each === undefined ? same : checkEnqueueOptions({ ...options, ...each(input, index) })
+        const text = await checkedInput(job, input, index)
+        if (chunk.length >= chunkRows || bytes + text.length > chunkBytes) await flush()
+        chunk.push({ ...asked, queue: job.queue, kind: job.kind, input: text })
+        bytes += text.length
+        index++
+      }
+      if (chunk.length > 0) await flush()
+      return total
+    },
+  }
+}
+
+async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
+  const where = index === undefined ? '' : `item ${index}: `
+  const checked = storable(input)
+  if (!checked.ok) throw new RetomaError('bad_input', { kind: job.kind, problem: where + checked.problem })
+  // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
+  // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
+  const parsed = await job.parse(JSON.parse(checked.text))
+  if ('problem' in parsed) throw new RetomaError('bad_input', { kind: job.kind, problem: where + parsed.problem })
+  return checked.text
+}

@@ -1,0 +1,52 @@
+/**
+ * The kinds of job an engine knows: those it was made with, and those somebody enqueued since.
+ *
+ * Invariant: a kind has one definition in a process, and is in the database before its first job is.
+ */
+import type { AnyJob } from '../core/job.ts'
+import { didYouMean } from '../core/suggest.ts'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../store/db.ts'
+import { registerKinds } from '../store/kind.ts'
+
+export class Registry {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #jobs = new Map<string, AnyJob>()
+  #unregistered: AnyJob[] = []
+
+  constructor(db: Db, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  get jobs(): ReadonlyMap<string, AnyJob> {
+    return this.#jobs
+  }
+
+  async add(...jobs: readonly AnyJob[]): Promise<void> {
+    for (const job of jobs) {
+      const known = this.#jobs.get(job.kind)
+      if (known === job) continue
+      if (known !== undefined) {
+        const problem = 'another job has the same kind'
+        throw new RetomaError('bad_definition', { what: `the job "${job.kind}"`, problem })
+      }
+      this.#jobs.set(job.kind, job)
+      this.#unregistered.push(job)
+    }
+    const written = this.#unregistered
+    if (written.length === 0) return
+    await registerKinds(this.#db, written, this.#clock.instant())
+    this.#unregistered = this.#unregistered.filter(job => !written.includes(job))
+  }
+
+  find(kind: string): AnyJob {
+    const job = this.#jobs.get(kind)
+    if (job !== undefined) return job
+    const known = [...this.#jobs.keys()]
+    const all = known.length > 0 ? `there is: ${known.join(', ')}` : 'none is registered'
+    throw new RetomaError('unknown_kind', { kind, hint: didYouMean(kind, known).replace(/^, /, '') || all })
+  }
+}

@@ -1,0 +1,22 @@
+/** The public door: `import … from 'retoma'`. Everything else is private. */
+export { type Config, defineConfig } from './config.ts'
+export type { Backoff } from './core/backoff.ts'
+export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
+export type { EnqueueOptions } from './core/enqueue-options.ts'
+export { type AnyJob, defineJob, type Job, type JobContext, type JobLog, type JobOptions } from './core/job.ts'
+export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
+export type { Policy } from './core/policy.ts'
+export type { State } from './core/state.ts'
+export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
+export {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type JobDetail,
+  type Pressed,
+  type WorkerHandle,
+  type WorkOptions,
+} from './engine.ts'
+export { type ErrorCode, isRetomaError, RetomaError } from './errors.ts'
+export type { Enqueued } from './store/enqueue.ts'
+export type { FailureView, JobError, JobFilter, JobView, QueueView, WorkerView } from './store/view.ts'

@@ -1,0 +1,5 @@
+/** The door `retoma/testing`: what Retoma's own tests use, for yours. */
+export { createTestDatabase, type TestDatabase } from './test-database.ts'
+export { type TestEngine, type TestEngineOptions, testEngine } from './test-engine.ts'
+export { startTestServer, type TestServer } from './test-server.ts'
+export { VirtualClock } from './virtual-clock.ts'

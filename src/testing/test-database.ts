@@ -1,0 +1,48 @@
+/**
+ * An empty database for one test, on a server that is thrown away with the process: nobody's data is ever touched, and
+ * tests that run beside each other do not meet.
+ */
+import pg from 'pg'
+import { randomName } from '../lib/random.ts'
+import { startTestServer, type TestServer } from './test-server.ts'
+
+export interface TestDatabase {
+  readonly url: string
+  drop(): Promise<void>
+}
+
+let shared: Promise<TestServer> | undefined
+
+/** One server for this process; it ends with it, however that ends. */
+async function sharedServer(): Promise<string> {
+  shared ??= startTestServer()
+  return (await shared).url
+}
+
+/** `serverUrl`: a PostgreSQL on which databases may be made and dropped; default one of our own. */
+export async function createTestDatabase(serverUrl?: string): Promise<TestDatabase> {
+  const server = serverUrl ?? (await sharedServer())
+  const name = randomName('retoma_test').replace('-', '_')
+  await admin(server, `create database ${name}`)
+  return {
+    url: withDatabase(server, name),
+    drop: () => admin(server, `drop database if exists ${name} with (force)`),
+  }
+}
+
+async function admin(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${name}`
+  return changed.href
+}

@@ -1,0 +1,67 @@
+/**
+ * A whole engine for one test: real PostgreSQL, a database of its own, a clock the test moves, and a worker that works
+ * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
+ */
+import type { AnyJob } from '../core/job.ts'
+import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
+import type { Log } from '../lib/log.ts'
+import { createTestDatabase } from './test-database.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+export interface TestEngineOptions {
+  jobs?: readonly AnyJob[]
+  /** A PostgreSQL on which databases may be made and dropped. Default: a throw-away server, started by itself. */
+  serverUrl?: string
+  /** A database to use as it is, and to leave. Default: one of its own, dropped when it closes. */
+  databaseUrl?: string
+  start?: Date
+  log?: Log
+}
+
+export interface TestEngine extends AsyncDisposable {
+  readonly engine: Engine
+  readonly clock: VirtualClock
+  readonly databaseUrl: string
+  /** Works until no job is ready; answers how many attempts it ran. */
+  run(): Promise<number>
+  /** One pass of the watchdog, at the clock's instant. */
+  tick(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function testEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  const clock = new VirtualClock(options.start)
+  const { databaseUrl: url } = options
+  const database = url ? { url, drop: async () => {} } : await createTestDatabase(options.serverUrl)
+  const engine = (await createEngine({
+    databaseUrl: database.url,
+    jobs: options.jobs ?? [],
+    clock,
+    connections: 4,
+    ...(options.log ? { log: options.log } : {}),
+  }).catch(async error => {
+    await database.drop()
+    throw error
+  })) as DrivenEngine
+
+  const close = async () => {
+    await engine.close()
+    await database.drop()
+  }
+  return {
+    engine,
+    clock,
+    databaseUrl: database.url,
+    async run() {
+      const worker = await engine.begin({}, 'by hand')
+      try {
+        return await worker.drain()
+      } finally {
+        await worker.stop()
+      }
+    },
+    tick: () => engine.tick(),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

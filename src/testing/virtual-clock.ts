@@ -1,0 +1,60 @@
+/**
+ * A clock that moves only when a test says so. Everything in an engine that waits, backs off, times out or beats asks
+ * its clock, and every SQL statement takes the instant from it, so a test passes ten minutes in no time at all.
+ */
+import type { Duration } from '../core/duration.ts'
+import type { Clock } from '../lib/clock.ts'
+
+interface Sleeper {
+  due: number
+  wake: () => void
+}
+
+export class VirtualClock implements Clock {
+  #now: number
+  #sleepers: Sleeper[] = []
+
+  constructor(start: Date = new Date('2030-01-01T12:00:00Z')) {
+    this.#now = start.getTime()
+  }
+
+  instant(): Date {
+    return new Date(this.#now)
+  }
+
+  now(): Date {
+    return this.instant()
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise(resolve => {
+      if (signal?.aborted || ms <= 0) return resolve()
+      const wake = () => {
+        this.#sleepers = this.#sleepers.filter(each => each !== sleeper)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      const sleeper: Sleeper = { due: this.#now + ms, wake }
+      this.#sleepers.push(sleeper)
+      signal?.addEventListener('abort', wake, { once: true })
+    })
+  }
+
+  /** Moves on, waking whoever sleeps in the order of their times; whatever goes on in memory is done before each. */
+  async advance(duration: Duration): Promise<void> {
+    const end = this.#now + duration
+    for (;;) {
+      await new Promise(resolve => setImmediate(resolve))
+      const next = this.#sleepers.filter(each => each.due <= end).sort((a, b) => a.due - b.due)[0]
+      if (next === undefined) break
+      this.#now = Math.max(this.#now, next.due)
+      next.wake()
+    }
+    this.#now = end
+  }
+
+  /** How many wait for this clock; a test that expects none has a leak otherwise. */
+  get sleepers(): number {
+    return this.#sleepers.length
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * One tick of the watchdog: judge the workers, put right what the dead ones left. Runs in every worker and server; there
+ * is no leader, because each statement is bounded, idempotent and skips what another watchdog has locked.
+ *
+ * Detection takes orphanAfter (20 s) plus at most one tick.
+ */
+import { beatEvery, defaultPolicy } from '../core/policy.ts'
+import type { Log } from '../lib/log.ts'
+import type { Db } from '../store/db.ts'
+import { forgetWorkers, judgeWorkers, type Recovered, recoverOrphans } from '../store/recover.ts'
+
+const bite = 500
+
+export interface Tick {
+  recovered: Recovered[]
+}
+
+export async function watchdogTick(db: Db, log: Log, now: Date | null): Promise<Tick> {
+  const judged = await judgeWorkers(db, { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery }, now)
+  for (const { id, host, pid, dead } of judged) {
+    if (dead) log.warn({ worker: id, host, pid }, 'worker declared dead; its jobs go back')
+  }
+  const recovered: Recovered[] = []
+  for (;;) {
+    const some = await recoverOrphans(db, bite, now)
+    recovered.push(...some)
+    // Fewer than a bite may mean that another watchdog had locked some of it: only nothing at all is the end.
+    if (some.length === 0) break
+  }
+  if (recovered.length > 0)
+    log.info({ jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) }, 'orphans recovered')
+  if (judged.some(each => each.dead)) await forgetWorkers(db, now)
+  return { recovered }
+}

@@ -1,0 +1,277 @@
+/** A database that goes away under a worker: every job still ends once. */
+import pg from 'pg'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { defineJob, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openDb } from '../../src/store/db.ts'
+import { enqueueJobs } from '../../src/store/enqueue.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { listen } from '../../src/store/wake.ts'
+import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
+import { Worker } from '../../src/worker/worker.ts'
+import { borrowDatabase, liveEngine, until } from '../support/engine.ts'
+import { databaseError, faulty, linkLost } from '../support/faulty-db.ts'
+import { newJob } from '../support/store.ts'
+
+/** A worker with loops on a virtual clock, and faults between it and its database. */
+async function faultyWorker() {
+  const database = await borrowDatabase()
+  const real = openDb({ url: database.url, log: silentLog })
+  await migrate(real)
+  const db = faulty(real)
+  const clock = new VirtualClock()
+  const runs: { id: string; attempt: number }[] = []
+  const job = defineJob({ kind: 'k', queue: 'q', run: ({ id, attempt }) => runs.push({ id, attempt }) })
+  let worker: Worker | undefined
+  onTestFinished(async () => {
+    await worker?.stop()
+    await real.close()
+    await database.giveBack()
+  })
+  const begin = async () => {
+    worker = await Worker.begin({
+      db,
+      clock,
+      log: silentLog,
+      random: () => 0,
+      version: '0',
+      jobs: new Map([['k', job]]),
+      queues: { q: 5 },
+      graceMs: 1000,
+      pollMs: 5000,
+      settled: () => {},
+    })
+    return worker
+  }
+  const enqueue = async () => (await enqueueJobs(real.run, [newJob()], clock.instant()))[0]!.id
+  const row = async (id: string) =>
+    (
+      await real.run<{ state: string; attempt: number; failures: number; restarts: number }>(
+        { name: '', text: `select * from retoma.job where id = $1` },
+        [id],
+      )
+    )[0]!
+  /** Both loops have done what they had to do and sleep. */
+  const asleep = () => until(() => clock.sleepers === 2)
+  return { db, real, clock, begin, enqueue, row, asleep, runs }
+}
+
+test('when the answer to a claim is lost the job goes back within two heartbeats, and runs', async () => {
+  const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
+  const id = await enqueue()
+  db.fail('claim', 'after', linkLost())
+  await begin()
+  await asleep()
+  expect(await row(id)).toMatchObject({ state: 'running', attempt: 1 })
+  for (let beat = 0; beat < 3 && (await row(id)).attempt === 1; beat++) {
+    await clock.advance(seconds(5))
+    await asleep()
+  }
+  await until(async () => (await row(id)).state === 'succeeded')
+  expect(runs).toEqual([{ id, attempt: 2 }])
+  expect(await row(id)).toMatchObject({ failures: 0, restarts: 0 })
+})
+
+test('a claim on its way while the heartbeat looks is not handed back', async () => {
+  const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
+  const worker = await begin()
+  await asleep()
+  const id = await enqueue()
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  db.hold('claim', 'after', held)
+  worker.wake()
+  await until(async () => (await row(id)).state === 'running')
+  const beats = () => db.asked.filter(name => name === 'worker_beat').length
+  const before = beats()
+  await clock.advance(seconds(5))
+  await until(() => beats() > before && clock.sleepers === 1)
+  letGo()
+  await until(async () => (await row(id)).state === 'succeeded')
+  expect(runs).toEqual([{ id, attempt: 1 }])
+})
+
+test('a worker whose heartbeat, claims and outcomes fail for a while goes on when they do not', async () => {
+  const { db, clock, begin, enqueue, row, asleep } = await faultyWorker()
+  await begin()
+  await asleep()
+  const id = await enqueue()
+  db.fail('worker_beat', 'before', databaseError('57P03'), { times: 2 })
+  db.fail('claim', 'before', databaseError('57P03'), { times: 2 })
+  db.fail('settle', 'before', databaseError('57P03'), { times: 3 })
+  await until(async () => {
+    await clock.advance(seconds(1))
+    return (await row(id)).state === 'succeeded'
+  })
+  expect(await row(id)).toMatchObject({ attempt: 1, failures: 0, restarts: 0 })
+})
+
+test('a worker that cannot be registered anew after its death tries again, and takes nothing before', async () => {
+  const { db, real, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
+  const worker = await begin()
+  const before = worker.id
+  await asleep()
+  await real.run({ name: '', text: `update retoma.worker set dead_at = now()` }, [])
+  db.fail('worker_register', 'before', databaseError('57P03'), { times: 2 })
+  const id = await enqueue()
+  for (let beat = 0; beat < 2; beat++) {
+    await clock.advance(seconds(5))
+    await asleep()
+    expect(worker.id).toBe(before)
+  }
+  expect(runs).toEqual([])
+  await clock.advance(seconds(5))
+  await until(async () => (await row(id)).state === 'succeeded')
+  expect(worker.id).not.toBe(before)
+})
+
+test('while it cannot write, a stopping worker does not wait for ever', async () => {
+  const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
+  const worker = await begin()
+  await asleep()
+  const id = await enqueue()
+  db.fail('settle', 'before', linkLost(), { times: 1_000_000 })
+  worker.wake()
+  await until(() => runs.length === 1)
+  let stopped = false
+  void worker.stop().then(() => {
+    stopped = true
+  })
+  await until(async () => {
+    await clock.advance(milliseconds(100))
+    return stopped
+  })
+  expect(await row(id)).toMatchObject({ state: 'running' })
+  expect(clock.sleepers).toBe(0)
+})
+
+test('all connections killed again and again under load: every job ends once', async () => {
+  const runs = new Map<number, number>()
+  let kills = 0
+  let killing = Promise.resolve()
+  const killer = { kill: async () => {} }
+  const work = defineJob({
+    kind: 'work',
+    run: async (_, n: number) => {
+      runs.set(n, (runs.get(n) ?? 0) + 1)
+      if (runs.size > (kills + 1) * 50 && kills < 5) {
+        kills++
+        killing = killing.then(killer.kill)
+      }
+      return n
+    },
+  })
+  const { engine, url } = await liveEngine([work], { connections: 5 })
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  onTestFinished(() => admin.end())
+  killer.kill = async () => {
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+  }
+  const ids: string[] = []
+  for (let n = 0; n < 300; n++) ids.push((await engine.enqueue(work, n)).id)
+  await engine.work({ queues: { default: 20 } })
+  const ended = await Promise.all(ids.map(id => waitThroughFaults(() => engine.wait({ job: id }))))
+  await killing
+  expect(kills).toBe(5)
+  expect(ended.map(job => [job.state, job.result, job.failures])).toEqual(ids.map((_, n) => ['succeeded', n, 0]))
+  const again = ended.filter(job => job.attempt > 1).length
+  expect(again).toBeLessThan(300)
+})
+
+/** Looking fails, too, while connections die. */
+async function waitThroughFaults<T>(look: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await look()
+    } catch (error) {
+      if (!isRetomaError(error, 'database_unreachable')) throw error
+    }
+  }
+}
+
+describe('the ear for hints', () => {
+  async function ear() {
+    const database = await createTestDatabase(inject('serverUrl'))
+    const db = openDb({ url: database.url, log: silentLog })
+    onTestFinished(async () => {
+      await db.close()
+      await database.drop()
+    })
+    const connections = async () =>
+      (
+        await db.run<{ n: number }>(
+          {
+            name: '',
+            text: `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+          },
+          [],
+        )
+      )[0]!.n
+    const heard: (string | undefined)[] = []
+    return { db, connections, heard, woken: (queue: string | undefined) => void heard.push(queue) }
+  }
+
+  test('can be stopped while it connects, and leaves no connection', async () => {
+    const { db, connections, woken } = await ear()
+    let letGo = () => {}
+    const held = new Promise<void>(resolve => (letGo = resolve))
+    const slow = { ...db, connect: () => held.then(() => db.connect()) }
+    const listener = listen(slow, systemClock, silentLog, woken)
+    const stopped = listener.stop()
+    letGo()
+    await stopped
+    await until(async () => (await connections()) === 0)
+  })
+
+  test('leaves no connection behind when listening fails', async () => {
+    const { db, connections, woken } = await ear()
+    const clock = new VirtualClock()
+    let tries = 0
+    const broken = {
+      ...db,
+      connect: async () => {
+        const client = await db.connect()
+        const query = client.query.bind(client)
+        const refuse = () => Promise.reject(linkLost())
+        client.query = (++tries < 4 ? refuse : query) as typeof client.query
+        return client
+      },
+    }
+    const listener = listen(broken, clock, silentLog, woken)
+    await until(async () => {
+      await clock.advance(seconds(10))
+      return tries === 4
+    })
+    await until(async () => (await connections()) === 1)
+    await listener.stop()
+    await until(async () => (await connections()) === 0)
+  })
+
+  test('hears hints, comes back when its connection is killed, and says that it may have missed some', async () => {
+    const { db, heard, woken } = await ear()
+    const clock = new VirtualClock()
+    const listener = listen(db, clock, silentLog, woken)
+    await until(() => heard.length === 1)
+    await db.run({ name: '', text: `select pg_notify('retoma_wake', 'mail')` }, [])
+    await until(() => heard.length === 2)
+    await db.run(
+      {
+        name: '',
+        text: `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()`,
+      },
+      [],
+    )
+    await until(() => clock.sleepers === 1)
+    await clock.advance(seconds(1))
+    await until(() => heard.length === 3)
+    expect(heard).toEqual([undefined, 'mail', undefined])
+    await listener.stop()
+    expect(clock.sleepers).toBe(0)
+  })
+})
