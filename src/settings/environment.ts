@@ -1,0 +1,28 @@
+/** The environment with the `.env` of a folder behind it: what is really set wins, also when it is set to nothing. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { RetomaError, type Saying } from '../errors.ts'
+
+export function readEnvironment(folder: string, real: NodeJS.ProcessEnv): Record<string, string | undefined> {
+  return { ...(parseEnv(textOf(join(folder, '.env'))) as Record<string, string>), ...real }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return ''
+    throw new RetomaError(
+      'bad_setting',
+      { name: file, problem: reasons[code] ?? { en: code, pt: code } },
+      { cause: error },
+    )
+  }
+}
+
+const reasons: Record<string, Saying> = {
+  EACCES: { en: 'this user may not read it', pt: 'este usuário não pode lê-lo' },
+  EISDIR: { en: 'it is a folder, not a file', pt: 'é uma pasta, não um arquivo' },
+}

@@ -1,0 +1,95 @@
+/**
+ * Settings come in here, once, at the start of a process: checked one by one, then together. Called by the command line.
+ *
+ * Invariant: what is answered is usable as it is; what is not is a RetomaError that names the variable, and never the
+ * value of a secret.
+ */
+import { RetomaError, type Saying } from '../errors.ts'
+import { isLoopback, Refusal } from './checks.ts'
+import { suggestion } from './suggestion.ts'
+import { type Settings, type Variable, type VariableName, variables } from './table.ts'
+
+export { isLoopback } from './checks.ts'
+export { readEnvironment } from './environment.ts'
+export { suggestion } from './suggestion.ts'
+export type { Settings } from './table.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const names = Object.keys(variables) as VariableName[]
+const isKnown = (name: string) => Object.hasOwn(variables, name)
+
+export function readSettings(environment: Environment): Settings {
+  refuseUnknown(environment)
+  const settings = Object.fromEntries(names.map(name => [name, readOne(name, environment[name])])) as Settings
+  checkTogether(settings)
+  return settings
+}
+
+/** An empty variable counts as absent: that is how a shell or a compose file unsets one. */
+function readOne(name: VariableName, given: string | undefined): unknown {
+  const variable: Variable = variables[name]
+  const text = given?.trim() || variable.default
+  if (text === undefined) return undefined
+  try {
+    return variable.read(text)
+  } catch (error) {
+    throw error instanceof Refusal ? bad(name, error.saying) : error
+  }
+}
+
+function checkTogether(settings: Settings): void {
+  bothOrNeither(settings, 'PLUGGY_CLIENT_ID', 'PLUGGY_CLIENT_SECRET')
+  bothOrNeither(settings, 'UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN')
+  if (isLoopback(settings.HOST)) return
+  if (settings.RETOMA_LIMITS === 'off') {
+    throw bad('RETOMA_LIMITS', {
+      en: `off is for development on loopback, and HOST is ${settings.HOST}; leave it unset`,
+      pt: `off é para desenvolvimento em loopback, e HOST é ${settings.HOST}; não a defina`,
+    })
+  }
+  if (settings.RETOMA_ADMIN_TOKEN === undefined) throw new RetomaError('host_needs_token', { host: settings.HOST })
+}
+
+function bothOrNeither(settings: Settings, ...pair: [VariableName, VariableName]): void {
+  const missing = pair.find(name => settings[name] === undefined)
+  const given = pair.find(name => settings[name] !== undefined)
+  if (missing === undefined || given === undefined) return
+  throw bad(missing, {
+    en: `it is missing, and ${given} goes with it; set both or neither`,
+    pt: `falta, e ${given} vai junto; defina as duas ou nenhuma`,
+  })
+}
+
+/** A typo in one of our own names would otherwise be a setting that silently does nothing. */
+function refuseUnknown(environment: Environment): void {
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('RETOMA_') || isKnown(name) || name.startsWith('RETOMA_TEST_')) continue
+    if (isServiceLink(name, value ?? '')) continue
+    const bare = name.slice('RETOMA_'.length)
+    const hint = suggestion(isKnown(bare) ? bare : name, names)
+    throw bad(name, { en: `there is no such setting${hint.en}`, pt: `não existe essa configuração${hint.pt}` })
+  }
+}
+
+/** What Kubernetes and Docker put into the environment for a service called retoma, or retoma-something. */
+function isServiceLink(name: string, value: string): boolean {
+  if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
+}
+
+const bad = (name: string, problem: Saying) => new RetomaError('bad_setting', { name, problem })
+
+const keys = {
+  openrouter: 'OPENROUTER_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  serpapi: 'SERPAPI_API_KEY',
+  fipe: 'FIPE_BASE_URL',
+  pluggy: 'PLUGGY_CLIENT_ID',
+} as const satisfies Record<string, VariableName>
+
+export type Provider = keyof typeof keys
+
+/** The providers without a key: what they answer is made up here, and says so. */
+export const simulated = (settings: Settings): Provider[] =>
+  (Object.keys(keys) as Provider[]).filter(provider => settings[keys[provider]] === undefined)
