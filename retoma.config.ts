@@ -1,0 +1,12 @@
+/** What `npm start` in a clone runs; try: npm run -s retoma -- jobs enqueue hello '{"name":"Ana"}' --wait */
+import { defineConfig, defineJob } from 'retoma'
+
+const hello = defineJob({
+  kind: 'hello',
+  run: async (ctx, input: { name: string }) => {
+    ctx.log.info('greeting', { name: input.name })
+    return { greeting: `Hello, ${input.name}!` }
+  },
+})
+
+export default defineConfig({ jobs: [hello] })

@@ -1,0 +1,73 @@
+/** How the text of an argument or option becomes its value. What cannot is wrong use, said in both languages. */
+import { type Duration, parseDuration } from '../core/duration.ts'
+import { type State, states } from '../core/state.ts'
+import { RetomaError } from '../errors.ts'
+import { suggestion } from '../settings/index.ts'
+import { both, type Words } from './words/index.ts'
+
+export const wrongUse = (pick: (word: Words, language: 'en' | 'pt') => string): RetomaError =>
+  new RetomaError('wrong_use', { problem: both(pick) })
+
+export const wholeNumber =
+  (option: string, least: number, most: number) =>
+  (given: string): number => {
+    const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
+    if (number >= least && number <= most) return number
+    throw wrongUse(word => word.wrong.wholeNumber(option, least, most, given))
+  }
+
+export const duration =
+  (option: string) =>
+  (given: string): Duration => {
+    const parsed = parseDuration(given)
+    if (parsed !== undefined) return parsed
+    throw wrongUse(word => word.wrong.duration(option, given))
+  }
+
+/** ISO 8601; without a zone it is this machine's local time. */
+export const instant =
+  (option: string) =>
+  (given: string): Date => {
+    const parsed = new Date(/^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00` : given)
+    if (/^\d{4}-\d\d-\d\d/.test(given) && Number.isFinite(parsed.getTime())) return parsed
+    throw wrongUse(word => word.wrong.instant(option, given))
+  }
+
+export function state(given: string): State {
+  const known = states.find(each => each === given)
+  if (known !== undefined) return known
+  const hint = suggestion(given, states)
+  throw wrongUse((word, language) => word.wrong.state(given, states.join(', '), hint[language]))
+}
+
+export type QueueSizes = Readonly<Record<string, number>>
+
+/** `classifier:20,sync:5`; a name alone has the size that `usual` gives it. */
+export function queueSizes(given: string, usual: QueueSizes): QueueSizes {
+  const sizes = new Map<string, number>()
+  for (const part of given.split(',').map(each => each.trim())) {
+    // A queue's name may hold colons itself; the size is what follows the last one.
+    const [, name, size] = /^(.+?)(?::(\d{1,5}))?$/.exec(part) ?? []
+    if (name === undefined || (size !== undefined && !(Number(size) >= 1 && Number(size) <= 10_000))) {
+      throw wrongUse(word => word.wrong.queueSizes(part))
+    }
+    const known = Object.keys(usual)
+    if (!known.includes(name)) {
+      if (/:[^:]*$/.test(name) && known.includes(name.replace(/:[^:]*$/, '')))
+        throw wrongUse(word => word.wrong.queueSizes(part))
+      const hint = suggestion(name, known)
+      throw wrongUse((word, language) => word.wrong.queue(name, known.join(', '), hint[language]))
+    }
+    if (sizes.has(name)) throw wrongUse(word => word.wrong.queueTwice(name))
+    sizes.set(name, size === undefined ? usual[name]! : Number(size))
+  }
+  return Object.fromEntries(sizes)
+}
+
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw wrongUse(word => word.wrong.json((error as Error).message))
+  }
+}

@@ -1,0 +1,109 @@
+/** `retoma jobs enqueue KIND [JSON]`: one job of a kind that the config defines, waited for on request. */
+import { fstatSync } from 'node:fs'
+import { text as textOf } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import type { Duration } from '../../core/duration.ts'
+import type { AnyJob } from '../../core/job.ts'
+import { nearest } from '../../core/suggest.ts'
+import { RetomaError } from '../../errors.ts'
+import type { Engine } from '../../index.ts'
+import { duration, instant, json, wholeNumber, wrongUse } from '../arguments.ts'
+import { type LoadedConfig, loadConfig, whyNoJobs } from '../config.ts'
+import type { Context } from '../context.ts'
+import { withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { jobDetailWire } from '../wire.ts'
+import { both } from '../words/index.ts'
+import { jobFields } from './jobs-show.ts'
+
+interface EnqueueFlags {
+  key?: string
+  priority?: number
+  delay?: Duration
+  runAt?: Date
+  ref?: string
+  group?: string
+  wait?: true
+}
+
+export function enqueueCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  jobs
+    .command('enqueue')
+    .description(help.jobsEnqueue)
+    .argument('<kind>', help.kind)
+    .argument('[json]', help.input)
+    .option('--key <key>', help.key)
+    .option('--priority <n>', help.priority, wholeNumber('--priority', 0, 9))
+    .option('--delay <duration>', help.delay, duration('--delay'))
+    .option('--run-at <instant>', help.runAt, instant('--run-at'))
+    .option('--ref <ref>', help.ref)
+    .option('--group <group>', help.group)
+    .option('--wait', help.wait)
+    .action(cli.action(enqueue))
+}
+
+async function enqueue(
+  context: Context,
+  kind: string,
+  given: string | undefined,
+  flags: EnqueueFlags,
+): Promise<number> {
+  const { voice, settings } = context
+  const { group, wait, ...options } = flags
+  if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
+  const config = await loadConfig(context)
+  const job = findJob(kind, config)
+  const input = await readInput(given)
+  // The embedded database is this folder's own; one that others share is migrated by name only.
+  const own = settings.DATABASE_URL === undefined
+  return withEngine(context, { jobs: config.jobs, migrate: own }, async (engine, asked) => {
+    const { id, created } = await engine.enqueue(job, input, {
+      ...options,
+      ...(group === undefined ? {} : { groupKey: group }),
+    })
+    const { jobs } = voice.word
+    const first = created ? jobs.enqueued(id, job.kind, job.queue) : jobs.held(id, flags.key ?? '')
+    if (!wait) voice.answer({ id, created, kind: job.kind, queue: job.queue }, [first, jobs.see(id)])
+    else voice.note(first)
+    if (!(await isTaken(job, engine))) voice.note(jobs.noWorker(job.queue))
+    return wait ? waitFor(context, engine, id, asked) : 0
+  })
+}
+
+async function isTaken({ kind, queue }: AnyJob, engine: Engine): Promise<boolean> {
+  const workers = await engine.workers()
+  return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
+}
+
+async function waitFor({ voice }: Context, engine: Engine, id: string, asked: AbortSignal): Promise<number> {
+  voice.note(voice.word.jobs.waiting(id))
+  const ended = await engine.wait({ job: id }, { signal: asked })
+  voice.answer(jobDetailWire(ended), jobFields(ended, voice))
+  return ended.state === 'succeeded' || ended.state === 'skipped' ? 0 : 1
+}
+
+function findJob(kind: string, config: LoadedConfig): AnyJob {
+  const job = config.jobs.find(each => each.kind === kind)
+  if (job !== undefined) return job
+  const kinds = config.jobs.map(each => each.kind)
+  const near = nearest(kind, kinds)
+  const hint = both(({ config: word }) => (near === undefined ? word.kindHint(kinds.join(', ')) : word.meant(near)))
+  throw new RetomaError('unknown_kind', { kind, hint: kinds.length === 0 ? whyNoJobs(config) : hint })
+}
+
+/** The argument; `-` or no argument with something piped in: stdin; else nothing. */
+async function readInput(given: string | undefined): Promise<unknown> {
+  const text = given === '-' || (given === undefined && isPipedIn()) ? await textOf(process.stdin) : given
+  return text === undefined || (text.trim() === '' && given !== '') ? undefined : json(text)
+}
+
+/** A shell's pipe or a file. Not a socket: a program that starts us may leave its end open and we would wait for ever. */
+function isPipedIn(): boolean {
+  try {
+    const stdin = fstatSync(0)
+    return stdin.isFIFO() || stdin.isFile()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+/** `retoma jobs retry|cancel ID…`: each id on its own, so one that cannot does not keep the others from it. */
+import type { Command } from 'commander'
+import type { Engine, Pressed } from '../../index.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { asRetomaError } from '../voice.ts'
+import type { Words } from '../words/index.ts'
+
+export function retryCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const run = (context: Context, ids: string[]) => pressEach(context, ids, again, retryLine)
+  jobs.command('retry').description(help.jobsRetry).argument('<ids...>', help.ids).action(cli.action(run))
+}
+
+export function cancelCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const run = (context: Context, ids: string[]) =>
+    pressEach(context, ids, (engine, id) => engine.cancel(id), cancelLine)
+  jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
+}
+
+/** For whoever types it, a stalled job is run again like a failed one. */
+async function again(engine: Engine, id: string): Promise<Pressed> {
+  const job = await engine.job(id)
+  return job?.state === 'stalled' ? engine.resume(id) : engine.retry(id)
+}
+
+const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.retried(id) : jobs.retriedAlready(id, state)
+const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
+
+async function pressEach(
+  context: Context,
+  ids: readonly string[],
+  press: (engine: Engine, id: string) => Promise<Pressed>,
+  line: (pressed: Pressed, word: Words) => string,
+): Promise<number> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const answers = await withEngine(context, {}, async engine => {
+    const all = []
+    for (const id of ids) all.push(await press(engine, id).catch(error => ({ id, error: asRetomaError(error) })))
+    return all
+  })
+  const items = answers.map(answer =>
+    'error' in answer
+      ? { id: answer.id, error: { code: answer.error.code, message: answer.error.in(voice.language) } }
+      : answer,
+  )
+  voice.answer(
+    { items, next: null },
+    answers.flatMap(answer => ('error' in answer ? [] : [line(answer, voice.word)])),
+  )
+  const errors = answers.flatMap(answer => ('error' in answer ? [answer.error] : []))
+  if (!voice.json) for (const error of errors) voice.complain(error)
+  return errors.length === 0 ? 0 : 1
+}

@@ -1,0 +1,68 @@
+/** `retoma jobs show ID`: everything about one job, and what went wrong with it so far. */
+import type { Command } from 'commander'
+import { RetomaError } from '../../errors.ts'
+import type { JobDetail } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { fields } from '../table.ts'
+import { when } from '../times.ts'
+import type { Voice } from '../voice.ts'
+import { jobDetailWire } from '../wire.ts'
+import type { Words } from '../words/index.ts'
+
+type Label = keyof Words['jobs']['labels']
+
+export function showCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  jobs.command('show').description(help.jobsShow).argument('<id>', help.id).action(cli.action(show))
+}
+
+async function show(context: Context, id: string): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const job = await withEngine(context, {}, engine => engine.job(id))
+  if (job === null) throw new RetomaError('not_found', { what: 'job', id })
+  voice.answer(jobDetailWire(job), [...jobFields(job, voice), ...historyLines(job, voice)])
+}
+
+export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
+  const now = systemClock.now()
+  const isSkipped = job.state === 'skipped'
+  const shown: Record<Label, unknown> = {
+    ...job,
+    error: isSkipped ? null : errorLine(job),
+    skipped: isSkipped ? job.error?.message : null,
+  }
+  const labels = Object.entries(word.jobs.labels) as [Label, string][]
+  return fields(
+    labels.flatMap(([name, label]) => {
+      const text = readable(shown[name], now, language)
+      return text === undefined ? [] : [[label, text] as const]
+    }),
+  )
+}
+
+function historyLines({ history }: JobDetail, { word, language }: Voice): string[] {
+  if (history.length === 0) return []
+  const now = systemClock.now()
+  return [
+    '',
+    word.jobs.history,
+    ...history.flatMap(({ attempt, what, at, worker, stack, message }) => [
+      `  ${word.jobs.attempt(attempt, what, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
+      ...(stack ?? message).split('\n').map(line => `    ${line}`),
+    ]),
+  ]
+}
+
+const errorLine = ({ error }: JobDetail) =>
+  error && (error.code === null ? error.message : `${error.code}: ${error.message}`)
+
+/** Undefined: nothing to show. */
+function readable(value: unknown, now: Date, language: Voice['language']): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (value instanceof Date) return when(value, now, language)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,26 @@
+/** `retoma migrate`: the schema up to the newest version, or up or down to one that is named. */
+import type { Command } from 'commander'
+import { migrateDatabase } from '../../maintenance.ts'
+import { wholeNumber } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { withDatabase } from '../database.ts'
+import type { Cli } from '../program.ts'
+
+export function migrateCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  program
+    .command('migrate')
+    .description(help.migrate)
+    .option('--to <version>', help.migrateTo, wholeNumber('--to', 0, 999_999))
+    .option('--force', help.migrateForce)
+    .action(cli.action(migrate))
+}
+
+async function migrate(context: Context, options: { to?: number; force?: true }): Promise<void> {
+  const { voice, log } = context
+  const { from, to, ran } = await withDatabase(context, ({ url }) =>
+    migrateDatabase({ databaseUrl: url, log, ...options }),
+  )
+  const word = voice.word.migrate
+  voice.answer({ from, to, ran }, ran.length === 0 ? [word.nothing(to)] : [...ran.map(word.ran), word.done(from, to)])
+}

@@ -1,0 +1,37 @@
+/** Turns whatever loading a config threw into one bad_config that names the user's own file and line. */
+import { dirname, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
+import { both } from './words/index.ts'
+
+export const badConfig = (file: string, problem: Saying, cause?: unknown): RetomaError =>
+  new RetomaError('bad_config', { file, problem }, { cause })
+
+/** `folder`: what names in the message are relative to. */
+export function configTrouble(file: string, folder: string, error: unknown): RetomaError {
+  const where = relative(folder, file)
+  if (!(error instanceof Error)) return badConfig(where, { en: String(error), pt: String(error) }, error)
+  const problem = isRetomaError(error)
+    ? both((_, language) => error.in(language))
+    : { en: title(error), pt: title(error) }
+  return badConfig(placeOf(error, dirname(file), folder) ?? where, problem, error)
+}
+
+/** The first line of the message; a syntax error of the loader's comes without its wrapping. */
+function title(error: Error): string {
+  const [line = ''] = error.message.trim().split('\n')
+  const text = line.trim()
+  return /^\w*Error: /.test(text) ? text : `${error.name}: ${text}`
+}
+
+const own = fileURLToPath(new URL('..', import.meta.url))
+
+/** `jobs/hello.ts:12`: the first place in the error that lies below the config's folder and is not somebody else's code. */
+function placeOf(error: Error, below: string, folder: string): string | undefined {
+  for (const line of `${error.message}\n${error.stack}`.split('\n')) {
+    const [, path = '', number] = /(\/[^:]*)(?::(\d+)(?::\d+)?)?\)?\s*$/.exec(line.replace('file://', '')) ?? []
+    if (!path.startsWith(`${below}/`) || path.includes('/node_modules/') || path.startsWith(own)) continue
+    return number === undefined ? relative(folder, path) : `${relative(folder, path)}:${number}`
+  }
+  return undefined
+}

@@ -1,0 +1,119 @@
+/**
+ * Finds and loads the user's retoma.config, TypeScript included, on a bare Node 20. Called by the commands that run or
+ * enqueue jobs.
+ *
+ * Invariant: `import … from 'retoma'` in it is this very copy of the library, installed in that folder or not: two copies
+ * would not know each other's errors and outcomes.
+ */
+import { access, stat } from 'node:fs/promises'
+import { basename, join, relative, resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import type { AnyJob } from '../core/job.ts'
+import type { RetomaError, Saying } from '../errors.ts'
+import * as http from '../http/index.ts'
+import * as library from '../index.ts'
+import { suggestion } from '../settings/index.ts'
+import { badConfig, configTrouble } from './config-trouble.ts'
+import type { Context } from './context.ts'
+import { both } from './words/index.ts'
+
+export interface LoadedConfig {
+  /** Undefined: there is none, and nothing is registered. */
+  readonly file: string | undefined
+  readonly jobs: readonly AnyJob[]
+  /** Every queue of the jobs, with how many of it run at once. */
+  readonly queues: Readonly<Record<string, number>>
+}
+
+export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
+const usualSize = 10
+
+export async function loadConfig({
+  folder,
+  configFile,
+}: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
+  const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
+  if (file === undefined) return { file, jobs: [], queues: {} }
+  const name = relative(folder, file) || basename(file)
+  if (!(await isFile(file)))
+    throw badConfig(
+      name,
+      both(word => word.config.noFile),
+    )
+  const { jobs = [], queues = {} } = check(await evaluate(file, folder), problem => badConfig(name, problem))
+  return { file, jobs, queues: { ...Object.fromEntries(jobs.map(job => [job.queue, usualSize])), ...queues } }
+}
+
+/** Why there is nothing to run, for those who need something. */
+export const whyNoJobs = (config: LoadedConfig): Saying =>
+  both(word => (config.file === undefined ? word.config.missing : word.config.none(basename(config.file))))
+
+async function findConfig(folder: string): Promise<string | undefined> {
+  for (const name of configNames) if (await isFile(join(folder, name))) return join(folder, name)
+  return undefined
+}
+
+const isFile = async (path: string): Promise<boolean> => {
+  const found = await stat(path).catch(() => undefined)
+  return (
+    found?.isFile() === true &&
+    (await access(path).then(
+      () => true,
+      () => false,
+    ))
+  )
+}
+
+async function evaluate(file: string, folder: string): Promise<unknown> {
+  // The loader takes as long to load as all the rest, and only commands with a config need it.
+  const { createJiti } = await import('jiti')
+  const jiti = createJiti(import.meta.url, {
+    fsCache: false,
+    interopDefault: false,
+    virtualModules: { retoma: library, 'retoma/http': http },
+  })
+  try {
+    const module = await jiti.import<{ default?: unknown }>(file)
+    return module.default
+  } catch (error) {
+    throw configTrouble(file, folder, error)
+  }
+}
+
+const knownKeys = ['jobs', 'queues']
+
+function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
+  if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
+    throw refuse(both(word => word.config.notAnObject))
+  for (const key of Object.keys(exported)) {
+    if (knownKeys.includes(key)) continue
+    const hint = suggestion(key, knownKeys)
+    throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
+  }
+  const { jobs, queues } = exported as { jobs?: unknown; queues?: unknown }
+  checkJobs(jobs, refuse)
+  checkQueues(queues, refuse)
+  return exported as Config
+}
+
+function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (jobs === undefined) return
+  if (!Array.isArray(jobs)) throw refuse(both(word => word.config.jobsNoList))
+  const kinds = new Set<string>()
+  jobs.forEach((job: Partial<AnyJob> | null | undefined, index) => {
+    const made = typeof job?.kind === 'string' && typeof job.policy === 'object' && typeof job.parse === 'function'
+    if (!made) throw refuse(both(word => word.config.notAJob(index)))
+    if (kinds.has(job.kind!)) throw refuse(both(word => word.config.twice(job.kind!)))
+    kinds.add(job.kind!)
+  })
+}
+
+function checkQueues(queues: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (queues === undefined) return
+  if (queues === null || typeof queues !== 'object' || Array.isArray(queues))
+    throw refuse(both(word => word.config.queuesNoRecord))
+  for (const [queue, size] of Object.entries(queues)) {
+    if (!(Number.isInteger(size) && size >= 1 && size <= 10_000))
+      throw refuse(both(word => word.config.queueSize(queue)))
+  }
+}

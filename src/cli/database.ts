@@ -1,0 +1,99 @@
+/**
+ * The database of a command: the one of DATABASE_URL, or the embedded server of this folder, attached to when it runs and
+ * started for the moment when it does not.
+ *
+ * Invariant: a command that only reads never makes a data folder.
+ */
+import { access, realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createEngine, type Engine, type EngineOptions } from '../engine.ts'
+import { RetomaError } from '../errors.ts'
+import { addressOf } from '../maintenance.ts'
+import { type EmbeddedPostgres, openEmbedded } from '../postgres/index.ts'
+import { thisMachine } from '../postgres/machine.ts'
+import { shortHash } from '../postgres/owner.ts'
+import type { Context } from './context.ts'
+import { hearSignals, whenAborted } from './signals.ts'
+
+export interface Database {
+  readonly url: string
+  /** For a person: the folder, or the address without user and password. */
+  readonly where: string
+  readonly embedded: EmbeddedPostgres | undefined
+  leave(): Promise<void>
+}
+
+export async function openDatabase({ settings, folder, log }: Context): Promise<Database> {
+  const url = settings.DATABASE_URL
+  if (url !== undefined) return { url, where: addressOf(url), embedded: undefined, leave: async () => {} }
+  const embedded = await openEmbedded({ dataDir: resolve(folder, settings.RETOMA_DATA_DIR), log })
+  return { url: embedded.url, where: embedded.folder, embedded, leave: () => embedded.leave() }
+}
+
+export async function hasData({ settings, folder }: Context): Promise<boolean> {
+  if (settings.DATABASE_URL !== undefined) return true
+  const dataDir = resolve(folder, settings.RETOMA_DATA_DIR)
+  if (await exists(join(dataDir, 'postgres'))) return true
+  // As root the data may lie in a folder of the system's instead (postgres/root.ts).
+  const real = await realpath(dataDir).catch(() => undefined)
+  return real !== undefined && exists(join(thisMachine().systemFolder, shortHash(real), 'postgres'))
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+export async function refuseWithoutData(context: Context): Promise<void> {
+  if (await hasData(context)) return
+  throw new RetomaError('no_data', { folder: resolve(context.folder, context.settings.RETOMA_DATA_DIR) })
+}
+
+/**
+ * Does one thing with the database and leaves it as it was found. Asked to stop meanwhile, it cleans up and then ends by
+ * that same signal, so that a shell's loop ends too.
+ */
+export async function withDatabase<T>(
+  context: Context,
+  work: (database: Database, asked: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const signals = hearSignals()
+  let database: Database | undefined
+  try {
+    database = await openDatabase(context)
+    signals.asked.throwIfAborted()
+    return await work(database, signals.asked)
+  } finally {
+    await database?.leave()
+    signals.forget()
+    if (signals.name !== undefined) await endBy(signals.name)
+  }
+}
+
+/** The same with an engine on it. Unless told to it does not migrate: a database that others share changes by name only. */
+export function withEngine<T>(
+  context: Context,
+  options: Pick<EngineOptions, 'jobs' | 'migrate'>,
+  work: (engine: Engine, asked: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withDatabase(context, async ({ url }, asked) => {
+    const { log } = context
+    const engine = await createEngine({ migrate: false, ...options, databaseUrl: url, connections: 2, log })
+    try {
+      return await Promise.race([work(engine, asked), refusalOnceAsked(asked)])
+    } finally {
+      await engine.close()
+    }
+  })
+}
+
+const refusalOnceAsked = (asked: AbortSignal): Promise<never> =>
+  whenAborted(asked).then(() => {
+    throw asked.reason
+  })
+
+async function endBy(name: NodeJS.Signals): Promise<never> {
+  process.kill(process.pid, name)
+  return new Promise(() => {})
+}

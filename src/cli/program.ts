@@ -1,0 +1,96 @@
+/**
+ * The command line as a whole: every command, the options all of them have, and what becomes of an error. Exit codes are
+ * 0 done, 1 failed, 2 wrong use.
+ */
+import { Command, CommanderError } from 'commander'
+import type { ErrorCode, RetomaError } from '../errors.ts'
+import { version } from '../version.ts'
+import { initCommand } from './commands/init.ts'
+import { jobsCommand } from './commands/jobs.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { serveCommand } from './commands/serve.ts'
+import { statusCommand } from './commands/status.ts'
+import { upCommand } from './commands/up.ts'
+import { workerCommand } from './commands/worker.ts'
+import { workersCommand } from './commands/workers.ts'
+import { type Context, createContext, type GlobalOptions } from './context.ts'
+import { asWrongUse, speakHelp } from './usage.ts'
+import { allSaid, asRetomaError, createVoice, type Voice } from './voice.ts'
+import { languageOf } from './words/index.ts'
+
+/** What a command's file gets to hang itself into the program. */
+export interface Cli {
+  readonly voice: Voice
+  /** Makes a commander action of a function that gets the context first; the number it may answer is the exit code. */
+  action(
+    run: (context: Context, ...given: never[]) => Promise<unknown>,
+    options?: { quiet: boolean },
+  ): (...given: unknown[]) => Promise<void>
+}
+
+/** Answers the exit code, when everything is said. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const before = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const voice = createVoice({ language: languageOf(process.env), json: before.includes('--json') })
+  const code = await run(voice, argv)
+  await allSaid()
+  return code
+}
+
+async function run(voice: Voice, argv: readonly string[]): Promise<number> {
+  let code = 0
+  const program = createProgram(voice, ended => {
+    code = ended
+  })
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return code
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
+    const error = thrown instanceof CommanderError ? asWrongUse(thrown) : asRetomaError(thrown)
+    // Commander has shown the help already, which says more than the sentence.
+    const shown = thrown instanceof CommanderError && thrown.code === 'commander.help'
+    if (!shown || voice.json) voice.complain(error)
+    return exitCodeOf(error)
+  }
+}
+
+function createProgram(voice: Voice, ended: (code: number) => void): Command {
+  const { help } = voice.word
+  const program = new Command('retoma')
+    .description(help.program)
+    .version(version, '-v, --version', help.version)
+    .option('--json', help.json)
+    .option('--config <file>', help.config)
+  speakHelp(program, voice)
+  program.helpCommand(`help ${help.commandMark}`, help.helpCommand)
+
+  const cli: Cli = {
+    voice,
+    action:
+      (run, { quiet } = { quiet: true }) =>
+      async (...given) => {
+        const command = given.at(-1) as Command
+        const context = createContext(voice, command.optsWithGlobals<GlobalOptions>(), { quiet })
+        const answer = await run(context, ...(given.slice(0, -1) as never[]))
+        ended(typeof answer === 'number' ? answer : 0)
+      },
+  }
+  for (const add of commands) add(program, cli)
+  return program
+}
+
+const commands = [
+  upCommand,
+  serveCommand,
+  workerCommand,
+  migrateCommand,
+  initCommand,
+  statusCommand,
+  workersCommand,
+  jobsCommand,
+]
+
+const wrongUse: readonly ErrorCode[] = ['wrong_use', 'bad_option', 'unknown_kind', 'unknown_migration']
+
+const exitCodeOf = (error: RetomaError): number => (wrongUse.includes(error.code) ? 2 : 1)

@@ -1,0 +1,116 @@
+/**
+ * The life of `up`, `serve` and `worker`: the same parts, started in order and stopped in order. A signal at any moment,
+ * also half-way through the start, stops what is there: HTTP, worker, engine, database.
+ *
+ * The port is taken first, so that one which is not free is told before anything slow begins; but whoever starts twice in
+ * one folder is told about that, not about the port the first one holds.
+ */
+import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
+import { createApp } from '../http/index.ts'
+import type { LoadedConfig } from './config.ts'
+import type { Context } from './context.ts'
+import { type Database, hasData, openDatabase } from './database.ts'
+import { Door } from './door.ts'
+import { hearSignals, whenAborted } from './signals.ts'
+
+export interface Parts {
+  /** Takes the data folder for itself, so that a second one is told where the first is. */
+  alone: boolean
+  http: boolean
+  /** Queues and sizes; undefined: no worker. */
+  work: Readonly<Record<string, number>> | undefined
+}
+
+export interface Running {
+  address: string | undefined
+  where: string
+  embedded: boolean
+}
+
+/** Resolves once everything is stopped again. `ready` is called when everything runs. */
+export async function live(
+  context: Context,
+  config: LoadedConfig,
+  parts: Parts,
+  ready: (running: Running) => void,
+): Promise<void> {
+  const { voice, log } = context
+  const signals = hearSignals()
+  const house = new House(context)
+  try {
+    const running = await house.open(config, parts, signals.asked)
+    if (running !== undefined) {
+      ready(running)
+      await whenAborted(signals.asked)
+    }
+    voice.say(voice.word.up.stopping)
+    log.debug({ signal: signals.name }, 'stopping')
+  } finally {
+    await house.close()
+    signals.forget()
+  }
+  voice.say(voice.word.up.stopped)
+}
+
+class House {
+  readonly #context: Context
+  #door: Door | undefined
+  #database: Database | undefined
+  #engine: Engine | undefined
+  #worker: WorkerHandle | undefined
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** Undefined: it was asked to stop before everything ran. */
+  async open(config: LoadedConfig, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
+    const { settings, log, voice } = this.#context
+    if (parts.http) await this.#openDoor(parts)
+    if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
+    if (asked.aborted) return undefined
+    await this.#openDatabase(parts)
+    if (asked.aborted) return undefined
+    const { url, where, embedded } = this.#database!
+    this.#engine = await createEngine({ databaseUrl: url, jobs: config.jobs, log })
+    if (asked.aborted) return undefined
+    if (parts.work === undefined) this.#engine.watch()
+    else this.#worker = await this.#engine.work({ queues: parts.work })
+    this.#door?.open(createApp(this.#engine, { log }))
+    return { address: this.#door?.address, where, embedded: embedded !== undefined }
+  }
+
+  /** HTTP first, so that nothing new comes in; the worker hands its jobs back; then engine and database. */
+  async close(): Promise<void> {
+    const last = [
+      () => this.#door?.close(),
+      () => this.#worker?.stop(),
+      () => this.#engine?.close(),
+      () => this.#database?.leave(),
+    ]
+    for (const step of last) {
+      await Promise.resolve(step()).catch(error => this.#context.log.warn({ err: error }, 'stopping was not clean'))
+    }
+  }
+
+  async #openDoor({ alone }: Parts): Promise<void> {
+    const { settings } = this.#context
+    try {
+      this.#door = await Door.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
+    } catch (error) {
+      const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
+      // Without data there can be no other `up` in this folder, and nothing is made just to say no.
+      if (maybeOurs && (await hasData(this.#context))) await this.#openDatabase({ alone })
+      throw error
+    }
+  }
+
+  async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
+    this.#database ??= await openDatabase(this.#context)
+    const { embedded, where } = this.#database
+    if (!alone || embedded === undefined) return
+    const holder = await embedded.reserve(this.#door?.address ?? '')
+    if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
+  }
+}

@@ -1,0 +1,50 @@
+/** Commander in our two languages: its help texts, and its complaints about wrong use as errors of ours. */
+import type { Command, CommanderError } from 'commander'
+import { RetomaError } from '../errors.ts'
+import { wrongUse } from './arguments.ts'
+import type { Voice } from './voice.ts'
+
+/** Set before commands are added: they inherit it. */
+export function speakHelp(program: Command, { word: { help } }: Voice): void {
+  const titles: Record<string, string> = {
+    'Usage:': help.usage,
+    'Arguments:': help.arguments,
+    'Options:': help.options,
+    'Global Options:': help.globalOptions,
+    'Commands:': help.commands,
+  }
+  const translate = (text: string) => text.replace('[options]', help.optionsMark).replace('[command]', help.commandMark)
+  program
+    .helpOption('-h, --help', help.help)
+    .exitOverride()
+    // Errors are told by main, in one form for all of them.
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: title => titles[title] ?? title,
+      styleUsage: translate,
+      styleSubcommandTerm: translate,
+    })
+}
+
+/** Commander says what is wrong in English only; the names are taken from its sentence. */
+export function asWrongUse({ code, message }: CommanderError): RetomaError {
+  const name = /'(.*?)'/.exec(message)?.[1] ?? ''
+  const near = /\(Did you mean (?:one of )?(.*?)\?\)/s.exec(message)?.[1]?.replace(/[^\s,]+/g, '"$&"')
+  switch (code) {
+    case 'commander.unknownCommand':
+      return wrongUse(({ wrong }) => wrong.command(name, near ? wrong.didYouMean(near) : ''))
+    case 'commander.unknownOption':
+      return wrongUse(({ wrong }) => wrong.option(name, near ? wrong.didYouMean(near) : ''))
+    case 'commander.missingArgument':
+      return wrongUse(({ wrong }) => wrong.argumentMissing(name.toUpperCase()))
+    case 'commander.optionMissingArgument':
+      return wrongUse(({ wrong }) => wrong.optionValueMissing(name))
+    case 'commander.excessArguments':
+      return wrongUse(({ wrong }) => wrong.tooMany(name || 'retoma'))
+    case 'commander.help':
+      return wrongUse(({ wrong }) => wrong.commandMissing)
+    default:
+      return new RetomaError('wrong_use', { problem: message.replace(/^error: /, '') })
+  }
+}

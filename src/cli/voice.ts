@@ -1,0 +1,78 @@
+/**
+ * What the command line says and where: answers on stdout, everything else on stderr. With --json stdout carries JSON
+ * documents and nothing else, an error being one of them, so a program reads one stream and the exit code.
+ *
+ * Invariant: a reader that goes away (`| head`) ends nothing and raises nothing; text from the database cannot steer the
+ * terminal. A stack is shown only when LOG_LEVEL is debug.
+ */
+import { isRetomaError, type Language, RetomaError } from '../errors.ts'
+import { type Words, words } from './words/index.ts'
+
+export interface Voice {
+  readonly language: Language
+  readonly json: boolean
+  readonly word: Words
+  /** The answer of a command: a JSON document for a program, lines for a person. */
+  answer(wire: unknown, lines: readonly string[]): void
+  /** On the way to the answer, on stdout as well; nothing for a program. */
+  say(line: string): void
+  /** Something for a person besides the answer, on stderr. */
+  note(line: string): void
+  complain(error: RetomaError): void
+}
+
+export function createVoice({ language, json }: { language: Language; json: boolean }): Voice {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreGoneReader)
+  const print = (text: string) => void process.stdout.write(`${text}\n`)
+  const note = (line: string) => {
+    if (!json) process.stderr.write(`${line}\n`)
+  }
+  return {
+    language,
+    json,
+    word: words[language],
+    answer(wire, lines) {
+      if (json) print(document(wire))
+      else if (lines.length > 0) print(lines.map(printable).join('\n'))
+    },
+    say(line) {
+      if (!json) print(printable(line))
+    },
+    note: line => note(printable(line)),
+    complain(error) {
+      const message = error.in(language)
+      const facts = error.factsIn(language)
+      if (json)
+        print(document({ error: { code: error.code, message, ...(Object.keys(facts).length > 0 ? { facts } : {}) } }))
+      note(printable(`${words[language].error} ${error.code}: ${message}`))
+      if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
+    },
+  }
+}
+
+/** Whatever was thrown, as an error with a code. */
+export function asRetomaError(thrown: unknown): RetomaError {
+  if (isRetomaError(thrown)) return thrown
+  const problem = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
+  return new RetomaError('unexpected', { problem }, { cause: thrown })
+}
+
+/** Resolves when what was said has left the process. */
+export const allSaid = (): Promise<void> =>
+  new Promise(resolve => process.stdout.write('', () => process.stderr.write('', () => resolve())))
+
+/** Indented where a person looks on, one line where a program reads. */
+const document = (wire: unknown): string => JSON.stringify(wire, null, process.stdout.isTTY ? 2 : 0)
+
+function ignoreGoneReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+// Escape sequences in an error message or an input would otherwise recolour, retitle or rewrite the terminal.
+const printable = (line: string): string =>
+  line.replace(/[^\P{Cc}\n\t]/gu, letter => `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)
+
+function stackOf(error: Error): string {
+  const own = error.stack ?? error.message
+  return error.cause instanceof Error ? `${own}\ncaused by: ${stackOf(error.cause)}` : own
+}

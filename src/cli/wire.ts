@@ -1,0 +1,16 @@
+/** Jobs, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+import type { JobDetail, JobView, QueueView, WorkerView } from '../index.ts'
+
+/** Names of one level only: what lies in an input or a result belongs to the user. */
+const snakeCase = (view: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
+  )
+
+export const jobWire = (job: JobView) => snakeCase(job)
+export const jobDetailWire = ({ history, ...job }: JobDetail) => ({
+  ...snakeCase(job),
+  history: history.map(snakeCase),
+})
+export const queueWire = (queue: QueueView) => snakeCase(queue)
+export const workerWire = (worker: WorkerView) => snakeCase(worker)

@@ -1,0 +1,20 @@
+/** The command line speaks English or Portuguese, by the environment's locale. Every word of its own is in en.ts and pt.ts. */
+import type { Language, Saying } from '../../errors.ts'
+import { en } from './en.ts'
+import { pt } from './pt.ts'
+
+export type Words = typeof en
+
+export const words: Readonly<Record<Language, Words>> = { en, pt }
+
+/** For an error, which is told in the reader's language wherever it is read. */
+export const both = (pick: (word: Words, language: Language) => string): Saying => ({
+  en: pick(en, 'en'),
+  pt: pick(pt, 'pt'),
+})
+
+/** As POSIX says: LC_ALL before LC_MESSAGES before LANG; one that is empty does not count. */
+export function languageOf(environment: Readonly<Record<string, string | undefined>>): Language {
+  const locale = environment.LC_ALL || environment.LC_MESSAGES || environment.LANG || ''
+  return /^pt\b|^pt_/i.test(locale) ? 'pt' : 'en'
+}

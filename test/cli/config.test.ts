@@ -1,0 +1,86 @@
+/** Finding, loading and checking a retoma.config, TypeScript on a bare Node included. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/cli/config.ts'
+import { isRetomaError } from '../../src/errors.ts'
+import * as library from '../../src/index.ts'
+import { folderWith } from './support.ts'
+
+const load = (files: Record<string, string>, configFile?: string) =>
+  loadConfig({ folder: folderWith(files), configFile })
+
+async function refusal(files: Record<string, string>, configFile?: string): Promise<string> {
+  const error = await load(files, configFile).catch(thrown => thrown)
+  if (isRetomaError(error, 'bad_config')) return error.in('en')
+  throw new Error(`no bad_config: ${error}`)
+}
+
+const hello = `import { defineConfig, defineJob, skip } from 'retoma'
+const hello = defineJob({ kind: 'hello', queue: 'greetings', run: async (ctx, input: { name: string }) => skip(input.name) })
+export default defineConfig({ jobs: [hello] })`
+
+test('a config in TypeScript is loaded, and its queues have a size', async () => {
+  const { file, jobs, queues } = await load({ 'retoma.config.ts': hello })
+  expect(file).toMatch(/retoma\.config\.ts$/)
+  expect(jobs.map(job => job.kind)).toEqual(['hello'])
+  expect(queues).toEqual({ greetings: 10 })
+})
+
+test('a config uses this very copy of the library, through its own modules too', async () => {
+  const { jobs } = await load({
+    'retoma.config.ts': `import { hello } from './jobs/hello.ts'\nexport default { jobs: [hello] }`,
+    'jobs/hello.ts': `import { defineJob, skip } from 'retoma'\nexport const hello = defineJob({ kind: 'hello', run: async () => skip('x') })`,
+  })
+  const answered = await jobs[0]!.run({} as never, undefined as never)
+  expect((answered as object).constructor).toBe(library.skip('x').constructor)
+})
+
+test.each([
+  ['retoma.config.js', 'export default { queues: { a: 3 } }'],
+  ['retoma.config.js', 'module.exports = { queues: { a: 3 } }'],
+  ['retoma.config.mjs', 'await Promise.resolve(1)\nexport default { queues: { a: 3 } }'],
+  ['retoma.config.ts', 'await Promise.resolve(1)\nexport default { queues: { a: 3 } as Record<string, number> }'],
+])('%s may be written as: %s', async (name, text) => {
+  expect((await load({ [name]: text })).queues).toEqual({ a: 3 })
+})
+
+test('without a config there is nothing registered', async () => {
+  expect(await load({})).toEqual({ file: undefined, jobs: [], queues: {} })
+})
+
+test('--config names another file, which must be there', async () => {
+  expect((await load({ 'other.ts': hello }, 'other.ts')).jobs).toHaveLength(1)
+  expect(await refusal({}, 'other.ts')).toBe('other.ts cannot be used: there is no such file')
+})
+
+test.each([
+  ['const x: number =\n\n}', 'retoma.config.ts:3 cannot be used: ParseError: Unexpected token'],
+  ['\n\nthrow new TypeError("boom")', 'retoma.config.ts:3 cannot be used: TypeError: boom'],
+  ['throw "boom"', 'retoma.config.ts cannot be used: boom'],
+  [
+    'import x from "./nothing.ts"\nexport default x',
+    "retoma.config.ts cannot be used: Error: Cannot find module './nothing.ts'",
+  ],
+  [
+    'import { defineJob } from "retoma"\nexport default { jobs: [defineJob({ kind: "a", atempts: 3, run: async () => 1 })] }',
+    'retoma.config.ts:2 cannot be used: the definition of the job "a" is not usable: there is no option "atempts", did you mean "attempts"?',
+  ],
+  ['export const a = 1', 'retoma.config.ts cannot be used: it must export a config by default'],
+  ['export default []', 'it must export a config by default'],
+  ['export default { job: [] }', 'there is no "job" in a config, did you mean "jobs"?'],
+  ['export default { jobs: {} }', 'jobs must be a list of what defineJob answers'],
+  ['export default { jobs: [{ kind: "a", run() {} }] }', 'jobs[0] was not made by defineJob'],
+  [hello.replace('[hello]', '[hello, hello]'), 'two jobs have the kind "hello"'],
+  ['export default { queues: { a: 0 } }', 'queues.a must be a whole number from 1 to 10000'],
+  ['export default { queues: [1] }', 'queues must map queue names'],
+])('refused: %s', async (text, sentence) => {
+  expect(await refusal({ 'retoma.config.ts': text })).toContain(sentence)
+})
+
+test('an error in a module of the config is placed there', async () => {
+  const sentence = await refusal({
+    'retoma.config.ts': `import { a } from './jobs/a.ts'\nexport default a`,
+    [join('jobs', 'a.ts')]: `\nexport const a = (() => { throw new Error('boom') })()`,
+  })
+  expect(sentence).toBe('jobs/a.ts:2 cannot be used: Error: boom')
+})

@@ -1,0 +1,145 @@
+/** What the tests of the command line share: folders that are taken away again, and real processes of the built program. */
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, expect } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** A folder with these files in it; `keep` gives it to the whole file instead of one test. */
+export function folderWith(files: Record<string, string> = {}, keep: 'test' | 'file' = 'test'): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-cli-')))
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  folders[keep].push(folder)
+  return folder
+}
+
+const folders = { test: [] as string[], file: [] as string[] }
+const remove = (which: 'test' | 'file') => {
+  for (const folder of folders[which].splice(0)) {
+    const left = processesIn(folder)
+    for (const pid of left) process.kill(pid, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    expect(left, `processes left behind in ${folder}`).toEqual([])
+  }
+}
+afterEach(() => remove('test'))
+afterAll(() => remove('file'))
+
+interface Surroundings {
+  folder: string
+  env?: Record<string, string>
+  input?: string
+}
+
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export interface Program {
+  readonly ended: Promise<Ended>
+  /** Resolves with stdout once it holds this text; fails when the program ends or fifteen seconds pass before. */
+  said(text: string): Promise<string>
+  /** The same with stderr. */
+  noted(text: string): Promise<string>
+  tell(signal: NodeJS.Signals): void
+}
+
+export function start(args: readonly string[], { folder, env, input }: Surroundings): Program {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', ...env },
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  })
+  child.stdin?.end(input)
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.on('data', chunk => {
+    stdout += chunk
+  })
+  child.stderr!.on('data', chunk => {
+    stderr += chunk
+  })
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+  })
+  return {
+    ended,
+    tell: signal => void child.kill(signal),
+    said: text => heard(text, () => stdout),
+    noted: text => heard(text, () => stderr),
+  }
+
+  async function heard(text: string, from: () => string): Promise<string> {
+    let over = false
+    void ended.then(() => {
+      over = true
+    })
+    await eventually(
+      () => over || from().includes(text),
+      () => `it says ${text}\n${stdout}${stderr}`,
+    )
+    if (!from().includes(text)) throw new Error(`it ended without saying ${text}\n${stdout}${stderr}`)
+    return from()
+  }
+}
+
+/** A command that ends by itself. */
+export async function run(args: readonly string[], surroundings: Surroundings): Promise<Ended> {
+  const program = start(args, surroundings)
+  let over = false
+  void program.ended.then(() => {
+    over = true
+  })
+  await eventually(
+    () => over,
+    () => `retoma ${args.join(' ')} ends`,
+  ).finally(() => over || program.tell('SIGTERM'))
+  return program.ended
+}
+
+/** The answer of a command with --json. */
+export async function answer<T = Record<string, unknown>>(
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<T> {
+  const { stdout, stderr } = await run([...args, '--json'], surroundings)
+  try {
+    return JSON.parse(stdout) as T
+  } catch {
+    throw new Error(`no JSON document: ${stdout}${stderr}`)
+  }
+}
+
+async function eventually(condition: () => boolean, what: () => string, seconds = 15): Promise<void> {
+  const deadline = systemClock.now().getTime() + seconds * 1000
+  while (!condition()) {
+    if (systemClock.now().getTime() > deadline) throw new Error(`not within ${seconds} s: ${what()}`)
+    await systemClock.sleep(20)
+  }
+}
+
+/** Processes that work in this folder or below: a server left behind. */
+export function processesIn(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => pid > 0 && workingFolder(pid).startsWith(folder))
+}
+
+function workingFolder(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return ''
+  }
+}

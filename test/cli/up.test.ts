@@ -1,0 +1,154 @@
+/** The built program as people run it: one `up` on an embedded PostgreSQL, and commands beside it. The order matters. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { answer, folderWith, type Program, processesIn, run, start } from './support.ts'
+
+const config = `import { defineConfig, defineJob, skip, seconds } from 'retoma'
+const hello = defineJob({ kind: 'hello', run: async (ctx, input: { name: string }) => ({ greeting: process.env.WORD + input.name }) })
+const nothing = defineJob({ kind: 'nothing', run: async () => skip('nada a fazer') })
+const broken = defineJob({ kind: 'broken', attempts: 1, run: async () => { throw new TypeError('boom') } })
+export default defineConfig({ jobs: [hello, nothing, broken], queues: { default: 4 } })
+`
+
+let folder: string
+let up: Program
+let address: string
+
+beforeAll(async () => {
+  folder = folderWith({ 'retoma.config.ts': config, '.env': 'PORT=0\nWORD="Olá, "\n' }, 'file')
+  up = start(['up', '--json'], { folder })
+  address = JSON.parse(await up.said('}\n')).address
+})
+
+afterAll(async () => {
+  up.tell('SIGTERM')
+  await up.ended
+})
+
+const job = (...args: string[]) => answer(['jobs', 'enqueue', ...args, '--wait'], { folder })
+
+test('up answers at the address it prints', async () => {
+  expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const response = await fetch(`${address}/health`)
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ status: 'ok' })
+})
+
+test('a job enqueued on the command line is run by up, which knows what .env says', async () => {
+  const { code, stdout } = await run(['jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--ref', 'A-17'], {
+    folder,
+  })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/state +succeeded/)
+  expect(stdout).toMatch(/ref +A-17/)
+  expect(stdout).toMatch(/result +\{"greeting":"Olá, Ana"\}/)
+})
+
+test('input is read from stdin with -', async () => {
+  const { stdout } = await run(['jobs', 'enqueue', 'hello', '-', '--wait', '--json'], {
+    folder,
+    input: '{"name":"Bia"}',
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ result: { greeting: 'Olá, Bia' } })
+})
+
+test('a job of the config that answers skip() is skipped: there is one copy of the library', async () => {
+  expect(await job('nothing')).toMatchObject({ state: 'skipped', error: { message: 'nada a fazer' } })
+})
+
+test('a job that failed makes --wait exit 1, and show has its stack', async () => {
+  const { code, stdout } = await run(['jobs', 'enqueue', 'broken', '--wait', '--json'], { folder })
+  expect(code).toBe(1)
+  const { id } = JSON.parse(stdout)
+  const shown = await run(['jobs', 'show', id], { folder })
+  expect(shown.stdout).toMatch(/error +boom/)
+  expect(shown.stdout).toMatch(/TypeError: boom\n +at .*retoma\.config\.ts:4/)
+})
+
+test('with --json every answer is one document in the shape of the API', async () => {
+  type List = { items: Record<string, unknown>[]; next: string | null }
+  const { items, next } = await answer<List>(['jobs', 'list', '--limit', '2'], { folder })
+  expect(items).toHaveLength(2)
+  expect(items[0]).toMatchObject({ id: expect.any(String), kind: 'broken', group_key: null, state: 'failed' })
+  expect(items[0]!.created_at).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+  const rest = await answer<List>(['--json', 'jobs', 'list', '--after', next!], { folder })
+  expect(rest).toMatchObject({ next: null })
+  expect(rest.items.map(each => each.kind)).toEqual(['hello', 'hello'])
+  expect(await answer(['status'], { folder })).toMatchObject({
+    queues: [{ queue: 'default', ready: 0, scheduled: 0, running: 0, stalled: 0 }],
+    workers: [{ queues: { default: 4 }, beat_age_seconds: expect.any(Number) }],
+  })
+})
+
+test('retry and cancel act on each id and exit 1 when one could not', async () => {
+  const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"x"}', '--delay', '1h'], { folder })
+  const both = await run(['jobs', 'cancel', id, '999', '--json'], { folder })
+  expect(both.code).toBe(1)
+  expect(JSON.parse(both.stdout).items).toMatchObject([
+    { id, state: 'cancelled', changed: true },
+    { id: '999', error: { code: 'not_found' } },
+  ])
+  const again = await run(['jobs', 'cancel', id], { folder, env: { LANG: 'pt_BR.UTF-8' } })
+  expect(again).toMatchObject({ code: 0, stdout: `o job ${id} já estava cancelado\n` })
+})
+
+test('a second up in the same folder is refused and names the address of the first, whatever its port', async () => {
+  for (const PORT of ['0', new URL(address).port]) {
+    const second = await answer<{ error: { code: string; message: string } }>(['up'], { folder, env: { PORT } })
+    expect(second.error.code).toBe('data_in_use')
+    expect(second.error.message).toContain(address)
+  }
+})
+
+test('a taken port is told with a free one, before any data is made', async () => {
+  const other = folderWith()
+  const { port } = new URL(address)
+  const { code, stderr } = await run(['up'], { folder: other, env: { PORT: port } })
+  expect(code).toBe(1)
+  expect(stderr).toMatch(new RegExp(`^error port_taken: port ${port} is already taken.*set PORT=\\d+ and start again`))
+  expect(existsSync(join(other, '.retoma'))).toBe(false)
+})
+
+test('SIGTERM ends up with exit 0 and leaves no process; commands then start the database for the moment', async () => {
+  up.tell('SIGTERM')
+  const { code, stdout } = await up.ended
+  expect(code).toBe(0)
+  expect(stdout.trim().split('\n')).toHaveLength(1)
+  expect(processesIn(folder)).toEqual([])
+
+  const { stdout: list } = await run(['jobs', 'list', '--state', 'failed'], { folder })
+  expect(list).toMatch(/broken +default +failed/)
+  expect(processesIn(folder)).toEqual([])
+})
+
+test('Ctrl-C, delivered twice as npm does, ends up once and cleanly', async () => {
+  const again = start(['up'], { folder })
+  await again.said('Ctrl-C')
+  again.tell('SIGINT')
+  again.tell('SIGINT')
+  const { code, stdout } = await again.ended
+  expect(code).toBe(0)
+  expect(stdout).toContain('simulado: openrouter, anthropic, serpapi, fipe, pluggy\n')
+  expect(stdout).toMatch(/stopped\n$/)
+  expect(processesIn(folder)).toEqual([])
+})
+
+test('Ctrl-C while up prepares its first data leaves no process', async () => {
+  const fresh = folderWith()
+  const starting = start(['up'], { folder: fresh, env: { PORT: '0' } })
+  await starting.said('preparing the embedded PostgreSQL')
+  starting.tell('SIGINT')
+  const { code, stdout } = await starting.ended
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('is up')
+  expect(processesIn(fresh)).toEqual([])
+})
+
+test('waiting that is interrupted ends by the signal and leaves no process', async () => {
+  const waiting = start(['jobs', 'enqueue', 'hello', '{"name":"x"}', '--wait'], { folder })
+  await waiting.noted('waiting for the end')
+  waiting.tell('SIGINT')
+  expect(await waiting.ended).toMatchObject({ code: null, signal: 'SIGINT' })
+  expect(processesIn(folder)).toEqual([])
+})

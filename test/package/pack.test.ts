@@ -1,0 +1,116 @@
+/** The package as others get it: packed, installed in an empty folder without development dependencies, and used. */
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+
+let folder: string
+
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-pack-')))
+  // dist/ is fresh already; prepack would look a second time, and another run may be building beside this one.
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: root,
+  })
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'someone', private: true, type: 'module' }))
+  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', join(folder, filename)], {
+    cwd: folder,
+  })
+}, 180_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the tarball holds what it needs and nothing of the workshop', async () => {
+  const installed = join(folder, 'node_modules', 'retoma')
+  const { stdout } = await run('find', [installed, '-type', 'f', '-not', '-path', '*/node_modules/*/node_modules/*'])
+  const files = stdout
+    .trim()
+    .split('\n')
+    .map(file => file.slice(installed.length + 1))
+  expect(files).toEqual(
+    expect.arrayContaining(['dist/cli/main.js', 'dist/index.d.ts', 'sql/001_jobs.up.sql', 'README.md', 'LICENSE']),
+  )
+  expect(files.filter(file => /\.test\.|^(src|test|scripts|bench)\/|retoma\.config/.test(file))).toEqual([])
+})
+
+test('`npx retoma up` comes up, answers, runs a job from the command line, and stops', async () => {
+  await run('npx', ['retoma', 'init'], { cwd: folder })
+  const up = spawn('npx', ['retoma', 'up', '--json'], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<number | null>(resolve => up.once('exit', resolve))
+  const first = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    up.stdout.on('data', chunk => {
+      text += chunk
+      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')))
+    })
+    up.once('exit', code => reject(new Error(`ended with ${code} before it was up: ${text}`)))
+  })
+  const { address } = JSON.parse(first) as { address: string }
+  expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
+  const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
+    cwd: folder,
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'hello', state: 'succeeded' })
+  // npx dies of its signal, and the shell it put between with it; Retoma notices and stops in good order.
+  up.kill('SIGTERM')
+  await ended
+  await expect
+    .poll(
+      () =>
+        fetch(`${address}/health`).then(
+          () => 'up',
+          () => 'gone',
+        ),
+      { timeout: 15_000 },
+    )
+    .toBe('gone')
+  await expect
+    .poll(() => existsSync(join(folder, '.retoma', 'postgres', 'postmaster.pid')), { timeout: 15_000 })
+    .toBe(false)
+})
+
+test('the job and the test that `retoma init` writes pass as they are', async () => {
+  const init = realpathSync(mkdtempSync(join(dirname(folder), 'retoma-init-')))
+  try {
+    await run('cp', ['-r', join(folder, 'node_modules'), join(init, 'node_modules')])
+    const { stdout } = await run('npx', ['retoma', 'init', '--json'], { cwd: init })
+    const { next } = JSON.parse(stdout) as { next: string[] }
+    const command = next.find(each => each.includes('hello.test.ts'))!
+    await run('sh', ['-c', command], { cwd: init, env: { ...process.env, JITI_FS_CACHE: 'false' } })
+  } finally {
+    rmSync(init, { recursive: true, force: true })
+  }
+})
+
+test.each(['node16', 'bundler'])('types resolve under moduleResolution %s', async resolution => {
+  const file = join(folder, 'types.ts')
+  writeFileSync(file, readFileSync(new URL('./types.example.ts', import.meta.url)))
+  const module = resolution === 'bundler' ? 'esnext' : 'node16'
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--lib',
+    'es2023,esnext.disposable,dom',
+    '--types',
+    '',
+    '--module',
+    module,
+  ]
+  await run(process.execPath, [tsc, ...flags, '--moduleResolution', resolution, file], { cwd: folder }).catch(error => {
+    throw new Error(`${error.stdout}`)
+  })
+})

@@ -1,0 +1,28 @@
+/** Somebody's code, checked against the packed types. */
+import { createEngine, defineJob, type Engine, type JobDetail, minutes, RetomaError, seconds } from 'retoma'
+import { createApp } from 'retoma/http'
+import { testEngine, VirtualClock } from 'retoma/testing'
+
+export const job = defineJob({
+  kind: 'typed',
+  timeout: minutes(2),
+  backoff: { first: seconds(1) },
+  run: async (ctx, input: { code: string }) => {
+    ctx.signal.throwIfAborted()
+    return { length: input.code.length }
+  },
+})
+
+export async function use(): Promise<JobDetail | null> {
+  const engine: Engine = await createEngine({ jobs: [job] })
+  const { id } = await engine.enqueue(job, { code: 'A-17' }, { key: 'A-17', delay: minutes(1) })
+  // @ts-expect-error: the input has a type
+  await engine.enqueue(job, { kode: 'A-17' })
+  // @ts-expect-error: a duration is made by a function, so that its unit shows
+  await engine.enqueue(job, { code: 'A-17' }, { delay: 60_000 })
+  const response: Response = await createApp(engine).fetch(new Request('http://localhost/health'))
+  await using t = await testEngine({ jobs: [job] })
+  await t.clock.advance(minutes(5))
+  if (response.status !== 200) throw new RetomaError('internal', {})
+  return new VirtualClock().now() ? engine.job(id) : null
+}
