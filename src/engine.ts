@@ -91,9 +91,9 @@ function assemble(db: Db, log: Log, clock: Clock, registry: Registry, leave: () 
   const waiters = new Waiters()
   const hinter = createHinter(db, log)
   const crew = new Crew({ db, clock, log, registry, waiters })
-  const tell = (queue: string) => {
-    crew.wake(queue)
-    hinter.hint(queue)
+  const tell = (queue: string, delayMs = 0) => {
+    crew.wake(queue, delayMs)
+    hinter.hint(queue, delayMs)
   }
   let closed: Promise<void> | undefined
 

@@ -46,7 +46,7 @@ export class Crew {
   async work(options: WorkOptions): Promise<WorkerHandle> {
     const { db, clock, log } = this.#given
     const worker = await this.begin(options, 'loops')
-    this.#listener ??= listen(db, clock, log, queue => this.wake(queue))
+    this.#listener ??= listen(db, clock, log, (queue, delayMs) => this.wake(queue, delayMs))
     this.watch()
     const stop = () => worker.stop()
     return {
@@ -82,9 +82,9 @@ export class Crew {
     return worker
   }
 
-  /** There may be work: in that queue, or anywhere. */
-  wake(queue?: string): void {
-    for (const worker of this.#workers) worker.wake(queue)
+  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. */
+  wake(queue?: string, delayMs = 0): void {
+    for (const worker of this.#workers) worker.wake(queue, delayMs)
   }
 
   watch(): void {

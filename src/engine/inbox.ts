@@ -4,7 +4,7 @@
  * Invariant: memory is bounded by one chunk however long the list; a bad item stops `enqueueMany` at its chunk, with the
  * error that names it, and what was written before stays.
  */
-import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { storable } from '../core/json.ts'
 import { RetomaError } from '../errors.ts'
@@ -49,16 +49,16 @@ export function createInbox(given: {
   clock: Clock
   registry: Registry
   /** There may be work in that queue: for the workers here and elsewhere. */
-  tell: (queue: string) => void
+  tell: (queue: string, delayMs?: number) => void
   closing: AbortSignal
 }): Inbox {
   const { db, clock, registry, tell, closing } = given
 
   /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
-  function tellLater(queue: string): void {
+  function tellLater(queue: string, delayMs: number): void {
     for (const ms of [10, 100, 500]) {
       void clock.sleep(ms, closing).then(() => {
-        if (!closing.aborted) tell(queue)
+        if (!closing.aborted) tell(queue, delayMs)
       })
     }
   }
@@ -67,9 +67,10 @@ export function createInbox(given: {
     return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant())
   }
 
-  function announce(queue: string, tx: Queryable | undefined): void {
-    if (tx) tellLater(queue)
-    else tell(queue)
+  function announce(queue: string, { runAt, delayMs }: CheckedOptions, tx: Queryable | undefined): void {
+    const wait = runAt === null ? delayMs : runAt.getTime() - clock.now().getTime()
+    if (tx) tellLater(queue, wait)
+    else tell(queue, wait)
   }
 
   return {
@@ -78,7 +79,7 @@ export function createInbox(given: {
       const text = await checkedInput(job, input)
       await registry.add(job)
       const [enqueued] = await write([{ ...asked, queue: job.queue, kind: job.kind, input: text }], tx)
-      announce(job.queue, tx)
+      announce(job.queue, asked, tx)
       return enqueued!
     },
 
@@ -95,7 +96,7 @@ export function createInbox(given: {
         }
         chunk = []
         bytes = 0
-        announce(job.queue, tx)
+        announce(job.queue, same, tx)
       }
       let index = 0
       for await (const input of inputs) {

@@ -9,6 +9,8 @@ import type { Clock } from './clock.ts'
 export interface Loop {
   /** Tick as soon as possible; many wakes before that tick are one. */
   wake(): void
+  /** If it sleeps for longer than that, it sleeps only that long. */
+  sleepAtMost(ms: number): void
   stop(): Promise<void>
 }
 
@@ -24,6 +26,7 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
   const ending = new AbortController()
   let woken = false
   let sleeping: AbortController | undefined
+  let shortened: AbortController | undefined
 
   async function run(): Promise<void> {
     while (!ending.signal.aborted) {
@@ -36,6 +39,7 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
       sleeping = new AbortController()
       await clock.sleep(pause ?? every, sleeping.signal)
       sleeping = undefined
+      shortened?.abort()
     }
   }
   const ended = run()
@@ -46,8 +50,17 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
   }
   return {
     wake,
+    sleepAtMost(ms) {
+      shortened?.abort()
+      const timer = new AbortController()
+      shortened = timer
+      void clock.sleep(ms, timer.signal).then(() => {
+        if (!timer.signal.aborted) wake()
+      })
+    },
     stop: () => {
       ending.abort()
+      shortened?.abort()
       wake()
       return ended
     },

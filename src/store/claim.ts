@@ -17,46 +17,88 @@ export interface Claimed {
   crashes: number
   ref: string | null
   group_key: string | null
+  input_bytes: number
+  rank: number
+  /** Its run_at in UTC as PostgreSQL prints it: with rank and id its place in its lane. */
+  run_at: string
 }
 
-// "limit" stands inside and outside of the lateral: later lanes are not touched once the earlier ones gave enough, and no
+/** A place in a lane: rows after it are claimed. run_at is text, because a Date would lose microseconds. */
+export interface Mark {
+  runAt: string
+  id: string
+}
+
+export interface Want {
+  queue: string
+  want: number
+  /** Where to begin in the lane of a rank; default: at the start. */
+  from?: (rank: number) => Mark
+}
+
+/** Priority * 2, + 1 when new: see job.rank. */
+const ranks = Array.from({ length: 20 }, (_, rank) => rank)
+const start: Mark = { runAt: '-infinity', id: '0' }
+
+// "limit" stands inside and outside of the lanes: later lanes are not touched once the earlier ones gave enough, and no
 // row is locked in vain. SKIP LOCKED, so workers never wait for each other. A worker that was declared dead and does not
-// know it yet gets nothing: what it claimed would be an orphan from its first moment.
+// know it yet gets nothing: what it claimed would be an orphan from its first moment. The ids are gathered into an array
+// first: joined, the planner reads the whole table for them as long as it is small (docs/adr/0005-plans.md).
 const claim = {
   name: 'claim',
   text: `
-    with lane as materialized (
-      select name as queue, rank::smallint as rank, want
-      from unnest($1::text[], $2::int[]) as q (name, want), generate_series(0, 19) as rank
-      where name <> all (array(select name from retoma.queue where paused))
-        and exists (select from retoma.worker where id = $4 and dead_at is null)
-      order by rank
-    ), next as materialized (
-      select j.id
-      from lane l cross join lateral (
-        select id from retoma.job
-        where queue = l.queue and rank = l.rank and state = 'waiting' and not gated
-          and run_at <= coalesce($6::timestamptz, now())
-          and kind = any ($5::text[])
-        order by run_at, id
-        limit l.want
-        for update skip locked
-      ) j
-      limit $3
-    )
     update retoma.job j
-    set state = 'running', attempt = attempt + 1, worker_id = $4, started_at = coalesce($6::timestamptz, now())
-    from next
-    where j.id = next.id
-    returning j.id, j.attempt, j.queue, j.kind, j.input, j.failures, j.crashes, j.ref, j.group_key`,
+    set state = 'running', attempt = attempt + 1, worker_id = $7, started_at = coalesce($9::timestamptz, now())
+    where j.id = any (array(
+      select c.id
+      from unnest($1::text[], $2::int[]) with ordinality as q (queue, want, place)
+        cross join lateral (
+          select found.id
+          from (
+            select rank, run_at, id
+            from unnest($3::int[], $4::smallint[], $5::timestamp[], $6::bigint[]) with ordinality as l (place, rank, run_at, id, ord)
+            where l.place = q.place
+            order by ord
+          ) lane
+            cross join lateral (
+              select id from retoma.job
+              where queue = q.queue and rank = lane.rank and state = 'waiting' and not gated
+                and run_at <= coalesce($9::timestamptz, now())
+                and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
+                and kind = any ($8::text[])
+              order by run_at, id
+              limit q.want
+              for update skip locked
+            ) found
+          limit q.want
+        ) c
+      where q.queue <> all (array(select name from retoma.queue where paused))
+        and exists (select from retoma.worker where id = $7 and dead_at is null)
+    ))
+    returning j.id, j.attempt, j.queue, j.kind, j.input, j.failures, j.crashes, j.ref, j.group_key, pg_column_size(j.input) as input_bytes, j.rank,
+      (j.run_at at time zone 'UTC')::text as run_at`,
 }
 
 export function claimJobs(
   db: Db,
-  given: { queue: string; want: number; kinds: readonly string[]; worker: string },
+  given: { wants: readonly Want[]; kinds: readonly string[]; worker: string },
   now: Date | null,
 ): Promise<Claimed[]> {
-  return db.run<Claimed>(claim, [[given.queue], [given.want], given.want, given.worker, given.kinds, now])
+  const { wants, kinds, worker } = given
+  const lanes = wants.flatMap(({ from }, index) =>
+    ranks.map(rank => ({ place: index + 1, rank, mark: from?.(rank) ?? start })),
+  )
+  return db.run<Claimed>(claim, [
+    wants.map(each => each.queue),
+    wants.map(each => each.want),
+    lanes.map(lane => lane.place),
+    lanes.map(lane => lane.rank),
+    lanes.map(lane => lane.mark.runAt),
+    lanes.map(lane => lane.mark.id),
+    worker,
+    kinds,
+    now,
+  ])
 }
 
 // The head of each lane that lies in the future: when to look again without being told.

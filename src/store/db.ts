@@ -46,8 +46,13 @@ export interface Db {
 const defaultDeadline = 30_000
 const connectDeadline = 10_000
 
-/** Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. */
-const sessionSettings = `set idle_in_transaction_session_timeout = '10s'; set lock_timeout = '10s'`
+// Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. And one plan for each
+// statement, made without looking at its values: ours go by index whatever the tables hold, and a plan made for 500 ids
+// in a table of some ten thousand rows reads all of it instead (docs/adr/0005-plans.md).
+const sessionSettings = `
+  set idle_in_transaction_session_timeout = '10s';
+  set lock_timeout = '10s';
+  set plan_cache_mode = force_generic_plan`
 
 // Two results of the driver's own that would lose something: int8 stays text (ids are opaque), timestamps are Dates.
 export function openDb(options: { url: string; connections?: number; log: Log; name?: string }): Db {
@@ -63,6 +68,9 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
   const pool = new pg.Pool(config)
   pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
   pool.on('connect', client => {
+    // For its whole life: between the pool's own ear and the borrower's there are moments when nobody listens, and an
+    // 'error' that nobody hears ends the process.
+    client.on('error', () => {})
     client.query(sessionSettings).catch(() => {})
   })
 

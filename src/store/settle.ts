@@ -15,12 +15,15 @@ export interface Settle {
   outcome: Outcome | { state: 'released' }
 }
 
+// The arrays come through "(select …)", so that no plan is made for their length (docs/adr/0005-plans.md).
 const settle = {
   name: 'settle',
   text: `
     with given as materialized (
       select *
-      from unnest($1::bigint[], $2::int[], $3::text[], $4::jsonb[], $5::jsonb[], $6::float8[], $7::int[])
+      from unnest(
+          (select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::jsonb[]), (select $5::jsonb[]),
+          (select $6::float8[]), (select $7::int[]))
         as g (id, attempt, state, result, error, delay_ms, charge)
     ), moved as (
       update retoma.job j
@@ -69,7 +72,7 @@ export async function settleJobs(
   settles: readonly Settle[],
   now: Date | null,
 ): Promise<Set<Settle>> {
-  const rows = settles.map(toRow).sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+  const rows = settles.map(toRow).sort(byId)
   const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
   const moved = await db.run<Held>(settle, [
     column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
@@ -84,6 +87,9 @@ export async function settleJobs(
   }
   return new Set(settles.filter(each => done.has(nameOf(each))))
 }
+
+/** As numbers: ids are decimal texts without leading zeros. One order for all, so that flushes do not deadlock. */
+const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
 interface Row {
   id: string

@@ -12,27 +12,38 @@ import type { Connection, Db } from './db.ts'
 const channel = 'retoma_wake'
 const notify = {
   name: 'wake_notify',
-  text: `select pg_notify('${channel}', queue) from unnest($1::text[]) as q (queue)`,
+  text: `select pg_notify('${channel}', queue || ' ' || delay_ms) from unnest($1::text[], $2::int[]) as q (queue, delay_ms)`,
 }
 
-/** Sends hints of one process: many in a short time are one statement. */
-export function createHinter(db: Db, log: Log): { hint(queue: string): void; settled(): Promise<void> } {
-  let pending = new Set<string>()
+/** A hint is for later by at most this: what is further off, polling finds in time. */
+const furthestMs = 60_000
+
+export interface Hinter {
+  /** There is work in that queue: now, or in so many milliseconds. */
+  hint(queue: string, delayMs?: number): void
+  /** Resolves when no hint is on its way. */
+  settled(): Promise<void>
+}
+
+/** Sends hints of one process: many in a short time are one statement, the earliest of each queue. */
+export function createHinter(db: Db, log: Log): Hinter {
+  let pending = new Map<string, number>()
   let sending: Promise<void> | undefined
 
   async function send(): Promise<void> {
     while (pending.size > 0) {
-      const queues = [...pending]
-      pending = new Set()
+      const hints = pending
+      pending = new Map()
       await db
-        .run(notify, [queues], 5000)
+        .run(notify, [[...hints.keys()], [...hints.values()]], 5000)
         .catch(error => log.debug({ err: error }, 'a hint was not sent; polling finds the job'))
     }
     sending = undefined
   }
   return {
-    hint(queue) {
-      pending.add(queue)
+    hint(queue, delayMs = 0) {
+      if (delayMs > furthestMs) return
+      pending.set(queue, Math.min(pending.get(queue) ?? furthestMs, Math.ceil(delayMs)))
       sending ??= send()
     },
     settled: async () => sending,
@@ -44,7 +55,7 @@ export interface Listener {
 }
 
 /** Calls `woken` with the queue of every hint, and with undefined after each (re)connect, when hints may have been missed. */
-export function listen(db: Db, clock: Clock, log: Log, woken: (queue: string | undefined) => void): Listener {
+export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, delayMs?: number) => void): Listener {
   const ending = new AbortController()
   const ended = new Promise<void>(resolve => ending.signal.addEventListener('abort', () => resolve()))
 
@@ -55,10 +66,13 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue: string | u
       try {
         client = await db.connect()
         const lost = new Promise<void>(resolve => client?.once('end', resolve))
-        client.on('notification', message => woken(message.payload))
+        client.on('notification', message => {
+          const [queue, delay] = (message.payload ?? '').split(' ')
+          woken(queue || undefined, Number(delay) || 0)
+        })
         await client.query(`listen ${channel}`)
         pause = 500
-        woken(undefined)
+        woken()
         await Promise.race([lost, ended])
       } catch (error) {
         log.debug({ err: error }, 'listening for hints failed; polling goes on')

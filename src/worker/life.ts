@@ -2,7 +2,8 @@
  * One life of a worker: an id, its row in the database, the attempts it holds. A worker that was declared dead ends its
  * life and begins another, so nothing of the old id can be mistaken for the new one's.
  *
- * Invariant: an attempt is in `held` from its claim until its outcome has landed or its lease is known to be lost.
+ * Invariant: an attempt is in `held` from its claim until its outcome has landed, it was given back, or its lease is
+ * known to be lost.
  */
 import type { AnyJob } from '../core/job.ts'
 import { RetomaError } from '../errors.ts'
@@ -12,8 +13,8 @@ import type { Random } from '../lib/random.ts'
 import { type Claimed, giveBackClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
+import { Attempt, type AttemptEnd } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
-import { type Attempt, runAttempt } from './run.ts'
 
 /** How much longer than a handler's grace a worker that stops waits for the database to take its last outcomes. */
 const lastWriteMs = 3000
@@ -25,8 +26,10 @@ export interface LifeOptions {
   log: Log
   random: Random
   graceMs: number
-  /** Called when an attempt's outcome is in the database (or its lease lost) and its slot is free; `back`: it waits again. */
-  freed: (attempt: Claimed, back: boolean) => void
+  /** The handler has ended, after so many milliseconds: its slot is free. */
+  ended: (claimed: Claimed, ms: number) => void
+  /** The outcome is in the database, or the lease is lost; `delay`: it waits again, for that long. */
+  settled: (claimed: Claimed, delay: number | undefined) => void
 }
 
 export class Life {
@@ -35,9 +38,13 @@ export class Life {
   readonly #committer: Committer
   readonly #held = new Map<string, Attempt>()
   readonly #running = new Set<Promise<void>>()
+  #unsettled = 0
   #over = false
   /** What the database said we hold and we did not know, when last compared. */
   #unknown = new Set<string>()
+  /** When the first time-out is due, and what wakes us then. */
+  #due = Number.POSITIVE_INFINITY
+  #alarm: AbortController | undefined
 
   constructor(options: LifeOptions) {
     this.id = options.id
@@ -46,45 +53,65 @@ export class Life {
   }
 
   get held(): Held[] {
-    return [...this.#held.values()].map(({ claimed }) => ({ id: claimed.id, attempt: claimed.attempt }))
+    return Array.from(this.#held.values(), ({ claimed }) => ({ id: claimed.id, attempt: claimed.attempt }))
   }
 
-  start(claimed: Claimed, job: AnyJob): void {
-    // A claim that was on its way while this life was declared dead: the watchdog gives the job back.
-    if (this.#over) {
-      this.#options.freed(claimed, false)
-      return
-    }
-    const attempt: Attempt = { claimed, job, stop: new AbortController() }
+  /** Attempts whose handler has ended and whose outcome is on its way. */
+  get unsettled(): number {
+    return this.#unsettled
+  }
+
+  /** Undefined: the claim was on its way while this life was declared dead; the watchdog gives the job back. */
+  hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
+    if (this.#over) return undefined
+    const attempt = new Attempt(claimed, job, this.#options)
     this.#held.set(nameOf(claimed), attempt)
+    return attempt
+  }
+
+  start(attempt: Attempt): void {
     const run = this.#run(attempt).finally(() => this.#running.delete(run))
     this.#running.add(run)
+    this.#watch(attempt.deadline)
   }
 
   async #run(attempt: Attempt): Promise<void> {
     const { claimed } = attempt
-    const { log, freed } = this.#options
-    let back = false
+    const { log, clock, ended, settled } = this.#options
+    const startedAt = clock.now().getTime()
+    let delay: number | undefined
     try {
-      const end = await runAttempt(attempt, this.#options)
-      const landed =
-        end.state !== 'lost' &&
-        (await this.#committer.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end }))
-      const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
-      if (!landed)
-        log.warn(
-          { ...facts, code: 'lease_lost', worker: this.id },
-          'lease lost; the outcome of this attempt was not accepted',
-        )
-      else log.debug({ ...facts, state: end.state }, 'attempt ended')
-      back = landed && end.state === 'waiting'
+      const end = await attempt.run()
+      ended(claimed, clock.now().getTime() - startedAt)
+      this.#unsettled++
+      const landed = await this.#settle(claimed, end).finally(() => this.#unsettled--)
+      if (landed && end.state === 'waiting') delay = end.delay
     } catch (error) {
       // A mistake of ours must not end the process: the next beats find the job unheld and give it back.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     } finally {
       this.#held.delete(nameOf(claimed))
-      freed(claimed, back)
+      settled(claimed, delay)
     }
+  }
+
+  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<boolean> {
+    const landed = end.state !== 'lost' && (await this.#committer.settle({ id, attempt, outcome: end }))
+    if (!landed) {
+      const facts = { job: id, kind, attempt, code: 'lease_lost', worker: this.id }
+      this.#options.log.warn(facts, 'lease lost; the outcome of this attempt was not accepted')
+    }
+    return landed
+  }
+
+  /** Hands back attempts that have not begun: nothing of them is counted. */
+  async giveBack(attempts: readonly Attempt[]): Promise<void> {
+    const { db, clock } = this.#options
+    const claims = attempts.filter(each => !each.started).map(each => each.claimed)
+    if (claims.length === 0) return
+    for (const claim of claims) this.#held.delete(nameOf(claim))
+    // When this fails, the next beats find them unheld and give them back.
+    await giveBackClaims(db, this.id, claims, clock.instant())
   }
 
   /**
@@ -110,21 +137,58 @@ export class Life {
   /** Declared dead: every attempt hears that its lease is gone. */
   end(): void {
     this.#over = true
+    this.#alarm?.abort()
     for (const each of this.#held.values()) this.#lose(each)
   }
 
-  #lose({ claimed, stop }: Attempt): void {
-    stop.abort(new RetomaError('lease_lost', { job: claimed.id, attempt: claimed.attempt, worker: this.id }))
+  /** One that has not begun never will: whoever would start it looks here first. */
+  isHeld(attempt: Attempt): boolean {
+    return this.#held.get(nameOf(attempt.claimed)) === attempt
+  }
+
+  #lose(attempt: Attempt): void {
+    const { id, attempt: number } = attempt.claimed
+    if (!attempt.started) this.#held.delete(nameOf(attempt.claimed))
+    attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
+  }
+
+  /** Sleeps until the first time-out: one timer for all attempts, since most end long before. */
+  #watch(deadline: number): void {
+    if (deadline >= this.#due || this.#over) return
+    const { clock } = this.#options
+    this.#alarm?.abort()
+    const alarm = new AbortController()
+    this.#alarm = alarm
+    this.#due = deadline
+    void clock.sleep(deadline - clock.now().getTime(), alarm.signal).then(() => {
+      if (!alarm.signal.aborted) this.#timeOut()
+    })
+  }
+
+  #timeOut(): void {
+    const now = this.#options.clock.now().getTime()
+    let next = Number.POSITIVE_INFINITY
+    for (const attempt of this.#held.values()) {
+      if (attempt.deadline <= now) attempt.timeOut()
+      else next = Math.min(next, attempt.deadline)
+    }
+    this.#due = Number.POSITIVE_INFINITY
+    this.#watch(next)
   }
 
   /** Tells every handler to stop and resolves when each has ended or been handed back. */
   async stop(): Promise<void> {
-    for (const { claimed, stop } of this.#held.values())
-      stop.abort(new RetomaError('worker_stopping', { job: claimed.id }))
-    const { clock, graceMs } = this.#options
+    for (const attempt of this.#held.values()) {
+      if (attempt.started) attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+    }
+    const { clock, graceMs, log } = this.#options
     const idle = new AbortController()
     void clock.sleep(graceMs + lastWriteMs, idle.signal).then(() => this.#committer.giveUp())
+    await this.giveBack([...this.#held.values()]).catch(error =>
+      log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'),
+    )
     await this.idle()
+    this.#alarm?.abort()
     idle.abort()
   }
 

@@ -12,10 +12,13 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
-import { claimJobs, untilNext } from '../store/claim.ts'
+import { untilNext } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { beatWorker, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { Claimer } from './claimer.ts'
 import { Life } from './life.ts'
+import { Pace } from './pace.ts'
+import { Slots } from './slots.ts'
 
 export interface WorkerOptions {
   db: Db
@@ -31,18 +34,19 @@ export interface WorkerOptions {
   settled: (jobId: string) => void
 }
 
-interface Slots {
-  queue: string
-  size: number
-  used: number
-  /** The last claim took all it asked for: there may be more, so a freed slot is worth another claim. */
-  more: boolean
-}
+/** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
+const mostUnsettled = 1000
+/** A claimed job that has not started by then is handed back, so that others may run it. */
+const startWithinMs = 1000
+/** How often, at most, to ask when the next scheduled job is due. */
+const lookAheadMs = 2500
 
 export class Worker {
   readonly #options: WorkerOptions
   readonly #slots: Slots[]
   readonly #kinds: string[]
+  readonly #claimer: Claimer
+  readonly #pace = new Pace()
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -55,6 +59,11 @@ export class Worker {
     this.#ended = resolve
   })
   #dead = false
+  /** When the next scheduled job is due, as far as we know, and when we last asked; this process's milliseconds. */
+  #dueAt = Number.POSITIVE_INFINITY
+  #askedAt = Number.NEGATIVE_INFINITY
+  #givingBack = false
+  readonly #goodbye = new AbortController()
 
   /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
@@ -66,8 +75,9 @@ export class Worker {
 
   private constructor(options: WorkerOptions) {
     this.#options = options
-    this.#slots = Object.entries(options.queues).map(([queue, size]) => ({ queue, size, used: 0, more: false }))
+    this.#slots = Object.entries(options.queues).map(([queue, size]) => new Slots(queue, size))
     this.#kinds = [...options.jobs.keys()]
+    this.#claimer = new Claimer(options.db, options.clock, this.#kinds)
     this.#life = this.#newLife()
     this.#lives.add(this.#life)
   }
@@ -80,17 +90,25 @@ export class Worker {
     return this.#slots.map(slots => slots.queue)
   }
 
-  /** There may be work: in that queue, or anywhere. */
-  wake(queue?: string): void {
-    if (queue === undefined || this.#slots.some(slots => slots.queue === queue)) this.#claims?.wake()
+  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. */
+  wake(queue?: string, delayMs = 0): void {
+    if (queue !== undefined && !this.#slots.some(slots => slots.queue === queue)) return
+    if (delayMs <= 0) {
+      this.#claims?.wake()
+      return
+    }
+    const dueAt = this.#now() + delayMs
+    if (dueAt >= this.#dueAt) return
+    this.#dueAt = dueAt
+    this.#claims?.sleepAtMost(delayMs)
   }
 
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   async drain(): Promise<number> {
     for (let total = 0; ; ) {
       const claimed = await this.#claim()
-      if (claimed === 0) return total
       total += claimed
+      if (claimed === 0 && this.#slots.every(slots => slots.waiting === 0)) return total
       await this.#life.idle()
     }
   }
@@ -104,6 +122,7 @@ export class Worker {
   async #stop(): Promise<void> {
     // The beat goes on until the last attempt is settled: a slow goodbye must not look like a death.
     const [claims, beats] = this.#loops
+    this.#goodbye.abort()
     await claims?.stop()
     await Promise.all([...this.#lives].map(life => life.stop()))
     await beats?.stop()
@@ -118,13 +137,35 @@ export class Worker {
     return new Life({
       ...this.#options,
       id: randomName('w'),
-      freed: ({ id, queue }, back) => {
-        const slots = this.#slots.find(each => each.queue === queue)
-        if (slots) slots.used--
+      ended: ({ queue, kind }, ms) => {
+        this.#slotsOf(queue)?.release()
+        this.#pace.ended(kind, ms)
+        this.#pump()
+      },
+      settled: ({ id, queue }, delay) => {
         settled(id)
-        if (slots?.more || back) this.#claims?.wake()
+        if (delay !== undefined) this.wake(queue, delay)
+        if (this.#slotsOf(queue)?.waiting) this.#pump()
       },
     })
+  }
+
+  #slotsOf(queue: string): Slots | undefined {
+    return this.#slots.find(each => each.queue === queue)
+  }
+
+  /** Starts what waits for a slot, and asks for more before it runs out. */
+  #pump(): void {
+    const life = this.#life
+    for (const slots of this.#slots) {
+      while (life.unsettled < mostUnsettled) {
+        const attempt = slots.take()
+        if (attempt === undefined) break
+        if (life.isHeld(attempt)) life.start(attempt)
+        else slots.release()
+      }
+      if (slots.more && slots.want(this.#pace) > 0) this.#claims?.wake()
+    }
   }
 
   async #register(id: string): Promise<void> {
@@ -145,32 +186,55 @@ export class Worker {
   async #claimTick(): Promise<number | undefined> {
     if (this.#dead) return undefined
     await this.#claim()
-    if (this.#slots.every(slots => slots.used >= slots.size)) return undefined
-    if (this.#slots.some(slots => slots.more && slots.used < slots.size)) return 0
-    const due = await untilNext(this.#options.db, this.queues, this.#options.clock.instant())
-    return due === undefined ? undefined : Math.min(Math.max(due, 1), this.#options.pollMs)
+    if (this.#slots.some(slots => slots.more && slots.want(this.#pace) > 0)) return 0
+    if (this.#slots.every(slots => slots.free <= 0)) return undefined
+    return this.#untilDue()
+  }
+
+  async #untilDue(): Promise<number> {
+    const { db, clock, pollMs } = this.#options
+    if (this.#dueAt <= this.#now() || this.#now() - this.#askedAt >= lookAheadMs) {
+      this.#askedAt = this.#now()
+      this.#dueAt = Number.POSITIVE_INFINITY
+      const due = await untilNext(db, this.queues, clock.instant())
+      if (due !== undefined) this.#dueAt = Math.min(this.#dueAt, this.#now() + due)
+    }
+    return Math.min(Math.max(this.#dueAt - this.#now(), 1), pollMs)
   }
 
   async #claim(): Promise<number> {
-    const { db, clock, jobs } = this.#options
+    const wants = this.#slots
+      .map(slots => ({ slots, queue: slots.queue, want: slots.want(this.#pace) }))
+      .filter(each => each.want > 0)
+    if (wants.length === 0) return 0
     const life = this.#life
-    let total = 0
-    for (const slots of this.#slots) {
-      const want = slots.size - slots.used
-      if (want <= 0) continue
-      const claimed = await claimJobs(
-        db,
-        { queue: slots.queue, want, kinds: this.#kinds, worker: life.id },
-        clock.instant(),
-      )
-      slots.more = claimed.length === want
-      for (const each of claimed) {
-        slots.used++
-        life.start(each, jobs.get(each.kind)!)
-      }
-      total += claimed.length
+    const claimed = await this.#claimer.claim(life.id, wants)
+    for (const { slots, queue, want } of wants)
+      slots.more = claimed.filter(each => each.queue === queue).length === want
+    for (const each of claimed) {
+      const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
+      if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
     }
-    return total
+    this.#pump()
+    if (this.#slots.some(slots => slots.waiting > 0)) void this.#giveBackLate()
+    return claimed.length
+  }
+
+  /** While anything is claimed and not started: once a second, what has waited too long goes back. */
+  async #giveBackLate(): Promise<void> {
+    if (this.#givingBack || this.#loops.length === 0) return
+    this.#givingBack = true
+    const { clock, log } = this.#options
+    while (!this.#goodbye.signal.aborted && this.#slots.some(slots => slots.waiting > 0)) {
+      await clock.sleep(startWithinMs, this.#goodbye.signal)
+      const late = this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs))
+      await this.#life.giveBack(late).catch(error => log.warn({ err: error }, 'handing jobs back failed; trying again'))
+    }
+    this.#givingBack = false
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime()
   }
 
   async #beat(): Promise<undefined> {

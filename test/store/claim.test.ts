@@ -9,7 +9,7 @@ const enqueue = async (...jobs: Parameters<typeof newJob>[0][]) =>
   (await enqueueJobs(store.db.run, jobs.map(newJob), at(0))).map(each => each.id)
 const claim = async (want: number, given: { queue?: string; kinds?: string[]; worker?: string; now?: Date } = {}) => {
   const { queue = 'q', kinds = ['k'], worker = 'w', now = at(0) } = given
-  return claimJobs(store.db, { queue, want, kinds, worker }, now)
+  return claimJobs(store.db, { wants: [{ queue, want }], kinds, worker }, now)
 }
 const ids = (claimed: { id: string }[]) => claimed.map(each => each.id)
 
@@ -26,6 +26,9 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       crashes: 0,
       ref: 'doc-1',
       group_key: 'ana',
+      input_bytes: expect.any(Number),
+      rank: 9,
+      run_at: '2030-01-01 12:00:00',
     },
   ])
   expect(await store.job(id!)).toMatchObject({ state: 'running', attempt: 1, worker_id: 'w', started_at: at(0) })
@@ -91,7 +94,11 @@ test('a job is never claimed by two, however many claim at once', async () => {
     workers.map(async (worker, i) => {
       const mine: string[] = []
       for (;;) {
-        const some = await claimJobs(pools[i % pools.length]!, { queue: 'q', want: 7, kinds: ['k'], worker }, at(1))
+        const some = await claimJobs(
+          pools[i % pools.length]!,
+          { wants: [{ queue: 'q', want: 7 }], kinds: ['k'], worker },
+          at(1),
+        )
         if (some.length === 0) return mine
         mine.push(...ids(some))
       }

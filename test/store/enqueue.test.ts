@@ -15,7 +15,7 @@ const jobs = async () => Number((await store.sql<{ n: string }>(`select count(*)
 
 /** Runs the job to its end as a worker would. */
 async function finish(id: string, now = at(0)): Promise<void> {
-  const [claimed] = await claimJobs(store.db, { queue: 'q', want: 1, kinds: ['k'], worker: 'w' }, now)
+  const [claimed] = await claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w' }, now)
   expect(claimed?.id).toBe(id)
   await settleJobs(
     store.db,

@@ -40,7 +40,7 @@ const settle = async (
 async function claimAs(worker: string) {
   await store.sql(`delete from retoma.worker where id = $1`, [worker])
   await store.worker(worker)
-  const [claimed] = await claimJobs(store.db, { queue: 'q', want: 1, kinds: ['k'], worker }, at(99))
+  const [claimed] = await claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker }, at(99))
   return claimed!
 }
 

@@ -207,7 +207,7 @@ test('a job that another watchdog recovered and a live worker claimed meanwhile 
   const looking = recoverOrphans(slow.db, 10, at(1))
   await slow.reading()
   expect(await recoverOrphans(store.db, 10, at(1))).toHaveLength(1)
-  await claimJobs(store.db, { queue: 'q', want: 1, kinds: ['k'], worker: 'live' }, at(1))
+  await claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'live' }, at(1))
   await slow.letGo()
   expect(await looking).toEqual([])
   expect(await store.job(id)).toMatchObject({ state: 'running', worker_id: 'live', attempt: 2, restarts: 1 })

@@ -23,7 +23,7 @@ const recover = (onOrphan: Action) => async () => {
 const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
 
 const verbs: Record<string, (id: string) => Promise<unknown>> = {
-  claim: () => claimJobs(store.db, { queue: 'q', want: 1, kinds: ['k'], worker: 'w2' }, at(5)),
+  claim: () => claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w2' }, at(5)),
   succeed: settle({ state: 'succeeded', result: '1' }),
   skip: settle({ state: 'skipped', reason: 'empty' }),
   retry: settle({ state: 'waiting', delay: milliseconds(1), failure }),

@@ -1,0 +1,71 @@
+/**
+ * How far this worker has claimed in each lane (a queue and a rank), so that a claim does not walk again over what is
+ * long claimed and not yet vacuumed away.
+ *
+ * Everything that enters `waiting` does so at the present or later, so it lies ahead of every mark; only a commit that
+ * took its time can lie behind one. A claim therefore begins a little before its mark, and now and then at the start:
+ * when twenty times the cost of the last such sweep has passed, so that sweeping never costs more than 5 %.
+ */
+
+import type { Mark } from '../store/claim.ts'
+
+export const start: Mark = { runAt: '-infinity', id: '0' }
+
+const lookBackMs = 250
+const lookBackRows = 2000
+const sweepAtLeastMs = 1000
+const sweepAtMostMs = 30_000
+const sweepShare = 20
+
+interface Past {
+  at: number
+  mark: Mark
+  /** Rows claimed in this lane up to here. */
+  rows: number
+}
+
+export class Marks {
+  readonly #lanes = new Map<string, Past[]>()
+  #sweptAt = Number.NEGATIVE_INFINITY
+  #sweepCost = 0
+
+  /** Where the next claim of a lane begins: at the mark of a quarter second ago, or 2,000 rows back if that is nearer. */
+  from(queue: string, rank: number, at: number): Mark {
+    const past = this.#lanes.get(laneName(queue, rank))
+    if (past === undefined) return start
+    const rows = past.at(-1)!.rows
+    let place = 0
+    while (place + 1 < past.length && isPast(past[place + 1]!, at, rows)) place++
+    past.splice(0, place)
+    return isPast(past[0]!, at, rows) ? past[0]!.mark : start
+  }
+
+  /** These rows of a lane were claimed. */
+  took(queue: string, rank: number, claimed: readonly Mark[], at: number): void {
+    const name = laneName(queue, rank)
+    const past = this.#lanes.get(name) ?? []
+    const last = past.at(-1)
+    const mark = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.mark ?? start)
+    past.push({ at, mark, rows: (last?.rows ?? 0) + claimed.length })
+    this.#lanes.set(name, past)
+  }
+
+  sweepIsDue(at: number): boolean {
+    return at - this.#sweptAt >= Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+  }
+
+  swept(at: number, costMs: number): void {
+    this.#sweptAt = at
+    this.#sweepCost = costMs
+  }
+}
+
+const laneName = (queue: string, rank: number) => `${rank} ${queue}`
+
+const isPast = (past: Past, at: number, rows: number) => past.at <= at - lookBackMs || rows - past.rows >= lookBackRows
+
+/** Texts of one form: a shorter fraction is a prefix of a longer one, and '-infinity' comes before every digit. */
+function isAfter(a: Mark, b: Mark): boolean {
+  if (a.runAt !== b.runAt) return a.runAt > b.runAt
+  return a.id.length === b.id.length ? a.id > b.id : a.id.length > b.id.length
+}

@@ -1,0 +1,41 @@
+/**
+ * How many jobs of a queue a worker may claim ahead of its free slots. Claiming ahead saves round trips when jobs are
+ * short, and keeps others from running them when they are long: so it starts at nothing and grows only as far as the
+ * slowest twentieth of each kind's recent runs allows.
+ */
+
+const remembered = 64
+const enough = 20
+const judgeEvery = 16
+/** What lies ahead should be started within about this time. */
+const targetMs = 50
+/** Nothing is known to be quicker than this: clocks tick in milliseconds. */
+const quickestMs = 0.5
+
+export class Pace {
+  readonly #recent = new Map<string, { ms: number[]; runs: number }>()
+  #slowest = Number.POSITIVE_INFINITY
+
+  ended(kind: string, ms: number): void {
+    const recent = this.#recent.get(kind) ?? { ms: [], runs: 0 }
+    recent.ms[recent.runs++ % remembered] = ms
+    this.#recent.set(kind, recent)
+    // A slow run counts at once; that runs have become quick may take a few to be seen.
+    if (ms > this.#slowest || recent.runs % judgeEvery === 0) this.#slowest = this.#judge()
+  }
+
+  /** How many more than `slots`; at most `most`. */
+  ahead(slots: number, most: number): number {
+    return Math.min(most, Math.floor((slots * targetMs) / this.#slowest))
+  }
+
+  #judge(): number {
+    let slowest = quickestMs
+    for (const { ms } of this.#recent.values()) {
+      // A kind that has hardly run may be slow.
+      if (ms.length < enough) return Number.POSITIVE_INFINITY
+      slowest = Math.max(slowest, ms.toSorted((a, b) => a - b)[Math.floor(ms.length * 0.95)]!)
+    }
+    return slowest
+  }
+}

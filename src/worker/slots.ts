@@ -1,0 +1,77 @@
+/**
+ * The places of one queue in a worker: handlers that run, and attempts claimed ahead that wait for a place.
+ *
+ * Invariant: never more handlers at once than `size`. Claiming ahead is bounded by what the kinds' slowest runs allow
+ * (pace.ts) and by the memory that inputs take.
+ */
+import type { Attempt } from './attempt.ts'
+import type { Pace } from './pace.ts'
+
+/** A claim may bring at most about this many bytes of input, judged by the largest seen lately. */
+const maxBytes = 8 * 1024 * 1024
+const mostAhead = 1000
+
+export class Slots {
+  readonly queue: string
+  readonly size: number
+  /** The last claim took all it asked for: there may be more, so a freed slot is worth another claim. */
+  more = false
+  #used = 0
+  #waiting: Attempt[] = []
+  #next = 0
+  #largest = 0
+
+  constructor(queue: string, size: number) {
+    this.queue = queue
+    this.size = size
+  }
+
+  get free(): number {
+    return this.size - this.#used
+  }
+
+  get waiting(): number {
+    return this.#waiting.length - this.#next
+  }
+
+  /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
+  want(pace: Pace): number {
+    const ahead = pace.ahead(this.size, mostAhead)
+    const missing = this.free + ahead - this.waiting
+    if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
+    const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))
+    return Math.min(missing, fitting)
+  }
+
+  add(attempt: Attempt, inputBytes: number): void {
+    this.#waiting.push(attempt)
+    // Forgotten slowly: one large input among many small ones holds claims back for a while, not for ever.
+    this.#largest = Math.max(inputBytes, this.#largest * 0.999)
+  }
+
+  /** The next attempt to start, now counted as running. */
+  take(): Attempt | undefined {
+    if (this.#used >= this.size || this.waiting === 0) return undefined
+    const attempt = this.#waiting[this.#next++]!
+    if (this.#next === this.#waiting.length) {
+      this.#waiting = []
+      this.#next = 0
+    }
+    this.#used++
+    return attempt
+  }
+
+  release(): void {
+    this.#used--
+  }
+
+  /** Takes out those claimed before that instant: others may run them sooner. */
+  overdue(before: number): Attempt[] {
+    const late = this.#waiting.slice(this.#next).filter(each => each.claimedAt < before)
+    if (late.length > 0) {
+      this.#waiting = this.#waiting.slice(this.#next).filter(each => each.claimedAt >= before)
+      this.#next = 0
+    }
+    return late
+  }
+}
