@@ -50,6 +50,31 @@ const insertJobs = {
     order by given.ord`,
 }
 
+// The way of a long list: what all share is said once, so that a row costs little more than its insert.
+const insertAlike = {
+  name: 'enqueue_alike',
+  text: `
+    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, created_at)
+    select $1, $2, 'waiting', $3::smallint * 2 + 1,
+      greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
+      input, $6, coalesce($8::timestamptz, now())
+    from jsonb_array_elements($7::jsonb) as i (input)
+    returning id`,
+}
+
+/** Jobs that differ in nothing but their input, which is JSON text; answers their ids in the same order. */
+export async function enqueueAlike(
+  run: Run,
+  shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey'>,
+  inputs: readonly string[],
+  now: Date | null,
+): Promise<string[]> {
+  const { queue, kind, priority, runAt, delayMs, groupKey } = shared
+  const values = [queue, kind, priority, runAt, delayMs, groupKey, `[${inputs.join(',')}]`, now]
+  const rows = await run<{ id: string }>(insertAlike, values)
+  return rows.map(row => row.id)
+}
+
 // A key is held until a day after its job's end; this frees it when that day is over, so that the insert can try again.
 // Locked in the order of the keys, like the insert.
 const freeOldKeys = {

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { giveBackClaims } from '../../src/store/claim.ts'
+import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import type { Db, Statement } from '../../src/store/db.ts'
 import { settleJobs } from '../../src/store/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -67,6 +67,23 @@ describe('in a table with many finished and many running jobs', () => {
       ids.map(id => ({ id, attempt: 1, outcome: { state: 'succeeded', result: '1' } })),
       at(1),
     )
+
+  test('a table of some ten thousand rows, analysed while none ran, is not read whole for a claim or a settle', async () => {
+    // That is when reading it all looks cheap to the planner: docs/adr/0005-plans.md.
+    const ids = await store.putMany(30_000, 'waiting')
+    await store.sql(`vacuum analyze retoma.job`)
+    const claim = await planOf(db =>
+      claimJobs(db, { wants: [{ queue: 'q', want: 500 }], kinds: ['k'], worker: 'w' }, at(1)),
+    )
+    expect(claim).toContain('job_ready')
+    expect(claim).toContain('job_pkey')
+    expect(claim).not.toContain('Seq Scan on job')
+    const plan = await planOf(settle(ids.slice(0, 500)))
+    expect(plan).toContain('job_pkey')
+    expect(plan).not.toContain('Seq Scan on job')
+    const careless = await planOf(settle(ids.slice(0, 500)), text => text.replace(/\(select (\$\d::\w+\[\])\)/g, '$1'))
+    expect(careless).toContain('Seq Scan on job')
+  })
 
   test('a fence goes by the primary key; with the state in it, by the index of running jobs', async () => {
     const ids = await fill()
