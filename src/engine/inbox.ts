@@ -10,7 +10,7 @@ import { storable } from '../core/json.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Queryable, runIn } from '../store/db.ts'
-import { type Enqueued, enqueueJobs, type NewJob } from '../store/enqueue.ts'
+import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
 import type { Registry } from './registry.ts'
 
 type InTransaction = { tx?: Queryable }
@@ -67,6 +67,18 @@ export function createInbox(given: {
     return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant())
   }
 
+  async function writeAlike(
+    job: AnyJob,
+    same: CheckedOptions,
+    items: readonly Item[],
+    tx: Queryable | undefined,
+  ): Promise<Enqueued[]> {
+    const shared = { ...same, queue: job.queue, kind: job.kind }
+    const texts = items.map(item => item.text)
+    const ids = await enqueueAlike(tx ? runIn(tx) : db.run, shared, texts, clock.instant())
+    return ids.map(id => ({ id, created: true }))
+  }
+
   function announce(queue: string, { runAt, delayMs }: CheckedOptions, tx: Queryable | undefined): void {
     const wait = runAt === null ? delayMs : runAt.getTime() - clock.now().getTime()
     if (tx) tellLater(queue, wait)
@@ -78,7 +90,7 @@ export function createInbox(given: {
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
-      const [enqueued] = await write([{ ...asked, queue: job.queue, kind: job.kind, input: text }], tx)
+      const [enqueued] = await write(jobsOf(job, [{ asked, text }]), tx)
       announce(job.queue, asked, tx)
       return enqueued!
     },
@@ -87,31 +99,52 @@ export function createInbox(given: {
       const same = checkEnqueueOptions(options)
       await registry.add(job)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
-      let chunk: NewJob[] = []
-      let bytes = 0
-      const flush = async () => {
-        for (const { id, created } of await write(chunk, tx)) {
+      const send = async (chunk: Item[]) => {
+        const enqueued =
+          each === undefined ? await writeAlike(job, same, chunk, tx) : await write(jobsOf(job, chunk), tx)
+        for (const { id, created } of enqueued) {
           total[created ? 'created' : 'held']++
           total.ids.push(id)
         }
-        chunk = []
-        bytes = 0
         announce(job.queue, same, tx)
       }
+      // One chunk is on its way while the next is made ready; never two, so that jobs keep the order of the list.
+      let sending: Promise<void> = Promise.resolve()
+      let chunk: Item[] = []
+      let bytes = 0
       let index = 0
-      for await (const input of inputs) {
-        const asked = each === undefined ? same : checkEnqueueOptions({ ...options, ...each(input, index) })
-        const text = await checkedInput(job, input, index)
-        if (chunk.length >= chunkRows || bytes + text.length > chunkBytes) await flush()
-        chunk.push({ ...asked, queue: job.queue, kind: job.kind, input: text })
-        bytes += text.length
-        index++
+      try {
+        for await (const input of inputs) {
+          const asked = each === undefined ? same : checkEnqueueOptions({ ...options, ...each(input, index) })
+          const text = await checkedInput(job, input, index)
+          if (chunk.length >= chunkRows || bytes + text.length > chunkBytes) {
+            await sending
+            sending = send(chunk)
+            // Heard here too: it may fail while the list is slow to give its next item.
+            sending.catch(() => {})
+            chunk = []
+            bytes = 0
+          }
+          chunk.push({ asked, text })
+          bytes += text.length
+          index++
+        }
+      } finally {
+        await sending
       }
-      if (chunk.length > 0) await flush()
+      if (chunk.length > 0) await send(chunk)
       return total
     },
   }
 }
+
+interface Item {
+  asked: CheckedOptions
+  text: string
+}
+
+const jobsOf = (job: AnyJob, items: readonly Item[]): NewJob[] =>
+  items.map(({ asked, text }) => ({ ...asked, queue: job.queue, kind: job.kind, input: text }))
 
 async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
   const where = index === undefined ? '' : `item ${index}: `
