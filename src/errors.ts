@@ -107,6 +107,16 @@ export const errorTable = define({
     en: 'the database at {address} does not answer: {problem}',
     pt: 'o banco de dados em {address} não responde: {problem}',
   },
+  database_refused: {
+    status: 503,
+    en: 'the database at {address} refuses the connection: {problem}; check user, password and database name in DATABASE_URL',
+    pt: 'o banco de dados em {address} recusa a conexão: {problem}; confira usuário, senha e nome do banco em DATABASE_URL',
+  },
+  database_full: {
+    status: 507,
+    en: 'the disk of the database is full: {problem}; free some space, and the work goes on by itself',
+    pt: 'o disco do banco de dados está cheio: {problem}; libere espaço, e o trabalho continua sozinho',
+  },
   database_timeout: {
     status: 503,
     en: 'the database did not answer within {seconds} s; the connection was dropped',
@@ -203,6 +213,11 @@ export const errorTable = define({
     status: 409,
     en: 'job {id} is {state}; {verb} is not possible then',
     pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
+  },
+  key_held: {
+    status: 409,
+    en: 'job {id} cannot run again: job {holder} has its key by now',
+    pt: 'o job {id} não pode rodar de novo: o job {holder} já tem a chave dele',
   },
   engine_closed: {
     status: 503,

@@ -6,8 +6,8 @@ import { type Log, silentLog } from './lib/log.ts'
 import { openDb } from './store/db.ts'
 import { type Migrated, migrate } from './store/migrate.ts'
 
-export { addressOf } from './store/db.ts'
 export type { Migrated } from './store/migrate.ts'
+export { addressOf } from './store/trouble.ts'
 
 export interface MigrateOptions {
   databaseUrl: string

@@ -12,6 +12,7 @@ import type { AnyJob } from '../core/job.ts'
 import type { RetomaError, Saying } from '../errors.ts'
 import * as http from '../http/index.ts'
 import * as library from '../index.ts'
+import { withDeadline } from '../lib/deadline.ts'
 import { suggestion } from '../settings/index.ts'
 import { badConfig, configTrouble } from './config-trouble.ts'
 import type { Context } from './context.ts'
@@ -27,6 +28,7 @@ export interface LoadedConfig {
 
 export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
 const usualSize = 10
+const longestLoad = 60_000
 
 export async function loadConfig({
   folder,
@@ -73,8 +75,10 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
     virtualModules: { retoma: library, 'retoma/http': http },
   })
   try {
-    const module = await jiti.import<{ default?: unknown }>(file)
-    return module.default
+    const loading = jiti.import<{ default?: unknown }>(file).then(module => module.default)
+    const exported = await withDeadline(loading, longestLoad, () => new Error('it did not load within 60 s'))
+    // Read here, so that a getter that throws is a fault of the file's too.
+    return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported
   } catch (error) {
     throw configTrouble(file, folder, error)
   }

@@ -1,7 +1,8 @@
 /**
  * What runs in this process: its workers, the ear for hints, the watchdog.
  *
- * Invariant: after stop() nothing of it runs; workers end first, so that their last writes find the pool open.
+ * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
+ * keep a process from ending.
  */
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -104,9 +105,8 @@ export class Crew {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#workers].map(worker => worker.stop()))
-    await this.#watchdog?.stop()
-    await this.#listener?.stop()
+    const workers = Array.from(this.#workers, worker => worker.stop())
+    await Promise.all([...workers, this.#watchdog?.stop(), this.#listener?.stop()])
   }
 }
 

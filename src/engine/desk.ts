@@ -50,7 +50,8 @@ export function createDesk(given: {
   async function pressed(verb: ControlVerb, word: string, id: string, fine: readonly State[]): Promise<Pressed> {
     const result = isId(id) ? await press(db, verb, id, clock.instant()) : undefined
     if (result === undefined) throw new RetomaError('not_found', { what: 'job', id })
-    const { state, moved, queue } = result
+    const { state, moved, queue, heldBy } = result
+    if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb: word })
     if (moved && state === 'waiting') tell(queue)
     return { id, state, changed: moved }

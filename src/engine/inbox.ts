@@ -86,7 +86,8 @@ export function createInbox(given: {
   }
 
   return {
-    async enqueue(job, input, { tx, ...options } = {}) {
+    async enqueue(job, input, given) {
+      const { tx, ...options } = given ?? {}
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
@@ -95,7 +96,8 @@ export function createInbox(given: {
       return enqueued!
     },
 
-    async enqueueMany(job, inputs, { tx, each, ...options } = {}) {
+    async enqueueMany(job, inputs, given) {
+      const { tx, each, ...options } = given ?? {}
       const same = checkEnqueueOptions(options)
       await registry.add(job)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }

@@ -20,8 +20,9 @@ export interface Log {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 
-const secretNames = ['password', 'secret', 'token', 'authorization', 'cookie', 'databaseUrl', 'connectionString']
-const redactedPaths = secretNames.flatMap(name => [name, `*.${name}`])
+const secret =
+  /^(.*[-_])?(password|passwd|pwd|secret|token|authorization|cookie|api[-_]?key|database[-_]?url|connection[-_]?string)$/i
+const deepest = 6
 
 export function createLog(options: { level: LogLevel; format: LogFormat; write?: (text: string) => void }): Log {
   const write = options.write ?? (text => process.stderr.write(text))
@@ -35,11 +36,42 @@ export function createLog(options: { level: LogLevel; format: LogFormat; write?:
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
-      redact: { paths: redactedPaths, censor: '[removed]' },
-      serializers: { err: errorFacts },
+      // Facts are the caller's, and may be anything: they must not take the place of a line's own parts, or break it.
+      hooks: {
+        logMethod([facts, message], method) {
+          method.call(this, tidy(facts), message)
+        },
+      },
     },
     destination,
   )
+}
+
+const own = new Set(['level', 'time', 'msg'])
+
+function tidy(facts: unknown): Record<string, unknown> {
+  if (facts === null || typeof facts !== 'object') return { fact: facts }
+  const tidied: Record<string, unknown> = {}
+  try {
+    for (const [name, value] of Object.entries(facts)) {
+      tidied[own.has(name) ? `${name}_` : name] = name === 'err' ? errorFacts(value) : clean(name, value, 0)
+    }
+  } catch {
+    tidied.unreadable = true
+  }
+  return tidied
+}
+
+/** A value without secrets, not too deep, and free of what JSON or a getter would choke on. */
+function clean(name: string, value: unknown, depth: number): unknown {
+  if (secret.test(name) && value != null) return '[removed]'
+  if (typeof value === 'bigint') return String(value)
+  if (value === null || typeof value !== 'object') return value
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+  if (value instanceof Error) return value.message
+  if (depth >= deepest) return '[deeper]'
+  if (Array.isArray(value)) return value.slice(0, 100).map(each => clean('', each, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, clean(key, each, depth + 1)]))
 }
 
 export const silentLog: Log = pino({ level: 'silent' })

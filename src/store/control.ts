@@ -4,11 +4,14 @@
  */
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
+import { sqlState } from './trouble.ts'
 
 export interface Pressed {
   state: State
   queue: string
   moved: boolean
+  /** Another job that has its key: why a rerun did not move. */
+  heldBy?: string
 }
 
 // Taking worker_id away is taking the lease away: whatever the attempt still writes finds no row.
@@ -22,13 +25,19 @@ const cancel = {
     returning id`,
 }
 
+// It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is.
 const rerun = {
   name: 'control_rerun',
   text: `
-    update retoma.job
+    update retoma.job j
     set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-      failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null
+      failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
+      key_hold = case when key is not null then coalesce(key_hold, 'final') end
     where id = $1 and state in ('failed', 'skipped', 'cancelled')
+      and not exists (
+        select from retoma.job other
+        where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+      )
     returning id`,
 }
 
@@ -43,12 +52,26 @@ const resume = {
 
 const stateOf = { name: 'control_state', text: `select state, queue from retoma.job where id = $1` }
 
+const holderOf = {
+  name: 'control_holder',
+  text: `
+    select other.id from retoma.job j
+      join retoma.job other on other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+    where j.id = $1`,
+}
+
 const verbs = { cancel, rerun, resume }
 export type ControlVerb = keyof typeof verbs
 
 /** undefined: there is no such job. */
 export async function press(db: Db, verb: ControlVerb, id: string, now: Date | null): Promise<Pressed | undefined> {
-  const moved = await db.run(verbs[verb], [id, now])
+  const moved = await db.run(verbs[verb], [id, now]).catch(error => {
+    // Two that take one key again at the same instant: the index lets one of them.
+    if (verb === 'rerun' && sqlState(error) === '23505') return []
+    throw error
+  })
   const [row] = await db.run<{ state: State; queue: string }>(stateOf, [id])
-  return row && { ...row, moved: moved.length > 0 }
+  if (row === undefined) return undefined
+  const [holder] = verb === 'rerun' && moved.length === 0 ? await db.run<{ id: string }>(holderOf, [id]) : []
+  return { ...row, moved: moved.length > 0, ...(holder ? { heldBy: holder.id } : {}) }
 }

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
+import { cutsConnection, told } from './trouble.ts'
 
 export interface Statement {
   readonly name: string
@@ -24,6 +25,8 @@ export interface Connection extends Queryable {
   once(event: 'end', heard: () => void): unknown
   on(event: 'notification', heard: (message: { payload?: string | undefined }) => void): unknown
   end(): Promise<void>
+  /** Without saying goodbye. */
+  destroy(): void
 }
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
@@ -76,7 +79,7 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
 
   async function onConnection<T>(deadlineMs: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(error => {
-      throw connectionTrouble(error, options.url)
+      throw told(error, options.url)
     })
     let broken: Error | undefined
     // Between a server's stop and the query's own error the client emits 'error'; unheard it would end the process.
@@ -91,7 +94,7 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
       })
     } catch (error) {
       if (cutsConnection(error)) broken ??= error as Error
-      throw lostLink(error) ? connectionTrouble(error, options.url) : error
+      throw told(error, options.url)
     } finally {
       client.off('error', heard)
       client.release(broken)
@@ -122,53 +125,11 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
       try {
         await client.connect()
       } catch (error) {
-        throw connectionTrouble(error, options.url)
+        throw told(error, options.url)
       }
-      return client
+      const socket = (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+      return Object.assign(client, { destroy: () => socket.destroy() })
     },
     close: () => pool.end(),
-  }
-}
-
-/** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
-export function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
-}
-
-/** Errors that trying again on a new connection can cure: the link, a failover, a deadlock, a full server. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof RetomaError) return error.code === 'database_unreachable' || error.code === 'database_timeout'
-  const state = sqlState(error)
-  if (state === undefined)
-    return error instanceof Error && /connection|ECONN|EPIPE|ENOENT|socket|terminat/i.test(error.message)
-  return /^(08|40|53|57)/.test(state) || state === '55P03' || state === '25006'
-}
-
-/** The server went away under a query: told like a server that was not there to begin with. */
-function lostLink(error: unknown): boolean {
-  if (error instanceof RetomaError) return false
-  const state = sqlState(error)
-  return state === undefined ? isPassing(error) : /^(08|57P)/.test(state)
-}
-
-const cutsConnection = (error: unknown) => sqlState(error) === undefined || /^(08|57|25006)/.test(sqlState(error) ?? '')
-
-function connectionTrouble(error: unknown, url: string): Error {
-  const problem = error instanceof Error ? error.message || String((error as { code?: string }).code) : String(error)
-  if (sqlState(error) === '42501') return error as Error
-  return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
-}
-
-/** Where a connection string points to, without user, password or options. */
-export function addressOf(url: string): string {
-  try {
-    const parsed = new URL(url)
-    const socket = parsed.searchParams.get('host')
-    const database = parsed.pathname.replace(/^\//, '') || 'postgres'
-    return socket === null
-      ? `${parsed.hostname || 'localhost'}:${parsed.port || 5432}/${database}`
-      : `${socket} (${database})`
-  } catch {
-    return 'DATABASE_URL'
   }
 }

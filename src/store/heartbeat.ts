@@ -70,5 +70,5 @@ export async function beatWorker(
 const leave = { name: 'worker_leave', text: `delete from retoma.worker where id = $1` }
 
 export async function leaveWorker(db: Db, id: string): Promise<void> {
-  await db.run(leave, [id])
+  await db.run(leave, [id], 3000)
 }

@@ -7,7 +7,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { RetomaError } from '../errors.ts'
-import { type Db, type Queryable, sqlState } from './db.ts'
+import type { Db, Queryable } from './db.ts'
+import { sqlState } from './trouble.ts'
 
 export interface Migration {
   version: number

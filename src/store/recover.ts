@@ -7,6 +7,9 @@
  */
 import type { Db } from './db.ts'
 
+/** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
+const tickMs = 8000
+
 export interface OrphanRule {
   orphanAfterMs: number
   beatMs: number
@@ -44,7 +47,7 @@ const judge = {
 
 /** Workers that have become suspect or dead, or still are suspect. */
 export function judgeWorkers(db: Db, rule: OrphanRule, now: Date | null): Promise<JudgedWorker[]> {
-  return db.run<JudgedWorker>(judge, [now, rule.orphanAfterMs, rule.beatMs])
+  return db.run<JudgedWorker>(judge, [now, rule.orphanAfterMs, rule.beatMs], tickMs)
 }
 
 export interface Recovered {
@@ -100,7 +103,7 @@ const recover = {
 
 /** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
 export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
-  return db.run<Recovered>(recover, [now, limit, orphanMessage])
+  return db.run<Recovered>(recover, [now, limit, orphanMessage], tickMs)
 }
 
 // Kept for a day, so that a person can still see who died; one that still has orphans is kept until they are recovered.
@@ -113,5 +116,5 @@ const forget = {
 }
 
 export async function forgetWorkers(db: Db, now: Date | null): Promise<void> {
-  await db.run(forget, [now])
+  await db.run(forget, [now], tickMs)
 }

@@ -6,6 +6,7 @@
  * commit, and every enqueue would stand in that line.
  */
 import type { Clock } from '../lib/clock.ts'
+import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
 import type { Connection, Db } from './db.ts'
 
@@ -50,6 +51,10 @@ export function createHinter(db: Db, log: Log): Hinter {
   }
 }
 
+const answerMs = 10_000
+const goodbyeMs = 1000
+const late = () => new Error('the database does not answer')
+
 export interface Listener {
   stop(): Promise<void>
 }
@@ -70,14 +75,14 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, d
           const [queue, delay] = (message.payload ?? '').split(' ')
           woken(queue || undefined, Number(delay) || 0)
         })
-        await client.query(`listen ${channel}`)
+        await withDeadline(client.query(`listen ${channel}`), answerMs, late)
         pause = 500
         woken()
         await Promise.race([lost, ended])
       } catch (error) {
         log.debug({ err: error }, 'listening for hints failed; polling goes on')
       } finally {
-        await client?.end().catch(() => {})
+        if (client) await withDeadline(client.end(), goodbyeMs, late).catch(() => client?.destroy())
       }
       if (!ending.signal.aborted) await clock.sleep(pause, ending.signal)
       pause = Math.min(pause * 2, 10_000)

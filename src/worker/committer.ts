@@ -9,8 +9,9 @@ import { asText, cleanText } from '../core/json.ts'
 import type { Failure } from '../core/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import { type Db, isPassing } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
 import { type Settle, settleJobs } from '../store/settle.ts'
+import { isFaultOfRow } from '../store/trouble.ts'
 
 export interface Committer {
   settle(settle: Settle): Promise<boolean>
@@ -52,7 +53,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
         for (const { settle, done } of entries) done(landed.has(settle))
         return
       } catch (error) {
-        if (!isPassing(error)) return divide(entries, error)
+        if (isFaultOfRow(error)) return divide(entries, error)
         if (ending.signal.aborted) {
           log.warn(
             { jobs: entries.map(entry => entry.settle.id), err: error },

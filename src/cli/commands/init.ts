@@ -22,7 +22,11 @@ async function init({ voice, folder }: Context): Promise<void> {
   for (const file of new Set([...configNames, ...names])) {
     if (await exists(join(folder, file))) throw new RetomaError('file_exists', { file })
   }
-  for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { flag: 'wx' })
+  for (const [file, text] of Object.entries(files)) {
+    await writeFile(join(folder, file), text, { flag: 'wx' }).catch((error: Error) => {
+      throw new RetomaError('bad_config', { file, problem: error.message }, { cause: error })
+    })
+  }
 
   const { init } = voice.word
   const next = nextCommands(folder, runner)

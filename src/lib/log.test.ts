@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { createLog, type LogFormat } from './log.ts'
+
+function logged(format: LogFormat, facts: Record<string, unknown>): string {
+  let text = ''
+  const write = (line: string) => {
+    text += line
+  }
+  createLog({ level: 'info', format, write }).info(facts, 'hello')
+  return text
+}
+
+const hostile = {
+  get trap() {
+    throw new Error('no')
+  },
+}
+const circle: Record<string, unknown> = {}
+circle.self = circle
+
+test.each<[string, Record<string, unknown>]>([
+  ['facts named like the parts of a line', { time: 5, level: 3, msg: 'mine' }],
+  ['a getter that throws', hostile],
+  ['a circle', circle],
+  ['values JSON does not know', { big: 10n, when: new Date(Number.NaN), none: undefined, act: () => {} }],
+  ['an error that is none', { err: 'text' }],
+])('no fact breaks a line or takes its parts: %s', (_, facts) => {
+  expect(logged('pretty', facts)).toContain('hello')
+  expect(JSON.parse(logged('json', facts))).toMatchObject({ level: 'info', msg: 'hello', time: expect.any(String) })
+})
+
+test('facts named like the parts of a line are kept beside them', () => {
+  expect(JSON.parse(logged('json', { time: 5, level: 3 }))).toMatchObject({ time_: 5, level_: 3 })
+})
+
+test('whatever is named like a secret is removed, however deep it lies', () => {
+  const facts = {
+    token: 'S1',
+    a: { b: { c: { apiKey: 'S2', openrouter_api_key: 'S3' } } },
+    list: [{ Authorization: 'S4' }],
+    databaseUrl: 'S5',
+  }
+  for (const format of ['json', 'pretty'] as const) expect(logged(format, facts)).not.toMatch(/S[1-5]/)
+  expect(JSON.parse(logged('json', { tokens: 12, monkey: 'x' }))).toMatchObject({ tokens: 12, monkey: 'x' })
+})

@@ -1,0 +1,87 @@
+/**
+ * What the database's errors mean to us: whose fault it is, whether trying again can help, and what a person should do.
+ *
+ * Invariant: a job pays for an error only when a value of its own can have caused it; everything else is the link's, the
+ * server's or the administrator's, passes some day, and costs nobody anything until then.
+ */
+import pg from 'pg'
+import { RetomaError } from '../errors.ts'
+
+/** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** A value can cause bad data (22), a broken constraint (23), a limit of the server's (54), or too long a text of ours. */
+export function isFaultOfRow(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return /^(22|23|54)/.test(state)
+  return error instanceof TypeError || error instanceof RangeError
+}
+
+/** The connection is of no more use: gone, on a server that only reads, or out of step about prepared statements. */
+export function cutsConnection(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === undefined || /^(08|57|25006|26|0A|XX)/.test(state)
+}
+
+/** The error as a person should read it; one that says all there is to say stays as it is. */
+export function told(error: unknown, url: string): unknown {
+  if (error instanceof RetomaError) return error
+  const state = sqlState(error)
+  const problem = textOf(error)
+  if (state === undefined) {
+    if (isFaultOfRow(error)) return error
+    return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
+  }
+  if (/^(08|57P)/.test(state)) {
+    return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
+  }
+  if (/^(28|3D)/.test(state)) {
+    return new RetomaError('database_refused', { address: addressOf(url), problem }, { cause: error })
+  }
+  if (state === '53100') return new RetomaError('database_full', { problem }, { cause: error })
+  if (state === '42501') return noRights(error, url)
+  return error
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? error.message || String((error as { code?: unknown }).code) : String(error)
+
+function noRights(error: unknown, url: string): RetomaError {
+  const problem = textOf(error)
+  const { user, database } = namesOf(url)
+  const [, what] = /permission denied for (\w+)/.exec(problem) ?? []
+  const grants: Record<string, string> = {
+    database: `grant connect on database ${database} to ${user}`,
+    schema: `grant usage on schema retoma to ${user}`,
+    sequence: `grant usage on all sequences in schema retoma to ${user}`,
+  }
+  const grant = grants[what ?? ''] ?? `grant select, insert, update, delete on all tables in schema retoma to ${user}`
+  return new RetomaError('database_no_rights', { user, database, problem, grant }, { cause: error })
+}
+
+function namesOf(url: string): { user: string; database: string } {
+  try {
+    const { username, pathname } = new URL(url)
+    return {
+      user: decodeURIComponent(username) || 'this user',
+      database: decodeURIComponent(pathname.slice(1)) || 'it',
+    }
+  } catch {
+    return { user: 'this user', database: 'it' }
+  }
+}
+
+/** Where a connection string points to, without user, password or options. */
+export function addressOf(url: string): string {
+  try {
+    const parsed = new URL(url)
+    const socket = parsed.searchParams.get('host')
+    const database = parsed.pathname.replace(/^\//, '') || 'postgres'
+    const host = `${parsed.hostname || 'localhost'}:${parsed.port || 5432}/${database}`
+    return socket === null ? host : `${socket} (${database})`
+  } catch {
+    return 'DATABASE_URL'
+  }
+}
