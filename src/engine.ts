@@ -6,7 +6,10 @@
  * this engine runs and no connection is open.
  */
 import { setMaxListeners } from 'node:events'
+import type { Duration } from './core/duration.ts'
 import type { AnyJob } from './core/job.ts'
+import { checkRetention, type Retention } from './core/retention.ts'
+import type { FinalState } from './core/state.ts'
 import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
@@ -32,6 +35,8 @@ export interface EngineOptions {
   migrate?: boolean
   /** Most connections this engine opens besides the one that listens. Default 10. */
   connections?: number
+  /** How long finished jobs are kept, for all or by how they ended. Default 90 days. */
+  retention?: Retention
   log?: Log
   clock?: Clock
 }
@@ -46,28 +51,29 @@ export interface Engine extends Inbox, Desk, AsyncDisposable {
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   work(options?: WorkOptions): Promise<WorkerHandle>
-  /** Keeps the watchdog ticking in this process until the engine closes; a worker does so by itself. */
+  /** Keeps watchdog and janitor ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog. */
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, one of the janitor. */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
+  clean(): Promise<void>
 }
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  const retention = checkRetention(options.retention)
   const home = await databaseHome(options)
-  const log = options.log ?? silentLog
-  const { connections } = options
+  const { log = silentLog, clock = systemClock, connections } = options
   const db = openDb({ url: home.url, log, ...(connections === undefined ? {} : { connections }) })
   try {
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
-    const registry = new Registry(db, options.clock ?? systemClock)
+    const registry = new Registry(db, clock)
     await registry.add(...(options.jobs ?? []))
-    return assemble(db, log, options.clock ?? systemClock, registry, home.leave)
+    return assemble({ db, log, clock, registry, retention }, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
@@ -85,12 +91,21 @@ async function databaseHome(options: EngineOptions): Promise<{ url: string; leav
   return { url: server.url, leave: () => server.leave() }
 }
 
-function assemble(db: Db, log: Log, clock: Clock, registry: Registry, leave: () => Promise<void>): DrivenEngine {
+interface Parts {
+  db: Db
+  log: Log
+  clock: Clock
+  registry: Registry
+  retention: Record<FinalState, Duration>
+}
+
+function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
+  const { db, log, clock, registry } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
   const hinter = createHinter(db, log)
-  const crew = new Crew({ db, clock, log, registry, waiters })
+  const crew = new Crew({ ...parts, waiters })
   const tell = (queue: string, delayMs = 0) => {
     crew.wake(queue, delayMs)
     hinter.hint(queue, delayMs)
@@ -134,6 +149,7 @@ function assemble(db: Db, log: Log, clock: Clock, registry: Registry, leave: () 
     watch: () => crew.watch(),
     begin: (options, mode) => crew.begin(options, mode),
     tick: () => crew.tick(),
+    clean: () => crew.clean(),
   }
   const end = () => {
     closed ??= close()

@@ -6,6 +6,7 @@ export type { EnqueueOptions } from './core/enqueue-options.ts'
 export { type AnyJob, defineJob, type Job, type JobContext, type JobLog, type JobOptions } from './core/job.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { Policy } from './core/policy.ts'
+export type { Retention } from './core/retention.ts'
 export type { State } from './core/state.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export {

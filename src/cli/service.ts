@@ -5,9 +5,12 @@
  * The port is taken first, so that one which is not free is told before anything slow begins; but whoever starts twice in
  * one folder is told about that, not about the port the first one holds.
  */
+import { isIPv6 } from 'node:net'
+import { days } from '../core/duration.ts'
 import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { LoadedConfig } from './config.ts'
 import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
@@ -67,13 +70,18 @@ class House {
   /** Undefined: it was asked to stop before everything ran. */
   async open(config: LoadedConfig, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
     const { settings, log, voice } = this.#context
-    if (parts.http) await this.#openDoor(parts)
+    if (parts.http) await this.#openDoor(parts, asked)
     if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
     if (asked.aborted) return undefined
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
     const { url, where, embedded } = this.#database!
-    this.#engine = await createEngine({ databaseUrl: url, jobs: config.jobs, log })
+    this.#engine = await createEngine({
+      databaseUrl: url,
+      jobs: config.jobs,
+      retention: days(settings.RETENTION_DAYS),
+      log,
+    })
     if (asked.aborted) return undefined
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work })
@@ -94,16 +102,27 @@ class House {
     }
   }
 
-  async #openDoor({ alone }: Parts): Promise<void> {
+  async #openDoor({ alone }: Parts, asked: AbortSignal): Promise<void> {
     const { settings } = this.#context
     try {
       this.#door = await Door.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
     } catch (error) {
       const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
-      // Without data there can be no other `up` in this folder, and nothing is made just to say no.
-      if (maybeOurs && (await hasData(this.#context))) await this.#openDatabase({ alone })
+      if (maybeOurs) await this.#refuseIfInUse(asked)
       throw error
     }
+  }
+
+  /** The one that has the port may be another `up` of this folder, perhaps one that has only just begun. */
+  async #refuseIfInUse(asked: AbortSignal): Promise<void> {
+    const { HOST, PORT } = this.#context.settings
+    while (!asked.aborted && (await isStarting(HOST, PORT))) await systemClock.sleep(100, asked)
+    // Without data there can be no other `up` in this folder, and nothing is made just to say no.
+    if (asked.aborted || !(await hasData(this.#context))) return
+    this.#database = await openDatabase(this.#context)
+    const { embedded, where } = this.#database
+    const address = await embedded?.reservedBy()
+    if (address !== undefined) throw new RetomaError('data_in_use', { folder: where, address })
   }
 
   async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
@@ -112,5 +131,18 @@ class House {
     if (!alone || embedded === undefined) return
     const holder = await embedded.reserve(this.#door?.address ?? '')
     if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
+  }
+}
+
+/** Whether a Retoma that is not yet up has this port: until it is, its door (door.ts) says so to everybody. */
+async function isStarting(host: string, port: number): Promise<boolean> {
+  try {
+    const address = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/health`
+    const response = await fetch(address, { signal: AbortSignal.timeout(2000) })
+    if (response.status !== 503) return false
+    const body = (await response.json()) as { error?: { code?: unknown } }
+    return body.error?.code === 'starting'
+  } catch {
+    return false
   }
 }

@@ -4,6 +4,8 @@
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
+import type { Duration } from '../core/duration.ts'
+import type { FinalState } from '../core/state.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -12,6 +14,7 @@ import { type Loop, loop } from '../lib/service.ts'
 import type { Db } from '../store/db.ts'
 import { type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
+import { janitorTick } from '../watchdog/janitor.ts'
 import { watchdogTick } from '../watchdog/watchdog.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Registry } from './registry.ts'
@@ -33,14 +36,25 @@ export interface WorkerHandle extends AsyncDisposable {
 const defaultConcurrency = 10
 const pollMs = 5000
 const watchdogMs = 5000
+const janitorMs = 60_000
+
+export interface CrewOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  registry: Registry
+  waiters: Waiters
+  retention: Record<FinalState, Duration>
+}
 
 export class Crew {
-  readonly #given: { db: Db; clock: Clock; log: Log; registry: Registry; waiters: Waiters }
+  readonly #given: CrewOptions
   readonly #workers = new Set<Worker>()
   #listener: Listener | undefined
   #watchdog: Loop | undefined
+  #janitor: Loop | undefined
 
-  constructor(given: { db: Db; clock: Clock; log: Log; registry: Registry; waiters: Waiters }) {
+  constructor(given: CrewOptions) {
     this.#given = given
   }
 
@@ -88,14 +102,18 @@ export class Crew {
     for (const worker of this.#workers) worker.wake(queue, delayMs)
   }
 
+  /** Watchdog and janitor tick in this process from now on. */
   watch(): void {
     const { clock, log } = this.#given
-    this.#watchdog ??= loop({
-      clock,
-      every: watchdogMs,
-      tick: async () => void (await this.tick()),
-      failed: error => log.warn({ err: error }, 'the watchdog could not look; trying again'),
-    })
+    const ticking = (what: string, every: number, tick: () => Promise<void>): Loop =>
+      loop({
+        clock,
+        every,
+        tick: () => tick().then(() => undefined),
+        failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
+      })
+    this.#watchdog ??= ticking('watchdog', watchdogMs, () => this.tick())
+    this.#janitor ??= ticking('janitor', janitorMs, () => this.clean())
   }
 
   async tick(): Promise<void> {
@@ -104,9 +122,14 @@ export class Crew {
     if (recovered.length > 0) this.wake()
   }
 
+  async clean(): Promise<void> {
+    const { db, log, clock, retention } = this.#given
+    await janitorTick(db, log, retention, clock.instant())
+  }
+
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    await Promise.all([...workers, this.#watchdog?.stop(), this.#listener?.stop()])
+    await Promise.all([...workers, this.#watchdog?.stop(), this.#janitor?.stop(), this.#listener?.stop()])
   }
 }
 

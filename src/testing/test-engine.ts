@@ -3,6 +3,7 @@
  * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
  */
 import type { AnyJob } from '../core/job.ts'
+import type { Retention } from '../core/retention.ts'
 import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
@@ -15,6 +16,7 @@ export interface TestEngineOptions {
   /** A database to use as it is, and to leave. Default: one of its own, dropped when it closes. */
   databaseUrl?: string
   start?: Date
+  retention?: Retention
   log?: Log
 }
 
@@ -26,6 +28,8 @@ export interface TestEngine extends AsyncDisposable {
   run(): Promise<number>
   /** One pass of the watchdog, at the clock's instant. */
   tick(): Promise<void>
+  /** One pass of the janitor, likewise. */
+  clean(): Promise<void>
   close(): Promise<void>
 }
 
@@ -39,6 +43,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     clock,
     connections: 4,
     ...(options.log ? { log: options.log } : {}),
+    ...(options.retention ? { retention: options.retention } : {}),
   }).catch(async error => {
     await database.drop()
     throw error
@@ -61,6 +66,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
       }
     },
     tick: () => engine.tick(),
+    clean: () => engine.clean(),
     close,
     [Symbol.asyncDispose]: close,
   }

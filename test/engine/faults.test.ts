@@ -5,57 +5,11 @@ import { defineJob, isRetomaError, milliseconds, seconds } from '../../src/index
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
-import { enqueueJobs } from '../../src/store/enqueue.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { listen } from '../../src/store/wake.ts'
 import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
-import { Worker } from '../../src/worker/worker.ts'
-import { borrowDatabase, liveEngine, until } from '../support/engine.ts'
-import { databaseError, faulty, linkLost } from '../support/faulty-db.ts'
-import { newJob } from '../support/store.ts'
-
-/** A worker with loops on a virtual clock, and faults between it and its database. */
-async function faultyWorker() {
-  const database = await borrowDatabase()
-  const real = openDb({ url: database.url, log: silentLog })
-  await migrate(real)
-  const db = faulty(real)
-  const clock = new VirtualClock()
-  const runs: { id: string; attempt: number }[] = []
-  const job = defineJob({ kind: 'k', queue: 'q', run: ({ id, attempt }) => runs.push({ id, attempt }) })
-  let worker: Worker | undefined
-  onTestFinished(async () => {
-    await worker?.stop()
-    await real.close()
-    await database.giveBack()
-  })
-  const begin = async () => {
-    worker = await Worker.begin({
-      db,
-      clock,
-      log: silentLog,
-      random: () => 0,
-      version: '0',
-      jobs: new Map([['k', job]]),
-      queues: { q: 5 },
-      graceMs: 1000,
-      pollMs: 5000,
-      settled: () => {},
-    })
-    return worker
-  }
-  const enqueue = async () => (await enqueueJobs(real.run, [newJob()], clock.instant()))[0]!.id
-  const row = async (id: string) =>
-    (
-      await real.run<{ state: string; attempt: number; failures: number; restarts: number }>(
-        { name: '', text: `select * from retoma.job where id = $1` },
-        [id],
-      )
-    )[0]!
-  /** Both loops have done what they had to do and sleep. */
-  const asleep = () => until(() => clock.sleepers === 2)
-  return { db, real, clock, begin, enqueue, row, asleep, runs }
-}
+import { liveEngine, until } from '../support/engine.ts'
+import { databaseError, linkLost } from '../support/faulty-db.ts'
+import { faultyWorker } from '../support/faulty-worker.ts'
 
 test('when the answer to a claim is lost the job goes back within two heartbeats, and runs', async () => {
   const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()

@@ -313,7 +313,7 @@ test('a job enqueued in a transaction is taken soon after its commit, by a hint 
         )
       ).length === 1,
   )
-  await until(() => clock.sleepers === 3)
+  await until(() => clock.sleepers === 4) // claims, beats, watchdog, janitor
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query('begin')

@@ -1,0 +1,26 @@
+/** How long finished work is kept, by how it ended. */
+import { RetomaError } from '../errors.ts'
+import { type Duration, days } from './duration.ts'
+import { type FinalState, finalStates } from './state.ts'
+import { didYouMean } from './suggest.ts'
+
+/** One time for all, or one for each final state; a state that is not named is kept for 90 days. */
+export type Retention = Duration | Partial<Record<FinalState, Duration>>
+
+const usual = days(90)
+
+export function checkRetention(asked: Retention = usual): Record<FinalState, Duration> {
+  const named = typeof asked === 'object' ? asked : Object.fromEntries(finalStates.map(state => [state, asked]))
+  for (const [state, duration] of Object.entries(named)) {
+    if (!(finalStates as readonly string[]).includes(state)) {
+      refuse(`there is no final state "${state}"${didYouMean(state, finalStates)}`)
+    }
+    if (!(Number.isFinite(duration) && duration > 0))
+      refuse(`it is a duration above zero, such as days(90), not ${duration}`)
+  }
+  return Object.fromEntries(finalStates.map(state => [state, named[state] ?? usual])) as Record<FinalState, Duration>
+}
+
+function refuse(problem: string): never {
+  throw new RetomaError('bad_option', { option: 'retention', problem })
+}

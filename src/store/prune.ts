@@ -1,0 +1,33 @@
+/**
+ * Finished work is not kept for ever. In bites, so that no statement holds many locks for long; SKIP LOCKED, so any
+ * number of janitors may sweep and none need be the leader. What belongs to a job (its failures) goes with it.
+ */
+import type { FinalState } from '../core/state.ts'
+import type { Db } from './db.ts'
+
+const prune = {
+  name: 'prune_jobs',
+  text: `
+    delete from retoma.job
+    where id = any (array(
+      select id from retoma.job
+      where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+        and state = any ($1::text[])
+      order by finished_at, id
+      limit $4
+      for update skip locked
+    ))
+    returning id`,
+}
+
+/** Deletes at most `limit` jobs that ended in one of these states longer ago than that; answers how many. */
+export async function pruneJobs(
+  db: Db,
+  states: readonly FinalState[],
+  olderThanMs: number,
+  limit: number,
+  now: Date | null,
+): Promise<number> {
+  const rows = await db.run(prune, [states, olderThanMs, now, limit], 8000)
+  return rows.length
+}

@@ -1,0 +1,36 @@
+/** One tick of the janitor: finished work older than its retention goes, in bounded bites. Runs wherever the watchdog does. */
+import type { Duration } from '../core/duration.ts'
+import type { FinalState } from '../core/state.ts'
+import type { Log } from '../lib/log.ts'
+import type { Db } from '../store/db.ts'
+import { pruneJobs } from '../store/prune.ts'
+
+const bite = 1000
+/** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
+const bites = 20
+
+export async function janitorTick(
+  db: Db,
+  log: Log,
+  retention: Record<FinalState, Duration>,
+  now: Date | null,
+): Promise<number> {
+  let pruned = 0
+  for (const [duration, states] of byDuration(retention)) {
+    for (let i = 0; i < bites; i++) {
+      const some = await pruneJobs(db, states, duration, bite, now)
+      pruned += some
+      if (some < bite) break
+    }
+  }
+  if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
+  return pruned
+}
+
+function byDuration(retention: Record<FinalState, Duration>): Map<Duration, FinalState[]> {
+  const groups = new Map<Duration, FinalState[]>()
+  for (const [state, duration] of Object.entries(retention) as [FinalState, Duration][]) {
+    groups.set(duration, [...(groups.get(duration) ?? []), state])
+  }
+  return groups
+}
