@@ -4,14 +4,11 @@
  *
  * Invariant: a command that only reads never makes a data folder.
  */
-import { access, realpath } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { createEngine, type Engine, type EngineOptions } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
 import { addressOf } from '../maintenance.ts'
-import { type EmbeddedPostgres, openEmbedded } from '../postgres/index.ts'
-import { thisMachine } from '../postgres/machine.ts'
-import { shortHash } from '../postgres/owner.ts'
+import { type EmbeddedPostgres, hasData as folderHasData, openEmbedded } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 import { hearSignals, whenAborted } from './signals.ts'
 
@@ -31,19 +28,8 @@ export async function openDatabase({ settings, folder, log }: Context): Promise<
 }
 
 export async function hasData({ settings, folder }: Context): Promise<boolean> {
-  if (settings.DATABASE_URL !== undefined) return true
-  const dataDir = resolve(folder, settings.RETOMA_DATA_DIR)
-  if (await exists(join(dataDir, 'postgres'))) return true
-  // As root the data may lie in a folder of the system's instead (postgres/root.ts).
-  const real = await realpath(dataDir).catch(() => undefined)
-  return real !== undefined && exists(join(thisMachine().systemFolder, shortHash(real), 'postgres'))
+  return settings.DATABASE_URL !== undefined || folderHasData(resolve(folder, settings.RETOMA_DATA_DIR))
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
 
 export async function refuseWithoutData(context: Context): Promise<void> {
   if (await hasData(context)) return

@@ -2,15 +2,16 @@
  * Where a server lives and who runs it: the data folder the user named, with postgres (the data), socket and
  * postgres.log in it. Called by every open, before init and start.
  */
-import { realpath, rmdir } from 'node:fs/promises'
+import { access, realpath, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { RetomaError } from '../errors.ts'
+import { isBeingMade } from './draft.ts'
 import { type Binaries, complete, copyBinaries } from './find.ts'
 import { makeFolder } from './folder.ts'
-import type { Machine } from './machine.ts'
+import { type Machine, thisMachine } from './machine.ts'
 import { ownerOf, shortHash } from './owner.ts'
 import { type Runner, self } from './privilege.ts'
-import { type Choice, chooseAsRoot } from './root.ts'
+import { type Choice, chooseAsRoot, systemFolderOf } from './root.ts'
 import { folderTrouble } from './trouble.ts'
 
 export interface Home {
@@ -37,6 +38,23 @@ export async function settle(dataDir: string, found: Binaries, machine: Machine)
   } catch (error) {
     throw folderTrouble(named, error)
   }
+}
+
+/** Whether a folder has data, or somebody is making it at this moment. Asking makes nothing. */
+export async function hasData(dataDir: string): Promise<boolean> {
+  const machine = thisMachine()
+  const folder = await realpath(dataDir).catch(() => undefined)
+  if (folder === undefined) return false
+  const places = machine.uid === 0 ? [folder, systemFolderOf(folder, machine)] : [folder]
+  for (const place of places) if ((await holdsData(place)) || (await isBeingMade(place))) return true
+  return false
+}
+
+function holdsData(folder: string): Promise<boolean> {
+  return access(join(folder, 'postgres')).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Undoes a `settle` that made a folder nothing was put into. */

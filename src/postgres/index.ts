@@ -8,12 +8,14 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { findBinaries } from './find.ts'
 import { settle, unsettle } from './home.ts'
-import { hasData, makeData } from './init.ts'
+import { isMade, makeData } from './init.ts'
 import { Keeper, keeperName } from './keeper.ts'
 import { socketUrl } from './knock.ts'
 import { type Machine, thisMachine } from './machine.ts'
 import { attachOrStart } from './start.ts'
 import { folderTrouble } from './trouble.ts'
+
+export { hasData } from './home.ts'
 
 export interface EmbeddedPostgres {
   /** For pg: database `retoma`, user `retoma`, over a unix socket. */
@@ -26,6 +28,8 @@ export interface EmbeddedPostgres {
   revive(): Promise<void>
   /** For `up`: undefined when the folder is ours from now on, or the address of the one that has it. */
   reserve(address: string): Promise<string | undefined>
+  /** The address of the `up` that has the folder, asked without a claim to it. */
+  reservedBy(): Promise<string | undefined>
   /** I no longer need it. The last one out stops the server and waits until it is gone. */
   leave(): Promise<void>
 }
@@ -45,7 +49,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   const machine = { ...thisMachine(), ...options.machine }
   const home = await settle(options.dataDir, await findBinaries(machine), machine)
   try {
-    if (!(await hasData(home))) await makeData(home, { sync: fsync })
+    if (!(await isMade(home))) await makeData(home, { sync: fsync })
   } catch (error) {
     await unsettle(home)
     throw folderTrouble(home.folder, error)
@@ -58,6 +62,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
     started,
     revive: () => keeper.revive(),
     reserve: address => keeper.reserve(address),
+    reservedBy: () => keeper.reservedBy(),
     leave: () => keeper.leave(),
   }
 }

@@ -4,17 +4,14 @@
  * Invariant: the data appears whole, by a rename, or not at all; of two processes that make it at once one wins and the
  * other throws its own away.
  */
-import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RetomaError } from '../errors.ts'
-import { randomName } from '../lib/random.ts'
+import { newDraft, removeAbandoned, removeDraft } from './draft.ts'
 import { program } from './find.ts'
 import type { Home } from './home.ts'
-import { exists } from './pidfile.ts'
 import { run } from './privilege.ts'
 import { folderTrouble, serverTrouble } from './trouble.ts'
-
-const draftPrefix = 'postgres.init-'
 
 /** Written into postgresql.conf once; there a user may tune them. What must hold is on the command line (start.ts). */
 const settings = {
@@ -31,7 +28,7 @@ const settings = {
   log_checkpoints: 'off',
 }
 
-export async function hasData(home: Home): Promise<boolean> {
+export async function isMade(home: Home): Promise<boolean> {
   const version = await readFile(join(home.data, 'PG_VERSION'), 'utf8').catch(
     unlessMissing(async () => {
       const files = await readdir(home.data).catch(unlessMissing(() => []))
@@ -50,7 +47,7 @@ export async function hasData(home: Home): Promise<boolean> {
 
 export async function makeData(home: Home, options: { sync: boolean }): Promise<void> {
   await removeAbandoned(home.folder)
-  const draft = join(home.folder, `${draftPrefix}${process.pid}-${randomName('d')}`)
+  const draft = newDraft(home.folder)
   try {
     await mkdir(draft, { mode: 0o700 })
     if (home.runner.as === 'user') await chown(draft, home.runner.uid, home.runner.gid)
@@ -70,7 +67,7 @@ export async function makeData(home: Home, options: { sync: boolean }): Promise<
   } catch (error) {
     throw folderTrouble(home.folder, error)
   } finally {
-    await rm(draft, { recursive: true, force: true })
+    await removeDraft(draft)
   }
 }
 
@@ -82,15 +79,6 @@ async function initTrouble(home: Home, output: string): Promise<RetomaError> {
     'initialise',
     `this user (uid ${nameless[1]}) has no name in /etc/passwd, which PostgreSQL needs; add a line for it, or set DATABASE_URL`,
   )
-}
-
-/** Drafts of processes that died while they made one. */
-async function removeAbandoned(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(draftPrefix)) continue
-    const pid = Number.parseInt(name.slice(draftPrefix.length), 10)
-    if (pid > 0 && !exists(pid)) await rm(join(folder, name), { recursive: true, force: true })
-  }
 }
 
 async function syncFolder(folder: string): Promise<void> {

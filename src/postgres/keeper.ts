@@ -1,23 +1,20 @@
 /**
- * This process's hold on a server: one idle connection whose name says "I use it". As long as any process has one, no
- * other stops the server; when it is lost unexpectedly the server is brought back. Made by open.
- *
- * Invariant: who leaves first takes his sign down and only then looks for others, so of two that leave at once at least
- * one sees that he is the last.
+ * This process's hold on a server: one idle connection that says "I use it" (presence.ts). As long as any process has
+ * one, no other stops the server; when it is lost unexpectedly the server is brought back. Made by open.
  */
 import type pg from 'pg'
 import type { Clock } from '../lib/clock.ts'
 import { idle } from '../lib/idle.ts'
 import type { Log } from '../lib/log.ts'
+import { ask, hangUp, keepsAlive } from './connection.ts'
 import type { Home } from './home.ts'
+import { leaveServer } from './leave.ts'
 import { forgetAddress, readAddress, reservation, writeAddress } from './reservation.ts'
 import { attachOrStart } from './start.ts'
-import { stopServer } from './stop.ts'
 
-const sign = 'retoma keeper'
 const longestPause = 5000
 
-export const keeperName = () => `${sign} ${process.pid}`
+export const keeperName = () => `retoma keeper ${process.pid}`
 
 export class Keeper {
   readonly #home: Home
@@ -39,7 +36,7 @@ export class Keeper {
     const client = this.#client
     const alive =
       client !== undefined &&
-      (await client.query('select 1').then(
+      (await ask(client, 'select 1').then(
         () => true,
         () => false,
       ))
@@ -55,14 +52,28 @@ export class Keeper {
   async reserve(address: string): Promise<string | undefined> {
     const client = this.#client
     if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
-    // While it is asked something the connection is a reason to stay.
-    handle(client).ref()
-    const { rows } = await client.query('select pg_try_advisory_lock($1) as ours', [reservation])
-    handle(client).unref()
-    if (!rows[0].ours) return readAddress(this.#home)
+    const { ours } = await ask(client, 'select pg_try_advisory_lock($1) as ours', [reservation])
+    if (!ours) return readAddress(this.#home, this.#options.clock)
     this.#address = address
     await writeAddress(this.#home, address)
     return undefined
+  }
+
+  /** The address of the `up` that has the folder, asked without a claim to it. */
+  async reservedBy(): Promise<string | undefined> {
+    const client = this.#client
+    if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
+    const { taken } = await ask(
+      client,
+      `select exists (
+         select from pg_locks
+         where locktype = 'advisory' and objsubid = 1 and granted
+           and database = (select oid from pg_database where datname = current_database())
+           and (classid::bigint << 32 | objid::bigint) = $1
+       ) as taken`,
+      [reservation],
+    )
+    return taken ? readAddress(this.#home, this.#options.clock) : undefined
   }
 
   leave(): Promise<void> {
@@ -74,13 +85,13 @@ export class Keeper {
     this.#client = client
     client.once('end', () => this.#lost(client))
     // An idle hold is no reason for a finished program to stay.
-    handle(client).unref()
+    keepsAlive(client, false)
   }
 
   #lost(client: pg.Client | undefined): void {
     if (client === undefined || this.#client !== client) return
     this.#client = undefined
-    client.end().catch(() => {})
+    void hangUp(client)
     if (!this.#leaving.signal.aborted) void this.#keepTrying()
   }
 
@@ -126,30 +137,9 @@ export class Keeper {
     this.#leaving.abort()
     await this.#reviving?.catch(() => {})
     const client = this.#client
-    if (this.#address !== undefined) await forgetAddress(this.#home)
-    if (!client) return
     this.#client = undefined
-    handle(client).ref()
-    const last = await isLast(client)
-    await client.end().catch(() => {})
-    if (last) await stopServer(this.#home, this.#options.clock)
-  }
-}
-
-/** Missing in pg's types. */
-function handle(client: pg.Client): { ref(): void; unref(): void } {
-  return client as unknown as { ref(): void; unref(): void }
-}
-
-async function isLast(client: pg.Client): Promise<boolean> {
-  try {
-    await client.query(`set application_name = 'retoma leaving'`)
-    const { rowCount } = await client.query(
-      `select 1 from pg_stat_activity where application_name like $1 and pid <> pg_backend_pid() limit 1`,
-      [`${sign} %`],
-    )
-    return rowCount === 0
-  } catch {
-    return false
+    if (client) keepsAlive(client, true)
+    if (this.#address !== undefined) await forgetAddress(this.#home)
+    await leaveServer(this.#home, client, this.#options)
   }
 }

@@ -6,12 +6,15 @@ import pg from 'pg'
 
 export type Answer =
   | { is: 'up'; client: pg.Client }
-  /** Somebody is there but lets nobody in: starting, recovering, shutting down, full. */
-  | { is: 'busy'; why: string }
+  /** It lets nobody in: it is starting, recovering or shutting down. */
+  | { is: 'starting'; why: string }
+  /** It has no place left, so others are in. */
+  | { is: 'full'; why: string }
+  /** It is there and says nothing. */
+  | { is: 'silent'; why: string }
   | { is: 'away' }
 
 const gone = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02'])
-const busy = new Set(['57P03', '53300'])
 const exists = new Set(['42P04', '23505'])
 
 export const port = 5432
@@ -41,9 +44,10 @@ export async function knock(socket: string, name: string, at = database): Promis
     client.end().catch(() => {})
     const { code, message } = error as Error & { code?: string }
     if (code !== undefined && gone.has(code)) return { is: 'away' }
-    if (code !== undefined && busy.has(code)) return { is: 'busy', why: message }
+    if (code === '57P03') return { is: 'starting', why: message }
+    if (code === '53300') return { is: 'full', why: message }
     if (/terminated/.test(message)) return { is: 'away' }
-    if (/timeout/.test(message)) return { is: 'busy', why: 'it accepts no connection' }
+    if (/timeout/.test(message)) return { is: 'silent', why: 'it accepts no connection' }
     if (code === '3D000' && at === database) return createDatabase(socket, name)
     throw error
   }
@@ -57,7 +61,7 @@ async function createDatabase(socket: string, name: string): Promise<Answer> {
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
     // 55006: somebody else copies the template at this moment.
-    if (code === '55006' || gone.has(code) || /terminated/.test(message)) return { is: 'busy', why: message }
+    if (code === '55006' || gone.has(code) || /terminated/.test(message)) return { is: 'starting', why: message }
     if (!exists.has(code)) throw error
   } finally {
     await answer.client.end().catch(() => {})

@@ -10,7 +10,7 @@ import { RetomaError } from '../errors.ts'
 import { program } from './find.ts'
 import { makeFolder } from './folder.ts'
 import type { Home } from './home.ts'
-import { hasData } from './init.ts'
+import { isMade } from './init.ts'
 import { port } from './knock.ts'
 import { begin } from './privilege.ts'
 import { folderTrouble } from './trouble.ts'
@@ -27,7 +27,7 @@ const largestLog = 1_000_000
 export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   try {
     // A server that is brought back must not make a removed folder anew, empty.
-    if (!(await hasData(home)))
+    if (!(await isMade(home)))
       throw new RetomaError('data_unreadable', { folder: home.folder, problem: 'its data was removed' })
     await prepareSocket(home)
     const log = await openLog(home)

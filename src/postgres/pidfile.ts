@@ -5,11 +5,10 @@
  * Invariant: a note is removed only when the process it names is certainly not a server of this folder; PostgreSQL's
  * shared memory, keyed by the folder, then still refuses a second server.
  */
-import { execFile } from 'node:child_process'
-import { link, readFile, readlink, rename, rm, stat } from 'node:fs/promises'
+import { link, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { randomName } from '../lib/random.ts'
+import { commandLine, exists, workingFolder } from './processes.ts'
 
 export interface Note {
   text: string
@@ -40,10 +39,12 @@ export async function livePid(data: string): Promise<number | undefined> {
 
 /** Whether that process is a server of this folder; a zombie, or a stranger that got the number later, is not. */
 export async function serves(pid: number, data: string): Promise<boolean> {
-  const command = await commandLine(pid)
+  const command = (await commandLine(pid)).join(' ')
   if (!/(^|\/)postgres -D /.test(command)) return false
-  const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
-  return cwd === undefined ? command.includes(`postgres -D ${data}`) : cwd === data
+  const cwd = await workingFolder(pid)
+  if (cwd === undefined) return command.includes(`postgres -D ${data}`)
+  // The data may lie elsewhere, behind a link; the system tells where a process really is.
+  return cwd === (await realpath(data).catch(() => data))
 }
 
 /** Removes notes of the pid file and the socket's lock that name a process which is no server of this folder. */
@@ -69,24 +70,5 @@ async function remove(file: string, expected: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   } finally {
     await rm(aside, { force: true })
-  }
-}
-
-export function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Empty when there is no such process, or only its remains. */
-async function commandLine(pid: number): Promise<string> {
-  try {
-    if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ')
-    return (await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout
-  } catch {
-    return ''
   }
 }

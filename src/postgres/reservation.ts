@@ -4,9 +4,12 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
 import type { Home } from './home.ts'
 
 export const reservation = 7_236_842_002
+const patience = 500
+const pause = 20
 
 const signOf = (home: Home) => join(home.folder, 'address')
 
@@ -14,9 +17,14 @@ export async function writeAddress(home: Home, address: string): Promise<void> {
   await writeFile(signOf(home), `${address}\n`, { mode: 0o600 })
 }
 
-export async function readAddress(home: Home): Promise<string> {
-  const text = await readFile(signOf(home), 'utf8').catch(() => '')
-  return text.trim() || 'an address it has not told yet'
+/** Whoever has just reserved the folder gets a moment to write his sign. */
+export async function readAddress(home: Home, clock: Clock): Promise<string> {
+  for (let left = patience; left > 0; left -= pause) {
+    const text = await readFile(signOf(home), 'utf8').catch(() => '')
+    if (text.trim() !== '') return text.trim()
+    await clock.sleep(pause)
+  }
+  return 'an address it has not told yet'
 }
 
 export async function forgetAddress(home: Home): Promise<void> {

@@ -22,8 +22,13 @@ export interface Choice {
   binaries: Binaries
 }
 
+/** Where the data of a folder lies that no unprivileged user can reach. */
+export function systemFolderOf(dataDir: string, machine: Machine): string {
+  return join(machine.systemFolder, shortHash(dataDir))
+}
+
 export async function chooseAsRoot(dataDir: string, found: Binaries, machine: Machine): Promise<Choice> {
-  const elsewhere = join(machine.systemFolder, shortHash(dataDir))
+  const elsewhere = systemFolderOf(dataDir, machine)
   const here = await ownerOf(join(dataDir, 'postgres'))
   const there = here ? undefined : await ownerOf(join(elsewhere, 'postgres'))
   const choose = async (folder: string, runner: Runner): Promise<Choice> => {

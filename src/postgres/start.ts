@@ -2,17 +2,20 @@
  * Attaches to the server of a data folder, or starts it. Called by open and by revive, from any number of processes at
  * once: PostgreSQL's own lock file lets one of them win, and the others find its server.
  *
- * Invariant: the answer is an open connection, never a guess from a process list.
+ * Invariant: the answer is an open connection that counts as a user of the server (presence.ts), never a guess from a
+ * process list.
  */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
-import { knock, port } from './knock.ts'
+import { type Answer, knock, port } from './knock.ts'
 import { type Launch, launch } from './launch.ts'
 import { clearStale, livePid, pidfile } from './pidfile.ts'
+import { enter } from './presence.ts'
 import { folderTrouble, serverTrouble } from './trouble.ts'
 
 /** Orphaned backends of a killed server hold its memory for two or three seconds. */
@@ -38,11 +41,11 @@ export async function attachOrStart(
   let why = 'it does not answer at its socket'
   let ours: Launch | undefined
   while (true) {
-    const answer = await knockAt(home, options.name)
+    const answer = await comeIn(home, options.name)
     if (answer.is === 'up')
       return { client: answer.client, started: ours !== undefined && (await livePid(home.data)) === ours.pid }
     const now = clock.now()
-    if (answer.is === 'busy') {
+    if (answer.is !== 'away') {
       heard = now.getTime()
       why = answer.why
     }
@@ -52,8 +55,8 @@ export async function attachOrStart(
       // Whoever leaves last removes a socket folder outside the data; then it is made again.
       if (!othersAtWork.test(why) && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
     }
-    // What we have launched is seen through, so that a caller who gives up can stop it in order.
-    if (signal?.aborted && !ours) throw signal.reason
+    // What we have launched is seen through until its note is there, so that a caller who gives up can stop it.
+    if (signal?.aborted && (!ours || (await livePid(home.data)) === ours.pid)) throw signal.reason
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
       await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
       ours = await launch(home, options.fsync)
@@ -64,9 +67,16 @@ export async function attachOrStart(
   }
 }
 
-async function knockAt(home: Home, name: string) {
+async function comeIn(home: Home, name: string): Promise<Answer> {
   try {
-    return await knock(home.socket, name)
+    const answer = await knock(home.socket, name)
+    if (answer.is !== 'up') return answer
+    const entered = await enter(answer.client).catch(() => undefined)
+    if (entered) return answer
+    await hangUp(answer.client)
+    return entered === undefined
+      ? { is: 'silent', why: 'it does not answer' }
+      : { is: 'starting', why: 'whoever used it last is stopping it' }
   } catch (error) {
     const trouble = folderTrouble(home.folder, error)
     throw trouble instanceof RetomaError ? trouble : await serverTrouble(home, 'answer', (error as Error).message)

@@ -1,5 +1,5 @@
 /**
- * Stops a server and waits until it is gone. Called by the last one out (keeper.ts).
+ * Stops a server and waits until it is gone. Called by the last one out (leave.ts).
  *
  * By signal and not by pg_ctl, which refuses to work as root.
  */
@@ -10,16 +10,22 @@ import type { Home } from './home.ts'
 import { livePid, pidfile, readNote, serves } from './pidfile.ts'
 import { serverTrouble } from './trouble.ts'
 
-const patience = 30_000
+/** A checkpoint may take its time; after SIGQUIT the server itself kills what is left after five seconds. */
+const patience = { SIGINT: 20_000, SIGQUIT: 10_000 }
 const pause = 15
 
-export async function stopServer(home: Home, clock: Clock): Promise<void> {
+/** `SIGQUIT` alone for one that is recovering: told SIGINT then, PostgreSQL 18 may wait for its own helpers for ever. */
+export async function stopServer(
+  home: Home,
+  clock: Clock,
+  signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
+): Promise<void> {
   const pid = await livePid(home.data)
   if (pid === undefined) return
   // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves that to the next start. Both keep what was committed.
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+  for (const signal of signals) {
     if (!tell(pid, signal)) break
-    const deadline = clock.now().getTime() + patience
+    const deadline = clock.now().getTime() + patience[signal]
     while ((await serves(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
   if (await serves(pid, home.data)) throw await serverTrouble(home, 'stop', `process ${pid} does not end`)

@@ -9,6 +9,8 @@ type Action = 'initialise' | 'start' | 'answer' | 'stop'
 
 const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT/i
 
+const noRight = /FATAL: .*: (Permission denied|Read-only file system|Operation not permitted)$/m
+
 const denials: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'not permitted',
@@ -38,12 +40,10 @@ export async function serverTrouble(
   output: string,
 ): Promise<RetomaError> {
   if (noSpace.test(output) || (await isFull(home.folder))) return new RetomaError('disk_full', { folder: home.folder })
-  return new RetomaError('postgres_failed', {
-    folder: home.folder,
-    action,
-    problem: tellingLine(output),
-    log: home.log,
-  })
+  const { folder, log } = home
+  const problem = tellingLine(output)
+  if (noRight.test(output)) return new RetomaError('data_unreadable', { folder, problem })
+  return new RetomaError('postgres_failed', { folder, action, problem, log })
 }
 
 async function isFull(folder: string): Promise<boolean> {

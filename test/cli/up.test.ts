@@ -1,5 +1,7 @@
 /** The built program as people run it: one `up` on an embedded PostgreSQL, and commands beside it. The order matters. */
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answer, folderWith, type Program, processesIn, run, start } from './support.ts'
@@ -25,6 +27,15 @@ afterAll(async () => {
   up.tell('SIGTERM')
   await up.ended
 })
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
+}
 
 const job = (...args: string[]) => answer(['jobs', 'enqueue', ...args, '--wait'], { folder })
 
@@ -99,6 +110,19 @@ test('a second up in the same folder is refused and names the address of the fir
     expect(second.error.code).toBe('data_in_use')
     expect(second.error.message).toContain(address)
   }
+})
+
+test('of several up that begin at once in a new folder one is up, and the others are told that it has the folder', async () => {
+  const fresh = folderWith()
+  const PORT = await freePort()
+  const all = [1, 2, 3].map(() => start(['up', '--json'], { folder: fresh, env: { PORT } }))
+  const said = await Promise.all(all.map(each => each.said('}\n').then(text => JSON.parse(text))))
+  const winner = said.findIndex(each => each.error === undefined)
+  const others = said.filter((_, index) => index !== winner)
+  expect(others.map(each => each.error?.code)).toEqual(['data_in_use', 'data_in_use'])
+  for (const { error } of others) expect(error.message).toContain(said[winner].address)
+  all[winner]!.tell('SIGTERM')
+  await Promise.all(all.map(each => each.ended))
 })
 
 test('a taken port is told with a free one, before any data is made', async () => {

@@ -3,8 +3,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../src/postgres/index.ts'
+import { hasData, openEmbedded } from '../../src/postgres/index.ts'
 import {
+  commandsWith,
+  endlessPackage,
   eventually,
   guest,
   house,
@@ -99,7 +101,7 @@ test('of servers launched at the same moment one wins, and the others attach to 
   const lock = /lock file "postmaster.pid" (already exists|is empty)/g
   const refused = () => readFileSync(join(dataDir, 'postgres.log'), 'utf8').match(lock)?.length ?? 0
   const before = refused()
-  const folder = scratch()
+  const folder = join(scratch(), "in somebody's folder")
   const launches = join(folder, 'launches')
   const packageFolder = slowPackage(folder, launches)
   const machine = { packageFolder: () => packageFolder }
@@ -137,11 +139,10 @@ test('of several that leave at once the last one stops the server', async () => 
 test('who comes while the last one leaves still gets a server', async () => {
   const dataDir = await house()
   let inside = await open(dataDir)
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 16; round++) {
     const leaving = inside.leave()
     inside = await open(dataDir)
     await leaving
-    await inside.revive()
     expect(await query(inside.url, 'select 1 as n')).toEqual([{ n: 1 }])
   }
 })
@@ -238,6 +239,36 @@ test('a half-made folder of a dead process is removed, one of a live process is 
   mkdirSync(join(dataDir, `postgres.init-${process.pid}-d-2`), { recursive: true })
   await open(dataDir)
   expect(readdirSync(dataDir).filter(name => name.includes('init'))).toEqual([`postgres.init-${process.pid}-d-2`])
+})
+
+test('an initdb that outlives the process it was run by is ended, and does not fail the next start', async () => {
+  const folder = scratch()
+  const dataDir = join(folder, 'data')
+  const drafts = () => readdirSync(dataDir).filter(name => name.includes('init'))
+  const first = guest({ dataDir, fsync: false, package: endlessPackage(folder) })
+  first.ask('open').catch(() => {})
+  await eventually(
+    () => existsSync(dataDir) && drafts().some(name => existsSync(join(dataDir, name, '9'))),
+    'it writes',
+  )
+  const [draft] = drafts()
+  first.kill()
+  await first.exited
+  expect(commandsWith(draft!)).not.toEqual([])
+
+  expect((await open(dataDir)).started).toBe(true)
+  await eventually(() => commandsWith(draft!).length === 0, 'it is gone', 2)
+  expect(drafts()).toEqual([])
+})
+
+test('data that a live process is making counts as data, what a dead one left does not', async () => {
+  const dataDir = join(scratch(), 'data')
+  const maker = guest({})
+  mkdirSync(join(dataDir, `postgres.init-${maker.process.pid}-d-1`), { recursive: true })
+  expect(await hasData(dataDir)).toBe(true)
+  maker.kill()
+  await maker.exited
+  expect(await hasData(dataDir)).toBe(false)
 })
 
 test('libpq settings in the environment do not disturb it', async () => {

@@ -95,6 +95,19 @@ export function installedPackage(): string {
   return dirname(dirname(createRequire(import.meta.url).resolve(name)))
 }
 
+/** A path as one word of sh, whatever is in it. */
+export function quoted(path: string): string {
+  return `'${path.replaceAll("'", `'\\''`)}'`
+}
+
+/** A PostgreSQL whose initdb goes on writing, whether anybody listens or not, until its folder is gone. */
+export function endlessPackage(folder: string): string {
+  const copy = slowPackage(folder, join(folder, 'launches'))
+  const script = `#!/bin/sh\nn=0\nwhile mkdir "$2/$n"; do n=$((n + 1)); done\n`
+  writeFileSync(join(copy, 'native', 'bin', 'initdb'), script)
+  return copy
+}
+
 /** A PostgreSQL that notes each launch in a file and takes a second before it begins. */
 export function slowPackage(folder: string, launches: string): string {
   const real = installedPackage()
@@ -102,9 +115,9 @@ export function slowPackage(folder: string, launches: string): string {
   mkdirSync(join(copy, 'native', 'bin'), { recursive: true })
   cpSync(join(real, 'package.json'), join(copy, 'package.json'))
   for (const name of ['initdb', 'postgres']) {
-    const wait = name === 'postgres' ? `if [ "$1" = -D ]; then echo >> '${launches}'; sleep 1; fi\n` : ''
+    const wait = name === 'postgres' ? `if [ "$1" = -D ]; then echo >> ${quoted(launches)}; sleep 1; fi\n` : ''
     const file = join(copy, 'native', 'bin', name)
-    writeFileSync(file, `#!/bin/sh\n${wait}exec '${join(real, 'native', 'bin', name)}' "$@"\n`, { mode: 0o755 })
+    writeFileSync(file, `#!/bin/sh\n${wait}exec ${quoted(join(real, 'native', 'bin', name))} "$@"\n`, { mode: 0o755 })
   }
   return copy
 }
@@ -186,6 +199,17 @@ export function processesBelow(folder: string): number[] {
   return allPids().filter(pid => {
     const cwd = link(`/proc/${pid}/cwd`)
     return cwd?.startsWith(`${folder}/`) && link(`/proc/${pid}/exe`)?.endsWith('/postgres')
+  })
+}
+
+/** Every process with this in its command line. */
+export function commandsWith(text: string): number[] {
+  return allPids().filter(pid => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
+    } catch {
+      return false
+    }
   })
 }
 

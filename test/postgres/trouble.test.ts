@@ -1,10 +1,10 @@
 /** First-run troubles: each is named in one sentence with the way out, and nothing of the user's is touched. */
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/postgres/index.ts'
 import { tellingLine } from '../../src/postgres/trouble.ts'
-import { can, guest, isRoot, scratch, spoiltHouse } from './support.ts'
+import { can, guest, isRoot, quoted, scratch, spoiltHouse } from './support.ts'
 
 test('data of another major version is refused and left as it is', async () => {
   const dataDir = await spoiltHouse()
@@ -96,9 +96,23 @@ test('a data folder of somebody else is named', async context => {
   })
 })
 
+test('data that may not be written is named with the way out', async () => {
+  const folder = scratch()
+  chmodSync(folder, 0o777)
+  const dataDir = join(folder, 'data')
+  const user = guest({ dataDir, fsync: false }, isRoot ? { uid: 65534 } : {})
+  expect(await user.ask('open')).toMatchObject({ started: true })
+  await user.ask('leave')
+  chmodSync(join(dataDir, 'postgres'), 0o500)
+  expect(await user.ask('open')).toMatchObject({
+    code: 'data_unreadable',
+    message: expect.stringMatching(/could not create lock file.*Permission denied; make it writable for this user/),
+  })
+})
+
 const smallDisk = (folder: string, size: string, before = 'true') => [
   ...['unshare', ...(isRoot ? ['-m'] : ['-rm']), 'sh', '-c'],
-  `mount -t tmpfs -o size=${size},mode=755 tmpfs '${folder}' && ${before} && exec "$@"`,
+  `mount -t tmpfs -o size=${size},mode=755 tmpfs ${quoted(folder)} && ${before} && exec "$@"`,
   'sh',
 ]
 
@@ -112,7 +126,7 @@ test('a full disk is named, at the first start and later', async context => {
   })
 
   const seed = await spoiltHouse()
-  const fill = `cp -a '${seed}' '${folder}/data' && { cat /dev/zero > '${folder}/ballast' 2>/dev/null || true; }`
+  const fill = `cp -a ${quoted(seed)} ${quoted(`${folder}/data`)} && { cat /dev/zero > ${quoted(`${folder}/ballast`)} 2>/dev/null || true; }`
   const later = guest({ dataDir: join(folder, 'data'), fsync: false }, { wrap: smallDisk(folder, '80m', fill) })
   expect(await later.ask('open')).toMatchObject({ code: 'disk_full' })
 })

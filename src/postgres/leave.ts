@@ -1,0 +1,55 @@
+/**
+ * The way out: who leaves as the last stops the server. Called once by the keeper.
+ *
+ * A server that has just crashed is asked again when it answers. One that says it cannot let anybody in yet has nobody in
+ * it, so it is stopped; whoever waits for it starts it anew. One that says nothing at all is left as it is: others may
+ * be in, it would not heed a signal either, and the next to come attaches to it.
+ *
+ * Invariant: it takes seconds, whatever the server does.
+ */
+import type pg from 'pg'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { hangUp } from './connection.ts'
+import type { Home } from './home.ts'
+import { type Answer, knock } from './knock.ts'
+import { livePid } from './pidfile.ts'
+import { giveBack } from './presence.ts'
+import { stopServer } from './stop.ts'
+
+const patience = 10_000
+const pause = 20
+/** Whoever lost his connection together with us needs a moment to be back. */
+const grace = 250
+
+export async function leaveServer(
+  home: Home,
+  held: pg.Client | undefined,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<void> {
+  if (held && (await leaveBy(home, held, clock))) return
+  const deadline = clock.now().getTime() + patience
+  let answer: Answer = { is: 'away' }
+  while (clock.now().getTime() < deadline && answer.is !== 'silent') {
+    if ((await livePid(home.data)) === undefined) return
+    answer = await knock(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
+    await clock.sleep(answer.is === 'up' ? grace : pause)
+    if (answer.is === 'up' && (await leaveBy(home, answer.client, clock))) return
+  }
+  if (answer.is === 'starting' || answer.is === 'away') return stopServer(home, clock, ['SIGQUIT'])
+  log.warn(
+    { folder: home.folder, pid: await livePid(home.data), answer: answer.is },
+    'the embedded PostgreSQL does not say whether others use it, and was left running',
+  )
+}
+
+/** False: the server could not be asked. */
+async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
+  try {
+    const last = await giveBack(client).catch(() => undefined)
+    if (last) await stopServer(home, clock)
+    return last !== undefined
+  } finally {
+    await hangUp(client)
+  }
+}

@@ -1,0 +1,37 @@
+/** What the system tells about a process: is it there, what was it started as, where does it work. Never by its name alone. */
+import { execFile } from 'node:child_process'
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Empty when there is no such process, or only its remains. Without /proc, split at every blank. */
+export async function commandLine(pid: number): Promise<string[]> {
+  try {
+    if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    return (await ps(['-p', String(pid)])).split(' ')
+  } catch {
+    return []
+  }
+}
+
+/** Resolved; undefined where the system does not tell. */
+export function workingFolder(pid: number): Promise<string | undefined> {
+  return readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+}
+
+export async function allPids(): Promise<number[]> {
+  const names = process.platform === 'linux' ? await readdir('/proc') : (await ps(['-A'], 'pid=')).split('\n')
+  return names.map(Number).filter(pid => pid > 1)
+}
+
+async function ps(which: string[], what = 'command='): Promise<string> {
+  return (await promisify(execFile)('ps', ['-ww', '-o', what, ...which])).stdout
+}

@@ -1,0 +1,132 @@
+/** The way out of the embedded server: nobody stops it under another, and nobody leaves it behind unused. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import type { Log } from '../../src/lib/log.ts'
+import { openEmbedded } from '../../src/postgres/index.ts'
+import { socketUrl } from '../../src/postgres/knock.ts'
+import { livePid } from '../../src/postgres/pidfile.ts'
+import { giveBack } from '../../src/postgres/presence.ts'
+import { eventually, guest, house, mind, processesBelow, query, serversBelow, spoiltHouse } from './support.ts'
+
+const open = async (dataDir: string) => mind(await openEmbedded({ dataDir, fsync: false }))
+
+/** As the kernel does when memory runs out. */
+function killBackend(dataDir: string): void {
+  const title = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  const backend = processesBelow(dataDir).find(pid => title(pid).startsWith('postgres: retoma retoma'))
+  process.kill(backend!, 'SIGKILL')
+}
+
+/** Resolves when the server says that it lets nobody in. */
+async function recovering(url: string): Promise<void> {
+  const refusal = () => query(url, 'select 1').then(String, error => error.code)
+  await eventually(async () => (await refusal()) === '57P03', 'the server recovers')
+}
+
+test('who leaves when a backend has just been killed stops the server', async () => {
+  const dataDir = await house()
+  for (const noticed of [false, true]) {
+    const mine = await open(dataDir)
+    killBackend(dataDir)
+    if (noticed) await recovering(mine.url)
+    await mine.leave()
+    expect(processesBelow(dataDir)).toEqual([])
+  }
+})
+
+test('who leaves when a backend has just been killed does not take the server from the others', async () => {
+  const dataDir = await house()
+  const other = guest({ dataDir, fsync: false })
+  await other.ask('open')
+  const mine = await open(dataDir)
+  killBackend(dataDir)
+  await mine.leave()
+  await other.ask('revive')
+  expect(await query(mine.url, 'select 1 as n')).toEqual([{ n: 1 }])
+  await other.ask('leave')
+  expect(processesBelow(dataDir)).toEqual([])
+})
+
+/** A process that has found itself the last one and has not yet stopped the server. */
+async function decidedToStop(dataDir: string): Promise<pg.Client> {
+  const user = guest({ dataDir, fsync: false })
+  await user.ask('open')
+  user.kill()
+  await user.exited
+  const client = new pg.Client({ connectionString: socketUrl(join(dataDir, 'socket')) })
+  client.on('error', () => {})
+  await client.connect()
+  await eventually(() => giveBack(client), 'nobody else is in')
+  return client
+}
+
+/** Resolves when somebody who wants in has tried, was refused, and tries again. */
+async function turnedAway(last: pg.Client): Promise<void> {
+  const tries = new Set<number>()
+  await eventually(async () => {
+    const { rows } = await last.query(`select pid from pg_stat_activity where application_name like 'retoma keeper %'`)
+    for (const { pid } of rows) tries.add(pid)
+    return tries.size > 1
+  }, 'the newcomer tries a second time')
+}
+
+test('nobody comes in between the decision to stop the server and its end', async () => {
+  const dataDir = await house()
+  const last = await decidedToStop(dataDir)
+  const coming = open(dataDir)
+  await turnedAway(last)
+  process.kill(serversBelow(dataDir)[0]!, 'SIGINT')
+  const newcomer = await coming
+  expect(newcomer.started).toBe(true)
+  expect(await query(newcomer.url, 'select 1 as n')).toEqual([{ n: 1 }])
+})
+
+test('who died between that decision and the stop keeps nobody out', async () => {
+  const dataDir = await house()
+  const last = await decidedToStop(dataDir)
+  const coming = open(dataDir)
+  await turnedAway(last)
+  await last.end()
+  expect((await coming).started).toBe(false)
+})
+
+test('a server that does not answer is left, with a word, within seconds', async () => {
+  const dataDir = await house()
+  const told: object[] = []
+  const log = { warn: (facts: object) => told.push(facts) } as unknown as Log
+  const mine = mind(await openEmbedded({ dataDir, fsync: false, log }))
+  const [pid] = serversBelow(dataDir)
+  const frozen = processesBelow(dataDir)
+  const since = process.hrtime.bigint()
+  for (const each of frozen) process.kill(each, 'SIGSTOP')
+  try {
+    await mine.leave()
+    expect(Number(process.hrtime.bigint() - since) / 1e9).toBeLessThan(15)
+  } finally {
+    for (const each of frozen) process.kill(each, 'SIGCONT')
+  }
+  expect(told).toEqual([{ folder: dataDir, pid, answer: 'silent' }])
+
+  const next = await open(dataDir)
+  expect(next.started).toBe(false)
+  await next.leave()
+  expect(processesBelow(dataDir)).toEqual([])
+})
+
+test('data moved elsewhere behind a link: the server is found again, and stopped by the last one out', async () => {
+  const dataDir = await spoiltHouse()
+  const elsewhere = join(dirname(dataDir), 'disk')
+  mkdirSync(elsewhere)
+  renameSync(join(dataDir, 'postgres'), join(elsewhere, 'pg'))
+  symlinkSync(join(elsewhere, 'pg'), join(dataDir, 'postgres'))
+  const first = await open(dataDir)
+  expect(serversBelow(elsewhere)).toEqual([await livePid(join(dataDir, 'postgres'))])
+  const second = await open(dataDir)
+  expect([first.started, second.started]).toEqual([true, false])
+  await first.leave()
+  await second.leave()
+  expect(processesBelow(elsewhere)).toEqual([])
+  expect(readdirSync(join(elsewhere, 'pg'))).not.toContain('postmaster.pid')
+})
