@@ -17,6 +17,7 @@ import { Registry } from './engine/registry.ts'
 import { Waiters } from './engine/waiters.ts'
 import { RetomaError } from './errors.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { type Db, openDb } from './store/db.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
@@ -30,6 +31,8 @@ export type { JobDetail, Pressed } from './engine/desk.ts'
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
   databaseUrl?: string
+  /** For LISTEN, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
+  databaseDirectUrl?: string
   jobs?: readonly AnyJob[]
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
@@ -63,11 +66,19 @@ export interface DrivenEngine extends Engine {
   clean(): Promise<void>
 }
 
+const lastAnswersMs = 5000
+
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const retention = checkRetention(options.retention)
   const home = await databaseHome(options)
   const { log = silentLog, clock = systemClock, connections } = options
-  const db = openDb({ url: home.url, log, ...(connections === undefined ? {} : { connections }) })
+  const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
+  const db = openDb({
+    url: home.url,
+    log,
+    ...(directUrl ? { directUrl } : {}),
+    ...(connections === undefined ? {} : { connections }),
+  })
   try {
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
@@ -105,16 +116,21 @@ function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
   const hinter = createHinter(db, log)
-  const crew = new Crew({ ...parts, waiters })
+  const crew = new Crew({ ...parts, waiters, hint: hinter.hint })
   const tell = (queue: string, delayMs = 0) => {
     crew.wake(queue, delayMs)
     hinter.hint(queue, delayMs)
   }
   let closed: Promise<void> | undefined
 
+  const underWay = new Set<Promise<unknown>>()
+
   async function close(): Promise<void> {
     closing.abort()
     waiters.end()
+    await crew.stop()
+    // What was asked before is answered, within reason, before its connections go.
+    await withDeadline(Promise.allSettled(underWay), lastAnswersMs, () => new Error('too late')).catch(() => {})
     await crew.stop()
     await hinter.settled()
     await db.close()
@@ -129,10 +145,17 @@ function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
       Object.entries(part).map(([name, verb]) => [
         name,
         (...given: unknown[]) => {
-          if (closed === undefined) return verb(...given)
-          const refusal = new RetomaError('engine_closed', {})
-          if (atOnce.includes(name)) throw refusal
-          return Promise.reject(refusal)
+          const refusal = closed === undefined ? undefined : new RetomaError('engine_closed', {})
+          if (atOnce.includes(name)) {
+            if (refusal) throw refusal
+            return verb(...given)
+          }
+          if (refusal) return Promise.reject(refusal)
+          const answer = verb(...given) as Promise<unknown>
+          underWay.add(answer)
+          const done = () => void underWay.delete(answer)
+          answer.then(done, done)
+          return answer
         },
       ]),
     ) as T

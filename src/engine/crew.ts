@@ -4,7 +4,7 @@
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
-import type { Duration } from '../core/duration.ts'
+import { type Duration, seconds } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -24,7 +24,7 @@ export interface WorkOptions {
   /** Queue name to how many of its jobs run at once in this process. Default: every queue of the engine's jobs, 10 each. */
   queues?: Readonly<Record<string, number>>
   /** On stop, how long a handler may go on after its signal before its job is handed back. Default 5 s. */
-  graceMs?: number
+  grace?: Duration
 }
 
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
@@ -45,6 +45,8 @@ export interface CrewOptions {
   registry: Registry
   waiters: Waiters
   retention: Record<FinalState, Duration>
+  /** Tells workers of other processes that there is work in that queue: now, or in so many milliseconds. */
+  hint: (queue: string, delayMs?: number) => void
 }
 
 export class Crew {
@@ -73,8 +75,8 @@ export class Crew {
     }
   }
 
-  async begin({ queues, graceMs = 5000 }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
-    const { db, clock, log, registry, waiters } = this.#given
+  async begin({ queues, grace = seconds(5) }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
+    const { db, clock, log, registry, waiters, hint } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -86,9 +88,10 @@ export class Crew {
         version,
         jobs,
         queues: checkQueues(queues ?? all),
-        graceMs,
+        graceMs: grace,
         pollMs,
         settled: id => waiters.settled(id),
+        hint,
       },
       mode,
     )
@@ -117,9 +120,13 @@ export class Crew {
   }
 
   async tick(): Promise<void> {
-    const { db, log, clock } = this.#given
+    const { db, log, clock, hint } = this.#given
     const { recovered } = await watchdogTick(db, log, clock.instant())
-    if (recovered.length > 0) this.wake()
+    const queues = new Set(recovered.filter(each => each.state === 'waiting').map(each => each.queue))
+    for (const queue of queues) {
+      this.wake(queue)
+      hint(queue)
+    }
   }
 
   async clean(): Promise<void> {

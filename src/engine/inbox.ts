@@ -1,7 +1,7 @@
 /**
  * Jobs come in: checked at the door, written, and whoever might run them is told.
  *
- * Invariant: memory is bounded by one chunk however long the list; a bad item stops `enqueueMany` at its chunk, with the
+ * Invariant: of a list, however long, at most two chunks are in memory, and the ids it was given; a bad item stops `enqueueMany` at its chunk, with the
  * error that names it, and what was written before stays.
  */
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
@@ -98,7 +98,14 @@ export function createInbox(given: {
 
     async enqueueMany(job, inputs, given) {
       const { tx, each, ...options } = given ?? {}
-      const same = checkEnqueueOptions(options)
+      for (const name of ['key', 'ref'] as const) {
+        if (name in options) refuseOption(name, 'it differs from job to job: say it with each: input => ({ … })')
+      }
+      // keyUntil goes with a key, which only `each` can give.
+      const { keyUntil, ...shared } = options
+      if (keyUntil !== undefined && each === undefined)
+        refuseOption('keyUntil', 'it goes with a key, and a key with each')
+      const same = checkEnqueueOptions(shared)
       await registry.add(job)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
       const send = async (chunk: Item[]) => {
@@ -138,6 +145,10 @@ export function createInbox(given: {
       return total
     },
   }
+}
+
+function refuseOption(option: string, problem: string): never {
+  throw new RetomaError('bad_option', { option, problem })
 }
 
 interface Item {

@@ -7,8 +7,10 @@
 export interface Clock {
   /** The instant to pass to SQL as $now; null means "the database's own clock". */
   instant(): Date | null
-  /** This process's clock, for measuring and for logs; never compared with an instant from the database. */
+  /** This process's clock, for logs and for instants people name; it may jump when the computer's time is set. */
   now(): Date
+  /** Milliseconds that only grow, for measuring and for deadlines: no setting of the computer's time moves them. */
+  elapsed(): number
   /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
@@ -18,6 +20,7 @@ const longestNap = 2 ** 31 - 1
 export const systemClock: Clock = {
   instant: () => null,
   now: () => new Date(),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise(resolve => {
       if (signal?.aborted) return resolve()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { seconds } from '../core/duration.ts'
+import { milliseconds, seconds } from '../core/duration.ts'
 import { VirtualClock } from '../testing/virtual-clock.ts'
 import { loop } from './service.ts'
 
@@ -64,16 +64,26 @@ test('many wakes while it sleeps or ticks are one more tick, and ticks never ove
   await stop()
 })
 
-test('a tick that fails is told and does not end the loop', async () => {
-  const { clock, failures, seen, stop } = ticking(async n => {
-    if (n === 1) throw new Error('first')
-    return undefined
+test('a tick that fails is told and tried again soon, and less and less often while it goes on failing', async () => {
+  const { clock, failures, seen, stop } = ticking(async () => {
+    throw new Error('no')
   })
-  await turn()
-  await clock.advance(seconds(5))
-  expect(failures).toMatchObject([{ message: 'first' }])
-  expect(seen.ticks).toBe(2)
+  for (const ms of [100, 200, 400, 800, 1600, 3200, 5000, 5000]) {
+    const { ticks } = seen
+    await clock.advance(milliseconds(ms - 1))
+    expect(seen.ticks).toBe(ticks)
+    await clock.advance(milliseconds(1))
+    expect(seen.ticks).toBe(ticks + 1)
+  }
+  expect(failures).toHaveLength(9)
   await stop()
+})
+
+test('a loop that has stopped sleeps no more, whoever asks it to', async () => {
+  const { clock, sleepAtMost, stop } = ticking()
+  await stop()
+  sleepAtMost(1000)
+  expect(clock.sleepers).toBe(0)
 })
 
 test('stop waits for the tick that runs, and none starts after it', async () => {

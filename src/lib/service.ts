@@ -1,6 +1,6 @@
 /**
  * A loop is a tick and a sleep. `loop` runs `tick` now and then again every `every`, or as soon as it is woken; an error
- * in one tick is reported and the loop goes on.
+ * in one tick is reported, and the loop tries again soon: after 100 ms, then twice as long each time, up to `every`.
  *
  * Invariant: ticks of one loop never overlap, and once stop() has resolved none is running and none will start.
  */
@@ -16,25 +16,36 @@ export interface Loop {
 
 export interface LoopOptions {
   clock: Clock
-  /** How long to sleep after a tick; a tick may answer another time for once. */
+  /** How long to sleep after a tick that went well; a tick may answer another time for once. */
   every: number
   tick: () => Promise<number | undefined>
   failed: (error: unknown) => void
 }
 
+const firstRetryMs = 100
+
 export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
   const ending = new AbortController()
   let woken = false
+  let retry = firstRetryMs
   let sleeping: AbortController | undefined
   let shortened: AbortController | undefined
 
   async function run(): Promise<void> {
     while (!ending.signal.aborted) {
       woken = false
-      const pause = await tick().catch(error => {
-        failed(error)
-        return undefined
-      })
+      const pause = await tick().then(
+        answer => {
+          retry = firstRetryMs
+          return answer
+        },
+        error => {
+          failed(error)
+          const soon = Math.min(retry, every)
+          retry = soon * 2
+          return soon
+        },
+      )
       if (woken || ending.signal.aborted) continue
       sleeping = new AbortController()
       await clock.sleep(pause ?? every, sleeping.signal)
@@ -51,6 +62,7 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
   return {
     wake,
     sleepAtMost(ms) {
+      if (ending.signal.aborted) return
       shortened?.abort()
       const timer = new AbortController()
       shortened = timer

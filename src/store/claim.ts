@@ -129,15 +129,18 @@ const giveBack = {
     update retoma.job j
     set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, run_at = coalesce($4::timestamptz, now())
     from unnest($1::bigint[], $2::int[]) as g (id, attempt)
-    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3`,
+    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
+    returning j.queue`,
 }
 
-/** Hands back attempts that were claimed and never begun. */
+/** Hands back attempts that were claimed and never begun; answers the queues that have something again. */
 export async function giveBackClaims(
   db: Db,
   worker: string,
   claims: readonly { id: string; attempt: number }[],
   now: Date | null,
-): Promise<void> {
-  await db.run(giveBack, [claims.map(each => each.id), claims.map(each => each.attempt), worker, now])
+): Promise<Set<string>> {
+  const values = [claims.map(each => each.id), claims.map(each => each.attempt), worker, now]
+  const rows = await db.run<{ queue: string }>(giveBack, values)
+  return new Set(rows.map(row => row.queue))
 }

@@ -39,7 +39,7 @@ export const runIn =
 
 export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
-  /** For migrations and probes: several statements on one connection, committed together, rolled back when `work` throws. */
+  /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
   /** A connection of its own, for LISTEN; the caller ends it. */
   connect(): Promise<Connection>
@@ -57,13 +57,13 @@ const sessionSettings = `
   set lock_timeout = '10s';
   set plan_cache_mode = force_generic_plan`
 
-// Two results of the driver's own that would lose something: int8 stays text (ids are opaque), timestamps are Dates.
-export function openDb(options: { url: string; connections?: number; log: Log; name?: string }): Db {
+/** `directUrl` is for LISTEN, where `url` is a pooler that hands every transaction another session. */
+export function openDb(options: { url: string; directUrl?: string; connections?: number; log: Log }): Db {
   const config: pg.PoolConfig = {
     connectionString: options.url,
     max: options.connections ?? 10,
     connectionTimeoutMillis: connectDeadline,
-    application_name: options.name ?? 'retoma',
+    application_name: 'retoma',
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     allowExitOnIdle: true,
@@ -77,10 +77,23 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
     client.query(sessionSettings).catch(() => {})
   })
 
-  async function onConnection<T>(deadlineMs: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch(error => {
+  /** A connection from the pool, within the deadline; one that comes too late goes back by itself. */
+  async function borrow(deadlineMs: number): Promise<pg.PoolClient> {
+    let late = false
+    const coming = pool.connect().then(client => {
+      if (late) client.release()
+      return client
+    })
+    return withDeadline(coming, deadlineMs, () => {
+      late = true
+      return new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
+    }).catch(error => {
       throw told(error, options.url)
     })
+  }
+
+  async function onConnection<T>(deadlineMs: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await borrow(deadlineMs)
     let broken: Error | undefined
     // Between a server's stop and the query's own error the client emits 'error'; unheard it would end the process.
     const heard = (error: Error) => {
@@ -120,7 +133,7 @@ export function openDb(options: { url: string; connections?: number; log: Log; n
         }
       }),
     async connect() {
-      const client = new pg.Client({ ...config, connectionString: options.url })
+      const client = new pg.Client({ ...config, connectionString: options.directUrl ?? options.url })
       client.on('error', () => {})
       try {
         await client.connect()

@@ -52,6 +52,7 @@ export function judgeWorkers(db: Db, rule: OrphanRule, now: Date | null): Promis
 
 export interface Recovered {
   id: string
+  queue: string
   kind: string
   state: 'waiting' | 'stalled' | 'failed'
   worker: string
@@ -92,13 +93,13 @@ const recover = {
         error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null)
       from orphan o
       where j.id = o.id
-      returning j.id, j.kind, j.attempt, o.state, o.worker_id
+      returning j.id, j.queue, j.kind, j.attempt, o.state, o.worker_id
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, message, worker, at)
       select id, attempt, 'orphan', $3, worker_id, coalesce($1::timestamptz, now()) from moved
       on conflict do nothing
     )
-    select id, kind, state, worker_id as worker from moved`,
+    select id, queue, kind, state, worker_id as worker from moved`,
 }
 
 /** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */

@@ -49,7 +49,8 @@ const settle = {
     select id, attempt from moved`,
 }
 
-// A failure row of an attempt that has none to show is the watchdog's: it is waiting again, but not by this outcome.
+// A failure row of an attempt that has none to show is the watchdog's: it is waiting again, but not by this outcome. One
+// that went back to wait may have been claimed again since: then a later attempt, and no such row, shows that it landed.
 const landed = {
   name: 'settle_landed',
   text: `
@@ -60,7 +61,7 @@ const landed = {
       when g.charge > 0 then exists (
         select from retoma.failure f
         where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what in ('error', 'timeout'))
-      else j.attempt = g.attempt and j.state = g.state and j.last_worker = $5
+      else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
         and not exists (select from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
     end`,
 }

@@ -20,7 +20,7 @@ export interface JobView {
   groupKey: string | null
   state: State
   priority: number
-  /** Starts so far, those that cost no try included. */
+  /** Claims so far, those that cost no try included. */
   attempt: number
   failures: number
   crashes: number
@@ -108,10 +108,6 @@ const queues = {
     with live as (
       select queue, run_at <= coalesce($1::timestamptz, now()) as ready, 0 as running, 0 as stalled, count(*)::int as waiting
       from retoma.job where state = 'waiting' and not gated
-      group by 1, 2
-      union all
-      select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
-      from retoma.job where state = 'waiting' and gated
       group by 1, 2
       union all
       select queue, false, count(*)::int, 0, 0 from retoma.job where state = 'running' group by 1

@@ -26,6 +26,10 @@ export class VirtualClock implements Clock {
     return this.instant()
   }
 
+  elapsed(): number {
+    return this.#now
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise(resolve => {
       if (signal?.aborted || ms <= 0) return resolve()

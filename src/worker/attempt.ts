@@ -34,13 +34,14 @@ export class Attempt {
   #controller: AbortController | undefined
   #reason: RetomaError | undefined
   #leave: ((ended: Ended) => void) | undefined
+  #ended = false
   #grace: AbortController | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
     this.job = job
     this.#options = options
-    this.claimedAt = options.clock.now().getTime()
+    this.claimedAt = options.clock.elapsed()
   }
 
   get started(): boolean {
@@ -55,9 +56,12 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** The first reason counts. From here on the handler has its grace, and then is left behind. */
+  /**
+   * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
+   * the handler has its grace, and then is left behind.
+   */
   abort(reason: RetomaError): void {
-    if (this.#reason !== undefined) return
+    if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
     const { clock, graceMs } = this.#options
@@ -71,11 +75,12 @@ export class Attempt {
   }
 
   async run(): Promise<AttemptEnd> {
-    this.deadline = this.#options.clock.now().getTime() + this.job.policy.timeout
+    this.deadline = this.#options.clock.elapsed() + this.job.policy.timeout
     const ended = await new Promise<Ended>(resolve => {
       this.#leave = resolve
       void this.#handle().then(resolve)
     })
+    this.#ended = true
     this.#grace?.abort()
     return this.#decide(ended)
   }

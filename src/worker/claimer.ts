@@ -14,6 +14,8 @@ export class Claimer {
   readonly #clock: Clock
   readonly #kinds: readonly string[]
   readonly #marks = new Marks()
+  /** Something was asked for from a mark since the last sweep. */
+  #unswept = false
 
   constructor(db: Db, clock: Clock, kinds: readonly string[]) {
     this.#db = db
@@ -22,14 +24,23 @@ export class Claimer {
   }
 
   async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<Claimed[]> {
-    const at = this.#now()
+    const at = this.#clock.elapsed()
     const sweep = this.#marks.sweepIsDue(at)
     const from = (queue: string) => (rank: number) => this.#marks.from(queue, rank, at)
     const asked = wants.map(each => (sweep ? each : { ...each, from: from(each.queue) }))
     const claimed = await claimJobs(this.#db, { wants: asked, kinds: this.#kinds, worker }, this.#clock.instant())
-    if (sweep) this.#marks.swept(at, this.#now() - at)
+    if (sweep) this.#marks.swept(at, this.#clock.elapsed() - at)
+    this.#unswept = !sweep
     this.#remember(claimed, at)
     return claimed
+  }
+
+  /**
+   * When to ask once more though nobody says that there is work: a hint that came while no sweep was due may have been of
+   * a late commit, behind the mark.
+   */
+  get sweepAt(): number {
+    return this.#unswept ? this.#marks.sweepAt : Number.POSITIVE_INFINITY
   }
 
   #remember(claimed: readonly Claimed[], at: number): void {
@@ -45,9 +56,5 @@ export class Claimer {
       const marks = lane.map(each => ({ runAt: each.run_at, id: each.id }))
       this.#marks.took(queue, rank, marks, at)
     }
-  }
-
-  #now(): number {
-    return this.#clock.now().getTime()
   }
 }

@@ -30,6 +30,8 @@ export interface LifeOptions {
   ended: (claimed: Claimed, ms: number) => void
   /** The outcome is in the database, or the lease is lost; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
+  /** Something of that queue was handed back unbegun. */
+  gaveBack: (queue: string) => void
 }
 
 export class Life {
@@ -78,14 +80,15 @@ export class Life {
   async #run(attempt: Attempt): Promise<void> {
     const { claimed } = attempt
     const { log, clock, ended, settled } = this.#options
-    const startedAt = clock.now().getTime()
+    const startedAt = clock.elapsed()
     let delay: number | undefined
     try {
       const end = await attempt.run()
-      ended(claimed, clock.now().getTime() - startedAt)
+      ended(claimed, clock.elapsed() - startedAt)
       this.#unsettled++
       const landed = await this.#settle(claimed, end).finally(() => this.#unsettled--)
       if (landed && end.state === 'waiting') delay = end.delay
+      if (landed && end.state === 'released') delay = 0
     } catch (error) {
       // A mistake of ours must not end the process: the next beats find the job unheld and give it back.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
@@ -106,12 +109,16 @@ export class Life {
 
   /** Hands back attempts that have not begun: nothing of them is counted. */
   async giveBack(attempts: readonly Attempt[]): Promise<void> {
-    const { db, clock } = this.#options
     const claims = attempts.filter(each => !each.started).map(each => each.claimed)
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
     // When this fails, the next beats find them unheld and give them back.
-    await giveBackClaims(db, this.id, claims, clock.instant())
+    await this.#handBack(claims)
+  }
+
+  async #handBack(claims: readonly Held[]): Promise<void> {
+    const { db, clock, gaveBack } = this.#options
+    for (const queue of await giveBackClaims(db, this.id, claims, clock.instant())) gaveBack(queue)
   }
 
   /**
@@ -120,7 +127,6 @@ export class Life {
    * its way: the answer to a claim was lost, and the job goes back.
    */
   async reconcile(before: readonly Held[], held: readonly Held[]): Promise<void> {
-    const { db, clock, log } = this.#options
     const there = new Set(held.map(nameOf))
     for (const each of before) {
       const attempt = this.#held.get(nameOf(each))
@@ -130,8 +136,8 @@ export class Life {
     const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
     this.#unknown = new Set(unknown.map(nameOf))
     if (lost.length === 0) return
-    await giveBackClaims(db, this.id, lost, clock.instant())
-    log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
+    await this.#handBack(lost)
+    this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
   }
 
   /** Declared dead: every attempt hears that its lease is gone. */
@@ -148,8 +154,8 @@ export class Life {
 
   #lose(attempt: Attempt): void {
     const { id, attempt: number } = attempt.claimed
-    if (!attempt.started) this.#held.delete(nameOf(attempt.claimed))
-    attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
+    if (attempt.started) attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
+    else this.#held.delete(nameOf(attempt.claimed))
   }
 
   /** Sleeps until the first time-out: one timer for all attempts, since most end long before. */
@@ -160,13 +166,13 @@ export class Life {
     const alarm = new AbortController()
     this.#alarm = alarm
     this.#due = deadline
-    void clock.sleep(deadline - clock.now().getTime(), alarm.signal).then(() => {
+    void clock.sleep(deadline - clock.elapsed(), alarm.signal).then(() => {
       if (!alarm.signal.aborted) this.#timeOut()
     })
   }
 
   #timeOut(): void {
-    const now = this.#options.clock.now().getTime()
+    const now = this.#options.clock.elapsed()
     let next = Number.POSITIVE_INFINITY
     for (const attempt of this.#held.values()) {
       if (attempt.deadline <= now) attempt.timeOut()

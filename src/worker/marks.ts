@@ -50,8 +50,12 @@ export class Marks {
     this.#lanes.set(name, past)
   }
 
+  get sweepAt(): number {
+    return this.#sweptAt + Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+  }
+
   sweepIsDue(at: number): boolean {
-    return at - this.#sweptAt >= Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+    return at >= this.sweepAt
   }
 
   swept(at: number, costMs: number): void {

@@ -5,7 +5,7 @@
  * (pace.ts) and by the memory that inputs take.
  */
 import type { Attempt } from './attempt.ts'
-import type { Pace } from './pace.ts'
+import { Pace } from './pace.ts'
 
 /** A claim may bring at most about this many bytes of input, judged by the largest seen lately. */
 const maxBytes = 8 * 1024 * 1024
@@ -14,12 +14,16 @@ const mostAhead = 1000
 export class Slots {
   readonly queue: string
   readonly size: number
-  /** The last claim took all it asked for: there may be more, so a freed slot is worth another claim. */
+  /** There may be more: the last claim took all it asked for, or could not ask. So a freed slot is worth another claim. */
   more = false
+  /** Its own: how quick the jobs of one queue are says nothing of another's. */
+  readonly #pace = new Pace()
   #used = 0
   #waiting: Attempt[] = []
   #next = 0
   #largest = 0
+  /** Something claimed ahead had to be handed back: until a slot is freed, claiming ahead only keeps others from it. */
+  #blocked = false
 
   constructor(queue: string, size: number) {
     this.queue = queue
@@ -35,8 +39,8 @@ export class Slots {
   }
 
   /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
-  want(pace: Pace): number {
-    const ahead = pace.ahead(this.size, mostAhead)
+  want(): number {
+    const ahead = this.#blocked ? 0 : this.#pace.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))
@@ -61,14 +65,23 @@ export class Slots {
     return attempt
   }
 
+  /** What was taken never began. */
   release(): void {
     this.#used--
+  }
+
+  /** A handler has ended, after so many milliseconds. */
+  ended(kind: string, ms: number): void {
+    this.release()
+    this.#blocked = false
+    this.#pace.ended(kind, ms)
   }
 
   /** Takes out those claimed before that instant: others may run them sooner. */
   overdue(before: number): Attempt[] {
     const late = this.#waiting.slice(this.#next).filter(each => each.claimedAt < before)
     if (late.length > 0) {
+      this.#blocked = true
       this.#waiting = this.#waiting.slice(this.#next).filter(each => each.claimedAt >= before)
       this.#next = 0
     }

@@ -17,7 +17,6 @@ import type { Db } from '../store/db.ts'
 import { beatWorker, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { Claimer } from './claimer.ts'
 import { Life } from './life.ts'
-import { Pace } from './pace.ts'
 import { Slots } from './slots.ts'
 
 export interface WorkerOptions {
@@ -32,26 +31,25 @@ export interface WorkerOptions {
   graceMs: number
   pollMs: number
   settled: (jobId: string) => void
+  /** A job of that queue waits again, ready after so many milliseconds: workers elsewhere may have a slot for it. */
+  hint: (queue: string, delayMs: number) => void
 }
 
 /** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
 const mostUnsettled = 1000
 /** A claimed job that has not started by then is handed back, so that others may run it. */
 const startWithinMs = 1000
-/** How often, at most, to ask when the next scheduled job is due. */
-const lookAheadMs = 2500
 
 export class Worker {
   readonly #options: WorkerOptions
   readonly #slots: Slots[]
   readonly #kinds: string[]
   readonly #claimer: Claimer
-  readonly #pace = new Pace()
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
-  #loops: Loop[] = []
   #claims: Loop | undefined
+  #beats: Loop | undefined
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -121,11 +119,10 @@ export class Worker {
 
   async #stop(): Promise<void> {
     // The beat goes on until the last attempt is settled: a slow goodbye must not look like a death.
-    const [claims, beats] = this.#loops
     this.#goodbye.abort()
-    await claims?.stop()
+    await this.#claims?.stop()
     await Promise.all([...this.#lives].map(life => life.stop()))
-    await beats?.stop()
+    await this.#beats?.stop()
     await leaveWorker(this.#options.db, this.id).catch(error =>
       this.#options.log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
@@ -133,20 +130,25 @@ export class Worker {
   }
 
   #newLife(): Life {
-    const { settled } = this.#options
+    const { settled, hint, pollMs } = this.#options
+    const comesBack = (queue: string, delay: number) => {
+      this.wake(queue, delay)
+      // What is further off, every worker sees in time when it polls.
+      if (delay < pollMs) hint(queue, delay)
+    }
     return new Life({
       ...this.#options,
       id: randomName('w'),
       ended: ({ queue, kind }, ms) => {
-        this.#slotsOf(queue)?.release()
-        this.#pace.ended(kind, ms)
+        this.#slotsOf(queue)?.ended(kind, ms)
         this.#pump()
       },
       settled: ({ id, queue }, delay) => {
         settled(id)
-        if (delay !== undefined) this.wake(queue, delay)
-        if (this.#slotsOf(queue)?.waiting) this.#pump()
+        if (delay !== undefined) comesBack(queue, delay)
+        this.#pump()
       },
+      gaveBack: queue => comesBack(queue, 0),
     })
   }
 
@@ -164,8 +166,17 @@ export class Worker {
         if (life.isHeld(attempt)) life.start(attempt)
         else slots.release()
       }
-      if (slots.more && slots.want(this.#pace) > 0) this.#claims?.wake()
     }
+    if (this.#isWorthAsking()) this.#claims?.wake()
+  }
+
+  /** How many of a queue to claim now; none while outcomes pile up. */
+  #want(slots: Slots): number {
+    return this.#life.unsettled < mostUnsettled ? slots.want() : 0
+  }
+
+  #isWorthAsking(): boolean {
+    return this.#slots.some(slots => slots.more && this.#want(slots) > 0)
   }
 
   async #register(id: string): Promise<void> {
@@ -177,35 +188,49 @@ export class Worker {
   #startLoops(): void {
     const { clock, log, pollMs } = this.#options
     const failed = (what: string) => (error: unknown) => log.warn({ err: error }, `${what} failed; trying again`)
-    this.#claims = loop({ clock, every: pollMs, tick: () => this.#claimTick(), failed: failed('claiming') })
-    const beats = loop({ clock, every: beatEvery, tick: () => this.#beat(), failed: failed('the heartbeat') })
-    this.#loops = [this.#claims, beats]
+    const claimFailed = (error: unknown) => {
+      failed('claiming')(error)
+      // Its answer may be lost and not its commit: the heartbeat finds what we hold and do not know of.
+      this.#beats?.wake()
+    }
+    this.#claims = loop({ clock, every: pollMs, tick: () => this.#claimTick(), failed: claimFailed })
+    this.#beats = loop({ clock, every: beatEvery, tick: () => this.#beat(), failed: failed('the heartbeat') })
     log.info({ worker: this.id, queues: this.#options.queues, kinds: this.#kinds }, 'worker ready')
   }
 
   async #claimTick(): Promise<number | undefined> {
     if (this.#dead) return undefined
+    // Before the claim: what falls due between the two is then ready for the claim, or known to be due.
+    if (this.#now() >= this.#lookAt()) await this.#lookAhead()
     await this.#claim()
-    if (this.#slots.some(slots => slots.more && slots.want(this.#pace) > 0)) return 0
-    if (this.#slots.every(slots => slots.free <= 0)) return undefined
-    return this.#untilDue()
+    if (this.#isWorthAsking()) return 0
+    if (this.#slots.every(slots => slots.free <= 0)) {
+      // Nothing is looked for meanwhile, what falls due included: the first slot that is freed asks.
+      for (const slots of this.#slots) slots.more = true
+      return undefined
+    }
+    return Math.max(Math.min(this.#lookAt(), this.#claimer.sweepAt) - this.#now(), 1)
   }
 
-  async #untilDue(): Promise<number> {
-    const { db, clock, pollMs } = this.#options
-    if (this.#dueAt <= this.#now() || this.#now() - this.#askedAt >= lookAheadMs) {
-      this.#askedAt = this.#now()
-      this.#dueAt = Number.POSITIVE_INFINITY
-      const due = await untilNext(db, this.queues, clock.instant())
-      if (due !== undefined) this.#dueAt = Math.min(this.#dueAt, this.#now() + due)
-    }
-    return Math.min(Math.max(this.#dueAt - this.#now(), 1), pollMs)
+  /** When the next scheduled job is due, as far as we know; and by polling, whatever we know. */
+  #lookAt(): number {
+    return Math.min(this.#dueAt, this.#askedAt + this.#options.pollMs)
+  }
+
+  async #lookAhead(): Promise<void> {
+    const { db, clock } = this.#options
+    const at = this.#now()
+    this.#dueAt = Number.POSITIVE_INFINITY
+    const due = await untilNext(db, this.queues, clock.instant())
+    if (due !== undefined) this.#dueAt = Math.min(this.#dueAt, this.#now() + due)
+    this.#askedAt = at
   }
 
   async #claim(): Promise<number> {
-    const wants = this.#slots
-      .map(slots => ({ slots, queue: slots.queue, want: slots.want(this.#pace) }))
-      .filter(each => each.want > 0)
+    const all = this.#slots.map(slots => ({ slots, queue: slots.queue, want: this.#want(slots) }))
+    const wants = all.filter(each => each.want > 0)
+    // Not asked: whatever woke us is asked for when a slot is free.
+    for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0) return 0
     const life = this.#life
     const claimed = await this.#claimer.claim(life.id, wants)
@@ -222,7 +247,7 @@ export class Worker {
 
   /** While anything is claimed and not started: once a second, what has waited too long goes back. */
   async #giveBackLate(): Promise<void> {
-    if (this.#givingBack || this.#loops.length === 0) return
+    if (this.#givingBack || this.#claims === undefined) return
     this.#givingBack = true
     const { clock, log } = this.#options
     while (!this.#goodbye.signal.aborted && this.#slots.some(slots => slots.waiting > 0)) {
@@ -234,7 +259,7 @@ export class Worker {
   }
 
   #now(): number {
-    return this.#options.clock.now().getTime()
+    return this.#options.clock.elapsed()
   }
 
   async #beat(): Promise<undefined> {

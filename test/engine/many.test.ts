@@ -44,6 +44,21 @@ test('what differs from item to item is said by each: keys make a second time ha
   expect(await engine.job(first.ids[1]!)).toMatchObject({ key: 'n2', ref: 'doc 2', priority: 1 })
 })
 
+test('a key for all is refused, and how long keys are held may be said for all', async () => {
+  const { engine } = await engineWith(double)
+  const wrong = { key: 'x' } as object
+  await expect(engine.enqueueMany(double, [{ n: 1 }], wrong)).rejects.toMatchObject({
+    code: 'bad_option',
+    facts: { option: 'key' },
+  })
+  await expect(engine.enqueueMany(double, [{ n: 1 }], { keyUntil: 'final' })).rejects.toMatchObject({
+    code: 'bad_option',
+  })
+  const { ids } = await engine.enqueueMany(double, [{ n: 1 }], { keyUntil: 'final', each: () => ({ key: 'x' }) })
+  await engine.cancel(ids[0]!)
+  expect(await engine.enqueueMany(double, [{ n: 1 }], { each: () => ({ key: 'x' }) })).toMatchObject({ created: 1 })
+})
+
 test('what all share holds for all', async () => {
   const { engine, run, clock } = await engineWith(double)
   const { ids } = await engine.enqueueMany(double, [{ n: 1 }, { n: 2 }], {

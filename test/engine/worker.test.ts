@@ -1,7 +1,7 @@
 /** A worker's loops: what runs at once, and how attempts end when the worker stops, time is up or the lease is gone. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { defineJob, minutes, seconds } from '../../src/index.ts'
+import { defineJob, milliseconds, minutes, seconds } from '../../src/index.ts'
 import { aborted, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
 
 /** One statement on a connection of its own. */
@@ -116,7 +116,7 @@ test('a handler that ignores its signal is handed back after the grace, and what
     },
   })
   const { engine } = await liveEngine([deaf])
-  const worker = await engine.work({ graceMs: 20 })
+  const worker = await engine.work({ grace: milliseconds(20) })
   const { id } = await engine.enqueue(deaf, undefined)
   await started.passed
   await worker.stop()
@@ -169,7 +169,7 @@ test('a handler that ignores its timeout is left behind after the grace, and its
     },
   })
   const { engine, clock } = await engineWith(deaf)
-  await engine.work({ queues: { default: 1 }, graceMs: 5000 })
+  await engine.work({ queues: { default: 1 }, grace: seconds(5) })
   const first = await engine.enqueue(deaf, undefined)
   await until(() => starts === 1)
   const second = await engine.enqueue(deaf, undefined)
@@ -198,8 +198,8 @@ test('a job cancelled while it runs loses its lease at once, and its handler hea
   const { id } = await engine.enqueue(long, undefined)
   await started.passed
   expect(await engine.cancel(id)).toEqual({ id, state: 'cancelled', changed: true })
-  // Asleep: the claims, the heartbeat, the watchdog, and the attempt's timeout.
-  await until(() => clock.sleepers === 4)
+  // Asleep: the claims, the heartbeat, the watchdog, the janitor, and the attempt's timeout.
+  await until(() => clock.sleepers === 5)
   await clock.advance(seconds(5))
   expect(await reason.passed).toMatchObject({ code: 'lease_lost', facts: { job: id, attempt: 1 } })
   await until(async () => (await engine.workers())[0]?.running === 0)
@@ -280,7 +280,7 @@ test('a closing engine waits for the handlers of an earlier life, too, and nothi
     },
   })
   const { engine, clock, databaseUrl } = await engineWith(deaf)
-  const worker = await engine.work({ graceMs: 5000 })
+  const worker = await engine.work({ grace: seconds(5) })
   const before = worker.id
   const { id } = await engine.enqueue(deaf, undefined)
   await started.passed

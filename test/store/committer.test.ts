@@ -23,6 +23,7 @@ function committer(db: FaultyDb = faulty(store.db)) {
   const clock: Clock = {
     instant: () => at(1),
     now: () => at(1),
+    elapsed: () => 0,
     sleep: async ms => void pauses.push(ms),
   }
   const { settle, giveUp } = createCommitter({ db, worker: 'w', clock, log: silentLog })

@@ -132,7 +132,7 @@ describe('a running job', () => {
 
   test('of a worker that is not there is recovered at once', async () => {
     const id = await store.put('running', { worker: 'vanished' })
-    expect((await tick(0)).recovered).toEqual([{ id, kind: 'k', state: 'waiting', worker: 'vanished' }])
+    expect((await tick(0)).recovered).toEqual([{ id, queue: 'q', kind: 'k', state: 'waiting', worker: 'vanished' }])
   })
 
   test('whose claim was on its way when its worker was declared dead is found at the next tick', async () => {

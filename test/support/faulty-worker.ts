@@ -1,0 +1,73 @@
+/** A worker with loops on a virtual clock, and faults between it and its database. */
+import { onTestFinished } from 'vitest'
+import { defineJob, type JobContext, minutes } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openDb } from '../../src/store/db.ts'
+import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { VirtualClock } from '../../src/testing/index.ts'
+import { Worker } from '../../src/worker/worker.ts'
+import { borrowDatabase, until } from './engine.ts'
+import { faulty } from './faulty-db.ts'
+import { newJob } from './store.ts'
+
+interface Row {
+  state: string
+  attempt: number
+  failures: number
+  restarts: number
+}
+
+export async function faultyWorker(
+  given: { run?: (context: JobContext) => unknown; queues?: Record<string, number>; clock?: VirtualClock } = {},
+) {
+  const database = await borrowDatabase()
+  const real = openDb({ url: database.url, log: silentLog })
+  await migrate(real)
+  const db = faulty(real)
+  const clock = given.clock ?? new VirtualClock()
+  const runs: { id: string; attempt: number }[] = []
+  const hints: [queue: string, delayMs: number][] = []
+  const job = defineJob({
+    kind: 'k',
+    queue: 'q',
+    timeout: minutes(1),
+    run: ctx => {
+      runs.push({ id: ctx.id, attempt: ctx.attempt })
+      return given.run?.(ctx)
+    },
+  })
+  let worker: Worker | undefined
+  onTestFinished(async () => {
+    await worker?.stop()
+    await real.close()
+    await database.giveBack()
+  })
+  const begin = async () => {
+    worker = await Worker.begin({
+      db,
+      clock,
+      log: silentLog,
+      random: () => 0,
+      version: '0',
+      jobs: new Map([['k', job]]),
+      queues: given.queues ?? { q: 5 },
+      graceMs: 1000,
+      pollMs: 5000,
+      settled: () => {},
+      hint: (queue, delayMs) => void hints.push([queue, delayMs]),
+    })
+    return worker
+  }
+  const enqueueMany = async (count: number, about: Partial<NewJob> = {}) => {
+    const jobs = Array.from({ length: count }, () => newJob(about))
+    return (await enqueueJobs(real.run, jobs, clock.instant())).map(each => each.id)
+  }
+  const enqueue = async (about: Partial<NewJob> = {}) => (await enqueueMany(1, about))[0]!
+  const sql = <T = Row>(text: string, values: unknown[]) => real.run<T>({ name: '', text }, values)
+  const row = async (id: string) => (await sql(`select * from retoma.job where id = $1`, [id]))[0]!
+  const ended = (id: string) => until(async () => (await row(id)).state === 'succeeded')
+  /** Both loops have done what they had to do and sleep; once a job has run, its time-out does too. */
+  const asleep = () => until(() => clock.sleepers === 2 + (runs.length > 0 ? 1 : 0))
+  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, asleep, runs, hints }
+}
