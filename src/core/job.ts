@@ -12,7 +12,7 @@ import { didYouMean } from './suggest.ts'
 /** What a handler gets besides its input. */
 export interface JobContext {
   readonly id: string
-  /** 1 at the first start; every start counts, also those that cost no try. */
+  /** Which claim of the job this is: grows with every one, also with those that cost no try. */
   readonly attempt: number
   /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
   readonly signal: AbortSignal

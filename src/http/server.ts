@@ -5,11 +5,14 @@
 import { createServer as createProbe } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { RetomaError } from '../errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
+
+const answerMs = 3000
 
 export interface Server {
   readonly port: number
-  /** Answers what is under way, cuts idle and lingering connections, and resolves when the port is free again. */
+  /** Answers what is under way, for three seconds at most; resolves when the port is free again. */
   close(): Promise<void>
 }
 
@@ -33,11 +36,15 @@ export async function listen(app: App, host: string, port: number): Promise<Serv
   const address = server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
+    async close() {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      if ('closeIdleConnections' in server) server.closeIdleConnections()
+      const late = () => new Error('still answering')
+      await withDeadline(closed, answerMs, late).catch(() => {
         if ('closeAllConnections' in server) server.closeAllConnections()
-      }),
+      })
+      await closed
+    },
   }
 }
 

@@ -10,7 +10,11 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 # What is set in the real environment wins over .env. Printed from src/settings/table.ts by \`npm run docs\`.
 `
 
+/** Already heeded; the others are checked at start, and wait for the parts that will use them. */
+const heeded = ['DATABASE_', 'RETOMA_DATA_DIR', 'HOST', 'PORT', 'PUBLIC_URL', 'RETENTION_DAYS', 'LOG_']
+
 function block(name: string, { meaning, default: usual, absent }: Variable): string {
   const otherwise = usual === undefined ? `Absent: ${absent}.` : `Default: ${usual}.`
-  return `# ${meaning}. ${otherwise}\n# ${name}=${usual ?? ''}\n`
+  const later = heeded.some(begin => name.startsWith(begin)) ? '' : ' Not used yet.'
+  return `# ${meaning}. ${otherwise}${later}\n# ${name}=${usual ?? ''}\n`
 }

@@ -1,0 +1,76 @@
+/** What must hold after any fault: the job table and its failures against the ledger of the handlers. */
+import { nameOf } from './ledger.mjs'
+
+/** Every job ended, once, by an attempt that happened; nobody paid for what its handler did not throw. */
+export async function checkEnds(stage, { expected }) {
+  const rows = await stage.sql(
+    `select id::text, state, attempt, last_worker, worker_id, failures, restarts, result from retoma.job`,
+  )
+  const failures = await stage.sql(`select job_id::text as id, attempt, what, worker from retoma.failure`)
+  const ledger = stage.ledger.read()
+  const started = groupBy(ledger.start, nameOf)
+  const ended = new Set(ledger.end.map(each => `${nameOf(each)} ${each.worker}`))
+  const thrown = new Set(ledger.throw.map(each => `${nameOf(each)} ${each.worker}`))
+  const brief = ({ id, state, attempt, last_worker, result }) => ({ id, state, attempt, last_worker, result })
+
+  if (expected !== undefined && rows.length !== expected) stage.broke(`${rows.length} jobs of ${expected} are there`)
+  stage.brokeEach('jobs did not succeed', rows.filter(row => row.state !== 'succeeded').map(brief))
+  const succeeded = rows.filter(row => row.state === 'succeeded')
+  stage.brokeEach(
+    'results are of another attempt than the accepted one',
+    succeeded.filter(row => row.result?.attempt !== row.attempt || row.result?.worker !== row.last_worker).map(brief),
+  )
+  stage.brokeEach(
+    'accepted attempts never started or never ended',
+    succeeded
+      .filter(
+        row =>
+          !started.get(nameOf(row))?.some(each => each.worker === row.last_worker) ||
+          !ended.has(`${nameOf(row)} ${row.last_worker}`),
+      )
+      .map(brief),
+  )
+  stage.brokeEach(
+    'attempts were started more than once',
+    [...started.values()]
+      .filter(each => each.length > 1)
+      .map(each => each.map(({ id, attempt, worker }) => ({ id, attempt, worker }))),
+  )
+  const errors = failures.filter(each => each.what !== 'orphan')
+  stage.brokeEach(
+    'failures were noted that nobody threw',
+    errors.filter(each => !thrown.has(`${nameOf(each)} ${each.worker}`)),
+  )
+  const paid = groupBy(errors, each => each.id)
+  stage.brokeEach(
+    'jobs paid for more than they threw',
+    rows.filter(row => row.failures !== (paid.get(row.id)?.length ?? 0)).map(brief),
+  )
+  const starts = ledger.start.length
+  return { rows, failures, ledger, starts }
+}
+
+/** `lease_lost` lines of a worker, by attempt. */
+export function leaseLostIn(lines) {
+  return lines
+    .filter(line => line.code === 'lease_lost')
+    .map(line => ({ id: line.job, attempt: line.attempt, worker: line.worker }))
+}
+
+/** Waits until the condition holds; the scenario's deadline ends it. */
+export async function until(condition, everyMs = 100) {
+  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, everyMs))
+}
+
+export const unfinished = async stage =>
+  (await stage.sql(`select count(*)::int as n from retoma.job where state in ('waiting', 'running')`))[0].n
+
+function groupBy(list, key) {
+  const groups = new Map()
+  for (const each of list) {
+    const group = groups.get(key(each))
+    if (group === undefined) groups.set(key(each), [each])
+    else group.push(each)
+  }
+  return groups
+}

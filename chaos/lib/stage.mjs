@@ -1,0 +1,125 @@
+/**
+ * What a scenario stands on: a private folder with its own PostgreSQL, worker processes to be killed or stopped, a
+ * deadline after which everything is killed, and nothing left at the end, however it ends.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { createEngine } from '../../dist/index.js'
+import { openEmbedded } from '../../dist/postgres/index.js'
+import { startWarden } from '../../dist/testing/warden.js'
+import { processesLeft } from '../../scripts/lib/leftovers.mjs'
+import { chaosJobs } from './jobs.mjs'
+import { Ledger } from './ledger.mjs'
+import { randomFrom } from './random.mjs'
+import { startWorker } from './worker.mjs'
+
+/** Runs one scenario; answers how many promises broke. */
+export async function perform(name, scenario, { jobs, seed }) {
+  const began = performance.now()
+  const stage = await openStage({ jobs, random: randomFrom(seed) })
+  const interrupted = signal => {
+    stage.kill()
+    rmSync(stage.room, { recursive: true, force: true, maxRetries: 5 })
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupted)
+  console.log(`\n${name}: ${scenario.title}`)
+  const late = new AbortController()
+  try {
+    const played = scenario.play(stage)
+    played.catch(() => {})
+    const deadline = sleep(scenario.seconds * 1000, 'late', { signal: late.signal })
+    deadline.catch(() => {})
+    if ((await Promise.race([played, deadline])) === 'late') stage.broke(`not over after ${scenario.seconds} s`)
+  } catch (error) {
+    stage.broke(error.stack ?? String(error))
+  } finally {
+    late.abort()
+  }
+  for (const problem of await stage.close()) stage.broke(problem)
+  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupted)
+  const seconds = ((performance.now() - began) / 1000).toFixed(0)
+  console.log(`  ${stage.broken.length === 0 ? 'held' : `${stage.broken.length} BROKEN`} (${seconds} s)`)
+  return stage.broken.length
+}
+
+/** What does not end in time is left to the warden. */
+async function within(seconds, promise) {
+  const over = new AbortController()
+  const late = sleep(seconds * 1000, undefined, { signal: over.signal }).catch(() => {})
+  await Promise.race([promise, late]).catch(() => {})
+  over.abort()
+}
+
+async function openStage({ jobs, random }) {
+  // Short: a unix socket's path has 104 characters at most.
+  const room = realpathSync(mkdtempSync(join(tmpdir(), 'rtm-')))
+  chmodSync(room, 0o711)
+  mkdirSync(join(room, 'logs'))
+  // Ends the server and removes the folder even when this process is killed.
+  const warden = startWarden()
+  warden.watch(room)
+  const server = await openEmbedded({ dataDir: join(room, 'd') })
+  const kinds = chaosJobs(() => {})
+  const engine = await createEngine({ databaseUrl: server.url, jobs: Object.values(kinds) })
+  const admin = new pg.Pool({ connectionString: server.url, max: 3, application_name: 'chaos' })
+  admin.on('error', () => {})
+  const workers = new Set()
+  const broken = []
+
+  const stage = {
+    room,
+    jobs,
+    random,
+    server,
+    engine,
+    workers,
+    broken,
+    ledger: new Ledger(join(room, 'ledger')),
+    kinds,
+    say: line => console.log(`  ${line}`),
+    broke(problem) {
+      broken.push(problem)
+      if (broken.length <= 20) console.log(`  BROKEN: ${problem}`)
+    },
+    /** At most three examples of each kind of trouble. */
+    brokeEach(what, list) {
+      if (list.length === 0) return
+      stage.broke(
+        `${list.length} ${what}: ${list
+          .slice(0, 3)
+          .map(each => JSON.stringify(each))
+          .join(' ')}`,
+      )
+    },
+    sql: async (text, values = []) => (await admin.query(text, values)).rows,
+    /** A worker process, ready to work. */
+    async hire(options = {}) {
+      const worker = await startWorker({ url: server.url, room, ledger: stage.ledger.path, ...options })
+      workers.add(worker)
+      worker.ended.then(() => workers.delete(worker))
+      return worker
+    },
+    kill() {
+      for (const worker of workers) worker.signal('SIGKILL')
+    },
+    /** Nothing may be left; answers what was. */
+    async close() {
+      stage.kill()
+      await Promise.all([...workers].map(each => each.ended))
+      await within(5, engine.close())
+      await within(2, admin.end())
+      await within(20, server.leave())
+      await warden.end()
+      rmSync(room, { recursive: true, force: true, maxRetries: 5 })
+      return (await processesLeft(room)).map(({ pid, command }) => {
+        process.kill(pid, 'SIGKILL')
+        return `left running: ${pid} ${command}`
+      })
+    },
+  }
+  return stage
+}

@@ -1,0 +1,18 @@
+/** `node worker-process.mjs '{"url":…}'`: one worker; prints its id when it works; ends when its parent is gone. */
+import { openSync, writeSync } from 'node:fs'
+import { createEngine } from '../../dist/index.js'
+import { createLog } from '../../dist/lib/log.js'
+import { chaosJobs } from './jobs.mjs'
+import { ledgerWriter } from './ledger.mjs'
+
+const { url, ledger, log: logPath, released, queues = { default: 5, hold: 2 } } = JSON.parse(process.argv[2])
+process.stdin.resume().on('end', () => process.exit(1))
+
+const file = openSync(logPath, 'a')
+const log = createLog({ level: 'info', format: 'json', write: text => writeSync(file, text) })
+let worker
+const jobs = chaosJobs(ledgerWriter(ledger), () => worker.id, released)
+const engine = await createEngine({ databaseUrl: url, jobs: Object.values(jobs), migrate: false, log })
+worker = await engine.work({ queues })
+process.on('SIGTERM', () => engine.close().then(() => process.exit(0)))
+console.log(worker.id)
