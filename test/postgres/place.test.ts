@@ -15,7 +15,18 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/postgres/index.ts'
-import { guest, installedPackage, isRoot, mind, query, scratch, serversBelow, spoiltHouse } from './support.ts'
+import {
+  guest,
+  installedPackage,
+  isRoot,
+  mind,
+  othersReach,
+  outOfReach,
+  query,
+  scratch,
+  serversBelow,
+  spoiltHouse,
+} from './support.ts'
 
 const noNamespaces = { unshare: '/nonexistent/unshare' }
 
@@ -53,6 +64,7 @@ test('install scripts skipped: the missing library links are restored', async ()
 
 test('install scripts skipped and the package not ours to write: a whole copy is used', async context => {
   if (!isRoot) return context.skip('only root can make a package that is not ours to write')
+  if (!othersReach) return context.skip(outOfReach)
   const folder = scratch()
   const packageFolder = bare(folder)
   const dataDir = join(folder, 'data')
@@ -108,6 +120,7 @@ test('a path with blanks, quotes, commas and accents works', async () => {
 
 test('runs as an ordinary user', async context => {
   if (!isRoot) return context.skip('every other test shows it')
+  if (!othersReach) return context.skip(outOfReach)
   const folder = scratch()
   chownSync(folder, 65534, 65534)
   const user = guest({ dataDir: join(folder, 'data'), fsync: false }, { uid: 65534 })
@@ -126,6 +139,7 @@ test('runs as an ordinary user', async context => {
 
 test('where user namespaces are forbidden the server runs as nobody', async context => {
   if (!isRoot) return context.skip('only root needs it')
+  if (!othersReach) return context.skip(outOfReach)
   const folder = scratch()
   const dataDir = join(folder, 'data')
   const machine = { ...noNamespaces, systemFolder: join(folder, 'system') }
@@ -142,6 +156,7 @@ test('where user namespaces are forbidden the server runs as nobody', async cont
 
 test('where nobody cannot reach the data folder nor the binaries, both are kept in a folder of the system', async context => {
   if (!isRoot) return context.skip('only root needs it')
+  if (!othersReach) return context.skip(outOfReach)
   const folder = scratch()
   const locked = join(folder, 'locked')
   mkdirSync(locked, { mode: 0o700 })
@@ -164,6 +179,7 @@ test('where nobody cannot reach the data folder nor the binaries, both are kept 
 
 test('data that root made in a user namespace is still there where namespaces are forbidden', async context => {
   if (!isRoot) return context.skip('only root needs it')
+  if (!othersReach) return context.skip(outOfReach)
   const dataDir = await spoiltHouse()
   const server = mind(await openEmbedded({ dataDir, fsync: false, machine: noNamespaces }))
   expect(server.folder).toBe(dataDir)

@@ -24,6 +24,17 @@ import { type EmbeddedOptions, type EmbeddedPostgres, openEmbedded } from '../..
 
 export const isRoot = process.geteuid?.() === 0
 
+/** As root: whether another user can read this checkout, and so run a guest from it. */
+export const othersReach =
+  isRoot &&
+  spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(fileURLToPath(import.meta.url))})`], {
+    uid: 65534,
+    gid: 65534,
+    cwd: '/',
+  }).status === 0
+
+export const outOfReach = 'this checkout lies below a folder that only root may enter'
+
 type GuestOptions = Partial<EmbeddedOptions> & { package?: string }
 type Answer = { url: string; folder: string; started: boolean; code?: string; message?: string }
 
