@@ -19,18 +19,32 @@ function killBackend(dataDir: string): void {
   process.kill(backend!, 'SIGKILL')
 }
 
-/** Resolves when the server says that it lets nobody in. */
-async function recovering(url: string): Promise<void> {
-  const refusal = () => query(url, 'select 1').then(String, error => error.code)
-  await eventually(async () => (await refusal()) === '57P03', 'the server recovers')
+/** Resolves when the server has noticed: it lets nobody in, or has recovered already and its old checkpointer is gone. */
+async function recovering(url: string, checkpointer: number): Promise<void> {
+  const text = `select pid from pg_stat_activity where backend_type = 'checkpointer'`
+  const now = () =>
+    query(url, text).then(
+      rows => rows[0]?.pid,
+      error => error.code,
+    )
+  await eventually(async () => {
+    const seen = await now()
+    return seen === '57P03' || (typeof seen === 'number' && seen !== checkpointer)
+  }, 'the server recovers')
+}
+
+async function checkpointerOf(url: string): Promise<number> {
+  const [row] = await query(url, `select pid from pg_stat_activity where backend_type = 'checkpointer'`)
+  return row!.pid as number
 }
 
 test('who leaves when a backend has just been killed stops the server', async () => {
   const dataDir = await house()
   for (const noticed of [false, true]) {
     const mine = await open(dataDir)
+    const checkpointer = await checkpointerOf(mine.url)
     killBackend(dataDir)
-    if (noticed) await recovering(mine.url)
+    if (noticed) await recovering(mine.url, checkpointer)
     await mine.leave()
     expect(processesBelow(dataDir)).toEqual([])
   }
