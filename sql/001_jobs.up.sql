@@ -3,7 +3,7 @@
 -- A job's life, and who writes each change (docs/state-machine.md has the whole table):
 --   waiting -> running            claim       attempt + 1, worker_id set: the lease
 --   running -> succeeded|skipped|failed  settle   only by the fence (id, attempt, worker_id)
---   running -> waiting            settle (retry, snooze), release (deploy), recover (the worker died)
+--   running -> waiting            settle (retry, snooze), release (deploy), give back (not begun), recover (the worker died)
 --
 -- Text keys collate "C": compared byte by byte, so an index is cheaper and sorts alike everywhere.
 

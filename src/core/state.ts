@@ -44,6 +44,13 @@ export const transitions: readonly Transition[] = [
     by: 'worker',
     when: 'it failed with no tries left, or said doNotRetry',
   },
+  {
+    verb: 'give back',
+    from: ['running'],
+    to: 'waiting',
+    by: 'worker',
+    when: 'it was claimed and has not begun: no slot within a second, a stop, or a lost answer; no try is spent',
+  },
   { verb: 'release', from: ['running'], to: 'waiting', by: 'worker', when: 'the worker shuts down; no try is spent' },
   { verb: 'recover', from: ['running'], to: 'waiting', by: 'watchdog', when: 'its worker died; no try is spent' },
   {

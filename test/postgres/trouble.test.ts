@@ -106,7 +106,9 @@ test('data that may not be written is named with the way out', async context => 
   expect(await user.ask('open')).toMatchObject({ started: true })
   await user.ask('leave')
   chmodSync(join(dataDir, 'postgres'), 0o500)
-  expect(await user.ask('open')).toMatchObject({
+  const answer = await user.ask('open')
+  chmodSync(join(dataDir, 'postgres'), 0o700)
+  expect(answer).toMatchObject({
     code: 'data_unreadable',
     message: expect.stringMatching(/could not create lock file.*Permission denied; make it writable for this user/),
   })

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { milliseconds } from '../../src/core/duration.ts'
 import { type Action, defaultPolicy } from '../../src/core/policy.ts'
 import { type State, states, transitions } from '../../src/core/state.ts'
-import { claimJobs } from '../../src/store/claim.ts'
+import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type ControlVerb, press } from '../../src/store/control.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { recoverOrphans } from '../../src/store/recover.ts'
@@ -29,6 +29,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   retry: settle({ state: 'waiting', delay: milliseconds(1), failure }),
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
   fail: settle({ state: 'failed', failure }),
+  'give back': id => giveBackClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
   release: settle({ state: 'released' }),
   recover: recover('retry'),
   stall: recover('stall'),
