@@ -1,6 +1,15 @@
 /** What the tests of the command line share: folders that are taken away again, and real processes of the built program. */
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +33,7 @@ const folders = { test: [] as string[], file: [] as string[] }
 const remove = (which: 'test' | 'file') => {
   for (const folder of folders[which].splice(0)) {
     const left = processesIn(folder)
-    for (const pid of left) process.kill(pid, 'SIGKILL')
+    for (const each of left) process.kill(Number.parseInt(each, 10), 'SIGKILL')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     expect(left, `processes left behind in ${folder}`).toEqual([])
   }
@@ -129,17 +138,16 @@ async function eventually(condition: () => boolean, what: () => string, seconds 
   }
 }
 
-/** Processes that work in this folder or below: a server left behind. */
-export function processesIn(folder: string): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter(pid => pid > 0 && workingFolder(pid).startsWith(folder))
-}
-
-function workingFolder(pid: number): string {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`)
-  } catch {
-    return ''
-  }
+/** Processes that work in this folder or below, a server left behind, each as its pid, its state and its command. */
+export function processesIn(folder: string): string[] {
+  return readdirSync('/proc').flatMap(pid => {
+    try {
+      if (!/^\d+$/.test(pid) || !readlinkSync(`/proc/${pid}/cwd`).startsWith(folder)) return []
+      const state = /^State:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+      return [`${pid} ${state} ${command}`]
+    } catch {
+      return []
+    }
+  })
 }

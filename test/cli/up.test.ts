@@ -139,11 +139,11 @@ test('SIGTERM ends up with exit 0 and leaves no process; commands then start the
   const { code, stdout } = await up.ended
   expect(code).toBe(0)
   expect(stdout.trim().split('\n')).toHaveLength(1)
-  await expect.poll(() => processesIn(folder), { timeout: 5000 }).toEqual([])
+  expect(processesIn(folder)).toEqual([])
 
   const { stdout: list } = await run(['jobs', 'list', '--state', 'failed'], { folder })
   expect(list).toMatch(/broken +default +failed/)
-  await expect.poll(() => processesIn(folder), { timeout: 5000 }).toEqual([])
+  expect(processesIn(folder)).toEqual([])
 })
 
 test('Ctrl-C, delivered twice as npm does, ends up once and cleanly', async () => {
@@ -155,7 +155,7 @@ test('Ctrl-C, delivered twice as npm does, ends up once and cleanly', async () =
   expect(code).toBe(0)
   expect(stdout).toContain('simulado: openrouter, anthropic, serpapi, fipe, pluggy\n')
   expect(stdout).toMatch(/stopped\n$/)
-  await expect.poll(() => processesIn(folder), { timeout: 5000 }).toEqual([])
+  expect(processesIn(folder)).toEqual([])
 })
 
 test('Ctrl-C while up prepares its first data leaves no process', async () => {
@@ -174,5 +174,5 @@ test('waiting that is interrupted ends by the signal and leaves no process', asy
   await waiting.noted('waiting for the end')
   waiting.tell('SIGINT')
   expect(await waiting.ended).toMatchObject({ code: null, signal: 'SIGINT' })
-  await expect.poll(() => processesIn(folder), { timeout: 5000 }).toEqual([])
+  expect(processesIn(folder)).toEqual([])
 })
