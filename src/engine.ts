@@ -76,6 +76,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const db = openDb({
     url: home.url,
     log,
+    clock,
     ...(directUrl ? { directUrl } : {}),
     ...(connections === undefined ? {} : { connections }),
   })

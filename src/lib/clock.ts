@@ -13,6 +13,8 @@ export interface Clock {
   elapsed(): number
   /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Says that this is being waited for, and answers it: a clock that a test moves does not move meanwhile. */
+  during?<T>(work: Promise<T>): Promise<T>
 }
 
 const longestNap = 2 ** 31 - 1

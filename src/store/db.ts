@@ -6,6 +6,7 @@
  */
 import pg from 'pg'
 import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
 import { cutsConnection, told } from './trouble.ts'
@@ -58,7 +59,14 @@ const sessionSettings = `
   set plan_cache_mode = force_generic_plan`
 
 /** `directUrl` is for LISTEN, where `url` is a pooler that hands every transaction another session. */
-export function openDb(options: { url: string; directUrl?: string; connections?: number; log: Log }): Db {
+export function openDb(options: {
+  url: string
+  directUrl?: string
+  connections?: number
+  log: Log
+  clock?: Clock
+}): Db {
+  const during = options.clock?.during?.bind(options.clock) ?? (<T>(work: Promise<T>) => work)
   const config: pg.PoolConfig = {
     connectionString: options.url,
     max: options.connections ?? 10,
@@ -116,10 +124,12 @@ export function openDb(options: { url: string; directUrl?: string; connections?:
 
   return {
     run: <Row>({ name, text }: Statement, values: unknown[], deadlineMs = defaultDeadline) =>
-      onConnection(deadlineMs, async client => {
-        const { rows } = await client.query({ name, text, values })
-        return rows as Row[]
-      }),
+      during(
+        onConnection(deadlineMs, async client => {
+          const { rows } = await client.query({ name, text, values })
+          return rows as Row[]
+        }),
+      ),
     transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) =>
       onConnection(deadlineMs, async client => {
         await client.query('begin')

@@ -48,3 +48,25 @@ test('a sleep of no time needs no move', async () => {
   await clock.sleep(milliseconds(0))
   expect(clock.sleepers).toBe(0)
 })
+
+test('the clock does not move while an answer is on its way, so what it brings is seen at its time', async () => {
+  const clock = new VirtualClock()
+  const heard: string[] = []
+  const beat = async () => {
+    for (let n = 1; n <= 3; n++) {
+      await clock.sleep(seconds(5))
+      await clock.during(new Promise(resolve => setTimeout(resolve, 5)))
+      heard.push(clock.now().toISOString().slice(17, 19))
+    }
+  }
+  void beat()
+  await clock.advance(minutes(1))
+  expect(heard).toEqual(['05', '10', '15'])
+})
+
+test('what is never answered does not stop the clock for ever', async () => {
+  const clock = new VirtualClock()
+  void clock.during(new Promise(() => {}))
+  await clock.advance(seconds(5))
+  expect(clock.now()).toEqual(new Date('2030-01-01T12:00:05Z'))
+})

@@ -3,7 +3,9 @@
  * its clock, and every SQL statement takes the instant from it, so a test passes ten minutes in no time at all.
  */
 import type { Duration } from '../core/duration.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+
+const longestAnswerMs = 2000
 
 interface Sleeper {
   due: number
@@ -13,6 +15,7 @@ interface Sleeper {
 export class VirtualClock implements Clock {
   #now: number
   #sleepers: Sleeper[] = []
+  readonly #underWay = new Set<Promise<unknown>>()
 
   constructor(start: Date = new Date('2030-01-01T12:00:00Z')) {
     this.#now = start.getTime()
@@ -44,17 +47,38 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Moves on, waking whoever sleeps in the order of their times; whatever goes on in memory is done before each. */
+  during<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work)
+    const done = () => void this.#underWay.delete(work)
+    work.then(done, done)
+    return work
+  }
+
+  /**
+   * Moves on, waking whoever sleeps in the order of their times. Before each, whatever goes on in memory is done and what
+   * the engine asked of the database is answered: otherwise a heartbeat on its way would look a minute old.
+   */
   async advance(duration: Duration): Promise<void> {
     const end = this.#now + duration
     for (;;) {
-      await new Promise(resolve => setImmediate(resolve))
+      await this.#quiet()
       const next = this.#sleepers.filter(each => each.due <= end).sort((a, b) => a.due - b.due)[0]
       if (next === undefined) break
       this.#now = Math.max(this.#now, next.due)
       next.wake()
     }
     this.#now = end
+  }
+
+  /** Nothing is under way; or something hangs, perhaps because the test wants it to. */
+  async #quiet(): Promise<void> {
+    const patience = new AbortController()
+    const tooLate = systemClock.sleep(longestAnswerMs, patience.signal)
+    do {
+      await Promise.race([Promise.allSettled(this.#underWay), tooLate.then(() => this.#underWay.clear())])
+      await new Promise(resolve => setImmediate(resolve))
+    } while (this.#underWay.size > 0)
+    patience.abort()
   }
 
   /** How many wait for this clock; a test that expects none has a leak otherwise. */
