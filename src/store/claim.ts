@@ -6,6 +6,7 @@
  * every later write of the attempt names.
  */
 import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
 
 export interface Claimed {
   id: string
@@ -17,6 +18,8 @@ export interface Claimed {
   crashes: number
   ref: string | null
   group_key: string | null
+  /** Where its queue limits each group: the key it was claimed by; '' otherwise. */
+  gate_key: string
   input_bytes: number
   rank: number
   /** Its run_at in UTC as PostgreSQL prints it: with rank and id its place in its lane. */
@@ -36,13 +39,18 @@ export interface Want {
   from?: (rank: number) => Mark
 }
 
+export const claimedColumns = `
+  j.id, j.attempt, j.queue, j.kind, j.input, j.failures, j.crashes, j.ref, j.group_key, j.gate_key, pg_column_size(j.input) as input_bytes, j.rank,
+  (j.run_at at time zone 'UTC')::text as run_at`
+
 /** Priority * 2, + 1 when new: see job.rank. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
 const start: Mark = { runAt: '-infinity', id: '0' }
 
 // "limit" stands inside and outside of the lanes: later lanes are not touched once the earlier ones gave enough, and no
 // row is locked in vain. SKIP LOCKED, so workers never wait for each other. A worker that was declared dead and does not
-// know it yet gets nothing: what it claimed would be an orphan from its first moment. The ids are gathered into an array
+// know it yet gets nothing: what it claimed would be an orphan from its first moment. Queues with limits are claimed by
+// claim-gated.ts. The ids are gathered into an array
 // first: joined, the planner reads the whole table for them as long as it is small (docs/adr/0005-plans.md).
 const claim = {
   name: 'claim',
@@ -72,11 +80,10 @@ const claim = {
             ) found
           limit q.want
         ) c
-      where q.queue <> all (array(select name from retoma.queue where paused))
+      where q.queue <> all (array(select name from retoma.queue where paused or gated))
         and exists (select from retoma.worker where id = $7 and dead_at is null)
     ))
-    returning j.id, j.attempt, j.queue, j.kind, j.input, j.failures, j.crashes, j.ref, j.group_key, pg_column_size(j.input) as input_bytes, j.rank,
-      (j.run_at at time zone 'UTC')::text as run_at`,
+    returning ${claimedColumns}`,
 }
 
 export function claimJobs(
@@ -101,11 +108,13 @@ export function claimJobs(
   ])
 }
 
-// The head of each lane that lies in the future: when to look again without being told.
-const nextRunAt = {
-  name: 'next_run_at',
+// The head of each lane that lies in the future: when to look again without being told. And which of these queues have
+// limits, so that they are claimed the other way.
+const ahead = {
+  name: 'claim_look_ahead',
   text: `
-    select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now())) * 1000 as ms
+    select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now()))::float8 * 1000 as "dueMs",
+      array(select name from retoma.queue where gated and name = any ($1::text[])) as gated
     from unnest($1::text[]) as q (name), generate_series(0, 19) as rank
       cross join lateral (
         select run_at from retoma.job
@@ -116,21 +125,30 @@ const nextRunAt = {
       ) j`,
 }
 
-/** Milliseconds until the next job of these queues is due; undefined when none waits for a time. */
-export async function untilNext(db: Db, queues: readonly string[], now: Date | null): Promise<number | undefined> {
-  const [row] = await db.run<{ ms: string | null }>(nextRunAt, [queues, now])
-  return row?.ms == null ? undefined : Number(row.ms)
+export interface Ahead {
+  /** Milliseconds until the next job of these queues is due; null when none waits for a time. */
+  dueMs: number | null
+  /** Those of the queues that have limits. */
+  gated: string[]
+}
+
+export async function lookAhead(db: Db, queues: readonly string[], now: Date | null): Promise<Ahead> {
+  const [row] = await db.run<Ahead>(ahead, [queues, now])
+  return row!
 }
 
 // By the fence, and only ours. Nothing of these attempts has started, so nothing is counted.
 const giveBack = {
   name: 'claim_give_back',
   text: `
-    update retoma.job j
-    set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, run_at = coalesce($4::timestamptz, now())
-    from unnest($1::bigint[], $2::int[]) as g (id, attempt)
-    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
-    returning j.queue`,
+    with moved as (
+      update retoma.job j
+      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, run_at = coalesce($4::timestamptz, now())
+      from unnest($1::bigint[], $2::int[]) as g (id, attempt)
+      where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
+      returning j.queue, j.gated, j.gate_key
+    ), ${freeGates('moved', 'coalesce($4::timestamptz, now())')}
+    select queue from moved`,
 }
 
 /** Hands back attempts that were claimed and never begun; answers the queues that have something again. */

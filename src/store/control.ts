@@ -4,6 +4,7 @@
  */
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
 
 export interface Pressed {
@@ -18,12 +19,27 @@ export interface Pressed {
 const cancel = {
   name: 'control_cancel',
   text: `
-    update retoma.job
-    set state = 'cancelled', last_worker = coalesce(worker_id, last_worker), worker_id = null,
-      finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(key_hold, 'final')
-    where id = $1 and state in ('waiting', 'running', 'stalled')
-    returning id`,
+    with before as materialized (
+      select id, state, queue, gated, gate_key from retoma.job
+      where id = $1 and state in ('waiting', 'running', 'stalled')
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')
+      from before b
+      where j.id = b.id
+      returning b.state, b.queue, b.gated, b.gate_key
+    ), ran as (
+      select * from moved where state = 'running'
+    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')}
+    select state from moved`,
 }
+
+// Its queue's limits may be others than when it came in.
+const asQueueSays = `
+  gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
+  gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
 // It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is.
 const rerun = {
@@ -32,7 +48,8 @@ const rerun = {
     update retoma.job j
     set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
       failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
-      key_hold = case when key is not null then coalesce(key_hold, 'final') end
+      key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+      ${asQueueSays}
     where id = $1 and state in ('failed', 'skipped', 'cancelled')
       and not exists (
         select from retoma.job other
@@ -44,8 +61,8 @@ const rerun = {
 const resume = {
   name: 'control_resume',
   text: `
-    update retoma.job
-    set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now())
+    update retoma.job j
+    set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), ${asQueueSays}
     where id = $1 and state = 'stalled'
     returning id`,
 }

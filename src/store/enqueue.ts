@@ -36,11 +36,11 @@ const insertJobs = {
       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[])
         with ordinality as g (queue, kind, key, key_hold, ref, priority, run_at, delay_ms, input, group_key, ord)
     ), made as (
-      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, created_at)
+      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, created_at)
       select id, queue, kind, key, key_hold, ref, 'waiting', priority * 2 + 1,
         greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
-        input, group_key, coalesce($11::timestamptz, now())
-      from given
+        input, group_key, coalesce(q.gated, false), case when q.grouped then coalesce(group_key, '') else '' end, coalesce($11::timestamptz, now())
+      from given left join retoma.queue q on q.name = given.queue
       order by kind, key, ord
       on conflict (kind, key) where key_hold is not null do nothing
       returning id
@@ -54,10 +54,13 @@ const insertJobs = {
 const insertAlike = {
   name: 'enqueue_alike',
   text: `
-    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, created_at)
+    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, gated, gate_key, created_at)
     select $1, $2, 'waiting', $3::smallint * 2 + 1,
       greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
-      input, $6, coalesce($8::timestamptz, now())
+      input, $6,
+      coalesce((select gated from retoma.queue where name = $1), false),
+      coalesce((select $6::text from retoma.queue where name = $1 and grouped), ''),
+      coalesce($8::timestamptz, now())
     from jsonb_array_elements($7::jsonb) as i (input)
     returning id`,
 }

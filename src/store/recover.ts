@@ -6,6 +6,7 @@
  * why is one statement. Bounded, SKIP LOCKED: any number of watchdogs may run, none is the leader.
  */
 import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
 
 /** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
 const tickMs = 8000
@@ -93,12 +94,12 @@ const recover = {
         error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null)
       from orphan o
       where j.id = o.id
-      returning j.id, j.queue, j.kind, j.attempt, o.state, o.worker_id
+      returning j.id, j.queue, j.kind, j.attempt, o.state, o.worker_id, j.gated, j.gate_key
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, message, worker, at)
       select id, attempt, 'orphan', $3, worker_id, coalesce($1::timestamptz, now()) from moved
       on conflict do nothing
-    )
+    ), ${freeGates('moved', 'coalesce($1::timestamptz, now())')}
     select id, queue, kind, state, worker_id as worker from moved`,
 }
 

@@ -7,6 +7,7 @@
  */
 import type { Outcome } from '../core/outcome.ts'
 import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
 import { type Held, nameOf } from './heartbeat.ts'
 
 export interface Settle {
@@ -39,13 +40,13 @@ const settle = {
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge
+      returning j.id, g.attempt, g.error, g.charge, j.queue, j.gated, j.gate_key
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
-    )
+    ), ${freeGates('moved', 'coalesce($9::timestamptz, now())')}
     select id, attempt from moved`,
 }
 

@@ -110,6 +110,10 @@ const queues = {
       from retoma.job where state = 'waiting' and not gated
       group by 1, 2
       union all
+      select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
+      from retoma.job where state = 'waiting' and gated
+      group by 1, 2
+      union all
       select queue, false, count(*)::int, 0, 0 from retoma.job where state = 'running' group by 1
       union all
       select queue, false, 0, count(*)::int, 0 from retoma.job where state = 'stalled' group by 1

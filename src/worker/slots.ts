@@ -16,6 +16,8 @@ export class Slots {
   readonly size: number
   /** There may be more: the last claim took all it asked for, or could not ask. So a freed slot is worth another claim. */
   more = false
+  /** The queue has limits. */
+  gated = false
   /** Its own: how quick the jobs of one queue are says nothing of another's. */
   readonly #pace = new Pace()
   #used = 0
@@ -40,7 +42,8 @@ export class Slots {
 
   /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
   want(): number {
-    const ahead = this.#blocked ? 0 : this.#pace.ahead(this.size, mostAhead)
+    // What a limit lets through is for those who run it now.
+    const ahead = this.#blocked || this.gated ? 0 : this.#pace.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))

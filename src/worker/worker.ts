@@ -12,10 +12,11 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
-import { untilNext } from '../store/claim.ts'
+import { type Claimed, lookAhead } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { beatWorker, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { Claimer } from './claimer.ts'
+import { GatedClaimer } from './gated-claimer.ts'
 import { Life } from './life.ts'
 import { Slots } from './slots.ts'
 
@@ -45,6 +46,7 @@ export class Worker {
   readonly #slots: Slots[]
   readonly #kinds: string[]
   readonly #claimer: Claimer
+  readonly #gatedClaimer: GatedClaimer
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -76,6 +78,7 @@ export class Worker {
     this.#slots = Object.entries(options.queues).map(([queue, size]) => new Slots(queue, size))
     this.#kinds = [...options.jobs.keys()]
     this.#claimer = new Claimer(options.db, options.clock, this.#kinds)
+    this.#gatedClaimer = new GatedClaimer(options.db, options.clock, this.#kinds)
     this.#life = this.#newLife()
     this.#lives.add(this.#life)
   }
@@ -103,6 +106,7 @@ export class Worker {
 
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   async drain(): Promise<number> {
+    await this.#lookAhead()
     for (let total = 0; ; ) {
       const claimed = await this.#claim()
       total += claimed
@@ -146,6 +150,7 @@ export class Worker {
       settled: ({ id, queue }, delay) => {
         settled(id)
         if (delay !== undefined) comesBack(queue, delay)
+        this.#passedGate(queue)
         this.#pump()
       },
       gaveBack: queue => comesBack(queue, 0),
@@ -154,6 +159,14 @@ export class Worker {
 
   #slotsOf(queue: string): Slots | undefined {
     return this.#slots.find(each => each.queue === queue)
+  }
+
+  /** A lease has ended: where it counted against a limit, another job may start, here or elsewhere. */
+  #passedGate(queue: string): void {
+    const slots = this.#slotsOf(queue)
+    if (!slots?.gated) return
+    slots.more = true
+    this.#options.hint(queue, 0)
   }
 
   /** Starts what waits for a slot, and asks for more before it runs out. */
@@ -221,8 +234,9 @@ export class Worker {
     const { db, clock } = this.#options
     const at = this.#now()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const due = await untilNext(db, this.queues, clock.instant())
-    if (due !== undefined) this.#dueAt = Math.min(this.#dueAt, this.#now() + due)
+    const { dueMs, gated } = await lookAhead(db, this.queues, clock.instant())
+    if (dueMs !== null) this.#dueAt = Math.min(this.#dueAt, this.#now() + dueMs)
+    for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
     this.#askedAt = at
   }
 
@@ -233,7 +247,7 @@ export class Worker {
     for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0) return 0
     const life = this.#life
-    const claimed = await this.#claimer.claim(life.id, wants)
+    const claimed = await this.#ask(life.id, wants)
     for (const { slots, queue, want } of wants)
       slots.more = claimed.filter(each => each.queue === queue).length === want
     for (const each of claimed) {
@@ -243,6 +257,18 @@ export class Worker {
     this.#pump()
     if (this.#slots.some(slots => slots.waiting > 0)) void this.#giveBackLate()
     return claimed.length
+  }
+
+  async #ask(worker: string, wants: readonly { slots: Slots; queue: string; want: number }[]): Promise<Claimed[]> {
+    const open = wants.filter(each => !each.slots.gated)
+    const gated = wants.filter(each => each.slots.gated)
+    const claimed = open.length > 0 ? await this.#claimer.claim(worker, open) : []
+    for (const { queue, want } of gated) {
+      const answer = await this.#gatedClaimer.claim(worker, queue, want)
+      claimed.push(...answer.claimed)
+      this.#dueAt = Math.min(this.#dueAt, this.#now() + answer.nextMs)
+    }
+    return claimed
   }
 
   /** While anything is claimed and not started: once a second, what has waited too long goes back. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { claimJobs, giveBackClaims, untilNext } from '../../src/store/claim.ts'
+import { claimJobs, giveBackClaims, lookAhead } from '../../src/store/claim.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
 
@@ -26,6 +26,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       crashes: 0,
       ref: 'doc-1',
       group_key: 'ana',
+      gate_key: '',
       input_bytes: expect.any(Number),
       rank: 9,
       run_at: '2030-01-01 12:00:00',
@@ -56,9 +57,9 @@ test('nothing is claimed from a paused queue, and all of it once the pause is ov
 test('a job is not claimed before its time, and is at its instant', async () => {
   const [id] = await enqueue({ delayMs: 5000 })
   expect(await claim(10, { now: new Date(at(5).getTime() - 1) })).toEqual([])
-  expect(await untilNext(store.db, ['q'], at(2))).toBe(3000)
+  expect(await lookAhead(store.db, ['q'], at(2))).toEqual({ dueMs: 3000, gated: [] })
   expect(ids(await claim(10, { now: at(5) }))).toEqual([id])
-  expect(await untilNext(store.db, ['q'], at(5))).toBeUndefined()
+  expect(await lookAhead(store.db, ['q'], at(5))).toEqual({ dueMs: null, gated: [] })
 })
 
 test('no more than wanted are claimed, the first priorities first, and what comes first within one', async () => {

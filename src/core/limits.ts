@@ -1,0 +1,81 @@
+/** What a queue allows, over all workers: how many run at once, how many start within a time, how many may wait. */
+import { RetomaError } from '../errors.ts'
+import { type Duration, hours } from './duration.ts'
+import { asText } from './json.ts'
+import { didYouMean } from './suggest.ts'
+
+export interface Rate {
+  limit: number
+  per: Duration
+}
+
+export interface GroupLimits {
+  /** At once, over all workers. */
+  concurrency?: number
+  /** At most `limit` starts in any stretch of time as long as `per`. */
+  rate?: Rate
+}
+
+export interface QueueLimits extends GroupLimits {
+  /** The same for each groupKey by itself; jobs without one are not limited by it. */
+  perGroup?: GroupLimits
+  /** Once so many wait, enqueue refuses with queue_full. */
+  maxDepth?: number
+}
+
+/** Queue name to its limits. A queue that is not named keeps those it has; `{}` lifts them. */
+export type Limits = Readonly<Record<string, QueueLimits>>
+
+const most = 1_000_000
+const longestPer = hours(24)
+
+export function checkLimits(limits: Limits): Limits {
+  for (const [queue, asked] of Object.entries(object('limits', limits))) {
+    const at = `limits.${queue}`
+    known(at, object(at, asked), ['concurrency', 'rate', 'perGroup', 'maxDepth'])
+    gate(at, asked)
+    whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
+    if (asked.perGroup === undefined) continue
+    known(`${at}.perGroup`, object(`${at}.perGroup`, asked.perGroup), ['concurrency', 'rate'])
+    gate(`${at}.perGroup`, asked.perGroup)
+  }
+  return limits
+}
+
+function gate(at: string, { concurrency, rate }: GroupLimits): void {
+  whole(`${at}.concurrency`, concurrency, most)
+  if (rate === undefined) return
+  known(`${at}.rate`, object(`${at}.rate`, rate), ['limit', 'per'])
+  if (rate.limit === undefined || rate.per === undefined) refuse(`${at}.rate`, 'it is { limit, per }, with both')
+  whole(`${at}.rate.limit`, rate.limit, most)
+  if (!(Number.isFinite(rate.per) && rate.per >= 1 && rate.per <= longestPer))
+    refuse(`${at}.rate.per`, `it is a duration up to 24 hours, such as minutes(1), not ${asText(rate.per)}`)
+}
+
+function whole(option: string, value: number | undefined, largest: number): void {
+  if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= largest))
+    refuse(option, `it is a whole number from 1 to ${largest}, not ${asText(value)}`)
+}
+
+function known(at: string, given: object, names: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) refuse(`${at}.${name}`, `there is no such option${didYouMean(name, names)}`)
+  }
+}
+
+function object<T extends object>(at: string, value: T): T {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    refuse(at, `it is an object, not ${asText(value)}`)
+  return value
+}
+
+function refuse(option: string, problem: string): never {
+  throw new RetomaError('bad_option', { option, problem })
+}
+
+const limits = ({ concurrency, rate }: GroupLimits = {}): boolean => concurrency !== undefined || rate !== undefined
+
+/** Its jobs pass a gate. */
+export const isGated = (of: QueueLimits): boolean => limits(of) || limits(of.perGroup)
+/** And one for each group. */
+export const isGrouped = (of: QueueLimits): boolean => limits(of.perGroup)

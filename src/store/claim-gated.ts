@@ -1,0 +1,171 @@
+/**
+ * Jobs of a queue with limits are claimed by key, in turns: a walk over the lanes (gate_key, rank) that have waiting jobs,
+ * one probe of the index for each, from where this worker stopped.
+ *
+ * Invariant: a start is counted in every gate that limits it, by the statement that makes it, under that gate's lock and
+ * against the newest version of its row. Gates are locked in the order of their keys, the queue's own ('') first, and no
+ * job is waited for: claims and settles cannot deadlock.
+ */
+import { type Claimed, claimedColumns } from './claim.ts'
+import type { Db } from './db.ts'
+
+/** A place in the walk: lanes after it come next. */
+export interface Turn {
+  key: string
+  rank: number
+}
+
+export interface GatedClaim {
+  claimed: Claimed[]
+  /** Lanes that were looked at; fewer than asked for: that was the last of them. */
+  lanes: number
+  /** The last of them. */
+  last: Turn | null
+  /** Keys that have no gate yet. */
+  missing: string[]
+  /** How many the queue as a whole allowed. */
+  allowed: number
+  /** Milliseconds until something falls due or a rate allows another start; null: nothing waits for a time. */
+  nextMs: number | null
+}
+
+export const firstTurn: Turn = { key: '', rank: -1 }
+/** The place behind every lane of a key. */
+export const after = (key: string): Turn => ({ key, rank: 32_767 })
+
+const now = `coalesce($8::timestamptz, now())`
+/** Starts that a rate still counts, and when the first of them no longer does. */
+const used = (per: string) =>
+  `(select coalesce(sum(h.n), 0) from unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per})`
+const frees = (per: string) =>
+  `(select min(h.at) + ${per} from unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per})`
+const nextLane = (after: string) => `
+  select j.gate_key, j.rank, j.run_at
+  from retoma.job j
+  where j.queue = $1 and j.state = 'waiting' and j.gated and (j.gate_key, j.rank) > ${after}
+  order by j.gate_key, j.rank, j.run_at, j.id
+  limit 1`
+
+// The start of a rate above 256 is noted at the end of its 256th part of the time, so that a gate holds at most 257 of
+// them and counts each a little too long, never too short. Time does not run backwards behind the lock.
+const claim = {
+  name: 'claim_gated',
+  text: `
+    with recursive rule as materialized (
+      select (limits ->> 'concurrency')::int as concurrency,
+        (limits #>> '{rate,limit}')::int as rate,
+        make_interval(secs => (limits #>> '{rate,per}')::float8 / 1000) as per,
+        (limits #>> '{perGroup,concurrency}')::int as group_concurrency,
+        (limits #>> '{perGroup,rate,limit}')::int as group_rate,
+        make_interval(secs => (limits #>> '{perGroup,rate,per}')::float8 / 1000) as group_per
+      from retoma.queue
+      where name = $1 and gated and not paused
+        and exists (select from retoma.worker where id = $3 and dead_at is null)
+    ), whole as materialized (
+      select least($2::bigint, r.concurrency - g.running, r.rate - ${used('r.per')}) as free, ${frees('r.per')} as frees
+      from rule r, retoma.gate g
+      where g.queue = $1 and g.group_key = '' and coalesce(r.concurrency, r.rate) is not null
+      for update of g
+    ), allowed as materialized (
+      select greatest(case when coalesce(r.concurrency, r.rate) is null then $2::bigint else coalesce((select free from whole), 0) end, 0) as n
+      from rule r
+    ), walk as (
+      select lane.*, 1 as n from (${nextLane('($4::text, $5::smallint)')}) lane where (select n from allowed) > 0
+      union all
+      select lane.*, w.n + 1 from walk w cross join lateral (${nextLane('(w.gate_key, w.rank)')}) lane where w.n < $6
+    ), ripe as materialized (
+      select gate_key, array_agg(rank order by rank) as ranks from walk where run_at <= ${now} group by 1 order by 1
+    ), picked as materialized (
+      select job.id
+      from ripe k
+        cross join rule r
+        cross join lateral (
+          select s.free from (
+            select least(r.group_concurrency - g.running, r.group_rate - ${used('r.group_per')}) as free
+            from retoma.gate g
+            where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> ''
+              and coalesce(g.running < r.group_concurrency, true) and coalesce(${used('r.group_per')} < r.group_rate, true)
+            for update of g
+          ) s
+          union all select $2::bigint where k.gate_key = ''
+        ) gate
+        cross join lateral (
+          select found.id
+          from unnest(k.ranks) as lane (rank)
+            cross join lateral (
+              select id from retoma.job
+              where queue = $1 and gate_key = k.gate_key and rank = lane.rank and state = 'waiting' and gated
+                and run_at <= ${now} and kind = any ($7::text[])
+              order by run_at, id
+              limit greatest(gate.free, 0)
+              for update skip locked
+            ) found
+          limit greatest(gate.free, 0)
+        ) job
+      limit (select n from allowed)
+    ), taken as (
+      update retoma.job j
+      set state = 'running', attempt = attempt + 1, worker_id = $3, started_at = ${now}
+      where j.id = any (array(select id from picked))
+      returning ${claimedColumns}
+    ), started as materialized (
+      select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
+      union all
+      select '', count(*)::int from taken having count(*) > 0
+    ), counted as (
+      update retoma.gate g
+      set running = g.running + case when l.concurrency is null then 0 else s.n end,
+        used_at = ${now},
+        (hit_at, hit_n) = (
+          select coalesce(array_agg(h.at order by h.at), '{}'), coalesce(array_agg(h.n order by h.at), '{}')
+          from (
+            select u.at, sum(u.n)::int as n
+            from (
+              select * from unnest(g.hit_at, g.hit_n) as old (at, n) where old.at > ${now} - l.per
+              union all
+              select case
+                  when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
+                  else t.at
+                end, s.n
+              from (select greatest(${now}, g.hit_at[cardinality(g.hit_at)]) as at) t
+              where l.rate is not null
+            ) u
+            group by u.at
+          ) h
+        )
+      from started s
+        cross join rule r
+        cross join lateral (
+          select r.concurrency, r.rate, r.per where s.key = '' and coalesce(r.concurrency, r.rate) is not null
+          union all
+          select r.group_concurrency, r.group_rate, r.group_per where s.key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
+        ) l
+      where g.queue = $1 and g.group_key = s.key and g.group_key = any (array(select key from started))
+    ), walked as (
+      select count(*)::int as lanes,
+        (select to_jsonb(w) from (select gate_key as key, rank from walk order by n desc limit 1) w) as last,
+        (select coalesce(array_agg(k.gate_key), '{}') from ripe k, rule r
+          where k.gate_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
+            and not exists (select from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key)) as missing,
+        coalesce((select n from allowed), 0)::int as allowed,
+        extract(epoch from least(
+          min(run_at) filter (where run_at > ${now}),
+          (select frees from whole),
+          (select min(${frees('r.group_per')}) from ripe k, rule r, retoma.gate g where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> '')
+        ) - ${now})::float8 * 1000 as "nextMs"
+      from walk
+    )
+    select w.lanes, w.last, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
+}
+
+export async function claimGated(
+  db: Db,
+  given: { queue: string; want: number; worker: string; kinds: readonly string[]; from: Turn; lanes: number },
+  now: Date | null,
+): Promise<GatedClaim> {
+  const { queue, want, worker, kinds, from, lanes } = given
+  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now]
+  const rows = await db.run<Omit<GatedClaim, 'claimed'> & Claimed & { id: string | null }>(claim, values)
+  const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
+  return { claimed: rows.filter(row => row.id !== null), lanes: seen, last, missing, allowed, nextMs }
+}

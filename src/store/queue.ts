@@ -1,0 +1,134 @@
+/** What is said of a queue as a whole: its limits, and whether it is paused. Claims ask the row itself, so a change counts at once. */
+import { isGated, isGrouped, type Limits } from '../core/limits.ts'
+import type { Db } from './db.ts'
+
+// The queue's own gate comes with it, so that a claim never has to make it.
+const setLimits = {
+  name: 'queue_set_limits',
+  text: `
+    with given as materialized (
+      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::bool[]) as g (name, limits, gated, grouped)
+    ), gate as (
+      insert into retoma.gate (queue, group_key, used_at)
+      select name, '', coalesce($5::timestamptz, now()) from given where gated order by name
+      on conflict do nothing
+    )
+    insert into retoma.queue (name, limits, gated, grouped)
+    select name, limits, gated, grouped from given order by name
+    on conflict (name) do update
+      set limits = excluded.limits, gated = excluded.gated, grouped = excluded.grouped
+      where (queue.limits, queue.gated, queue.grouped) is distinct from (excluded.limits, excluded.gated, excluded.grouped)
+    returning name`,
+}
+
+/** Answers the queues whose limits are others than before. */
+export async function saveLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
+  const all = Object.entries(limits)
+  const rows = await db.run<{ name: string }>(setLimits, [
+    all.map(([name]) => name),
+    all.map(([, of]) => JSON.stringify(of)),
+    all.map(([, of]) => isGated(of)),
+    all.map(([, of]) => isGrouped(of)),
+    now,
+  ])
+  return rows.map(row => row.name)
+}
+
+// In an index that tells: of a gated queue nothing may be in the open one, of an open queue nothing in the gated one. What
+// comes into the open index comes at the present, ahead of every claim's mark.
+const regate = {
+  name: 'queue_regate',
+  text: `
+    with wrong as materialized (
+      select j.id, q.gated, case when q.grouped then coalesce(j.group_key, '') else '' end as gate_key
+      from retoma.queue q
+        cross join lateral (
+          select id, group_key from retoma.job
+          where queue = q.name and state = 'waiting' and gated and not q.gated
+          limit $1 for update skip locked
+        ) j
+      union all
+      select j.id, q.gated, case when q.grouped then coalesce(j.group_key, '') else '' end
+      from retoma.queue q
+        cross join lateral (
+          select id, group_key from retoma.job
+          where queue = q.name and state = 'waiting' and not gated and q.gated
+          limit $1 for update skip locked
+        ) j
+    )
+    update retoma.job j
+    set gated = w.gated, gate_key = w.gate_key,
+      run_at = case when w.gated then j.run_at else greatest(j.run_at, coalesce($2::timestamptz, now())) end
+    from wrong w
+    where j.id = w.id and j.id = any (array(select id from wrong))
+    returning j.queue`,
+}
+
+// Only when a queue's groups have come or gone: that its jobs lie under other keys is in no index.
+const regroup = {
+  name: 'queue_regroup',
+  text: `
+    with wrong as materialized (
+      select j.id, case when q.grouped then j.group_key else '' end as gate_key
+      from retoma.queue q
+        join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.gated
+          and j.gate_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
+      where q.name = any ($1::text[]) and q.gated
+      limit $2
+      for update of j skip locked
+    )
+    update retoma.job j set gate_key = w.gate_key
+    from wrong w
+    where j.id = w.id and j.id = any (array(select id from wrong))
+    returning j.queue`,
+}
+
+const bite = 5000
+
+/** Puts waiting jobs where their queue's limits, as they are now, want them. */
+export async function regateJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
+  while ((await db.run(regate, [bite, now])).length >= bite);
+  if (changed.length > 0) while ((await db.run(regroup, [changed, bite])).length >= bite);
+}
+
+const pause = {
+  name: 'queue_pause',
+  text: `
+    with known as (select name, paused from retoma.queue where name = $1),
+    moved as (update retoma.queue set paused = $2 where name = $1 and paused <> $2 returning name)
+    select known.paused, exists (select from moved) as changed from known`,
+}
+
+/** undefined: there is no such queue. */
+export async function pauseQueue(db: Db, name: string, paused: boolean): Promise<{ changed: boolean } | undefined> {
+  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused])
+  return row && { changed: row.changed }
+}
+
+const limitsOf = {
+  name: 'queue_max_depth',
+  text: `select (limits ->> 'maxDepth')::int as "maxDepth" from retoma.queue where name = $1`,
+}
+
+/** How many of a queue may wait; undefined: any number. */
+export async function maxDepthOf(db: Db, name: string): Promise<number | undefined> {
+  const [row] = await db.run<{ maxDepth: number | null }>(limitsOf, [name])
+  return row?.maxDepth ?? undefined
+}
+
+// Counted no further than it matters, by index alone.
+const depth = {
+  name: 'queue_depth',
+  text: `
+    select count(*)::int as waiting from (
+      (select 1 from retoma.job where queue = $1 and state = 'waiting' and not gated limit $2)
+      union all
+      (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit $2)
+    ) w`,
+}
+
+/** How many of a queue wait, counted up to `most` or a little more. */
+export async function depthOf(db: Db, name: string, most: number): Promise<number> {
+  const [row] = await db.run<{ waiting: number }>(depth, [name, most])
+  return row!.waiting
+}

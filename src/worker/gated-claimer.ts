@@ -1,0 +1,76 @@
+/**
+ * Asks for jobs of queues that have limits, going round their keys in turns.
+ *
+ * Invariant: a claim that brings fewer than wanted has been once round all keys, or the queue as a whole allows no more;
+ * so what is left waits for a slot of its gate, for a time, or for another kind of worker.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Claimed } from '../store/claim.ts'
+import { after, claimGated, firstTurn, type GatedClaim, type Turn } from '../store/claim-gated.ts'
+import type { Db } from '../store/db.ts'
+import { addGates } from '../store/gate.ts'
+
+/** Most lanes that one statement looks at. */
+const mostLanes = 1000
+/** A gate that was made and is gone again was pruned in that moment; so often is a mistake. */
+const mostRounds = 1000
+
+export class GatedClaimer {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #kinds: readonly string[]
+  readonly #turns = new Map<string, Turn>()
+
+  constructor(db: Db, clock: Clock, kinds: readonly string[]) {
+    this.#db = db
+    this.#clock = clock
+    this.#kinds = kinds
+  }
+
+  /** `nextMs`: when to ask again though nobody says that there is work. */
+  async claim(worker: string, queue: string, want: number): Promise<{ claimed: Claimed[]; nextMs: number }> {
+    const claimed: Claimed[] = []
+    let nextMs = Number.POSITIVE_INFINITY
+    let from = this.#turns.get(queue) ?? firstTurn
+    let fromStart = from === firstTurn
+    let lanes = want * 2 + 10
+    for (let round = 0; round < mostRounds; round++) {
+      const asked = {
+        queue,
+        want: want - claimed.length,
+        worker,
+        kinds: this.#kinds,
+        from,
+        lanes: Math.min(lanes, mostLanes),
+      }
+      const answer = await claimGated(this.#db, asked, this.#clock.instant())
+      claimed.push(...answer.claimed)
+      nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
+      if (claimed.length >= want) {
+        this.#turns.set(queue, turnAfter(answer))
+        break
+      }
+      if (answer.allowed <= answer.claimed.length) break
+      if (answer.missing.length > 0) {
+        await addGates(this.#db, queue, answer.missing, this.#clock.instant())
+        continue
+      }
+      const wasLast = answer.lanes < asked.lanes
+      if (wasLast && fromStart) {
+        this.#turns.delete(queue)
+        break
+      }
+      fromStart ||= wasLast
+      from = wasLast ? firstTurn : answer.last!
+      lanes *= 4
+    }
+    return { claimed, nextMs }
+  }
+}
+
+/** Who got something comes last next time; but nobody is asked twice when there is nobody else. */
+function turnAfter({ claimed, last }: GatedClaim): Turn {
+  const keys = claimed.map(each => each.gate_key).sort()
+  const key = keys.at(-1)!
+  return last !== null && key < last.key ? after(key) : firstTurn
+}
