@@ -8,11 +8,14 @@
 import { setMaxListeners } from 'node:events'
 import type { Duration } from './core/duration.ts'
 import type { AnyJob } from './core/job.ts'
+import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { FinalState } from './core/state.ts'
 import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
+import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { Waiters } from './engine/waiters.ts'
 import { RetomaError } from './errors.ts'
@@ -21,12 +24,13 @@ import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { type Db, openDb } from './store/db.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
-import { probe, type QueueView, viewQueues, viewWorkers, type WorkerView } from './store/view.ts'
+import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
 
 export type { WorkerHandle, WorkOptions } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
+export type { PressedQueue } from './engine/queues.ts'
 
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
@@ -34,6 +38,8 @@ export interface EngineOptions {
   /** For LISTEN, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
   databaseDirectUrl?: string
   jobs?: readonly AnyJob[]
+  /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
+  limits?: Limits
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
   /** Most connections this engine opens besides the one that listens. Default 10. */
@@ -44,12 +50,11 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Desk, AsyncDisposable {
+export interface Engine extends Inbox, Desk, Queues, AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
   kinds(): AnyJob[]
-  queues(): Promise<QueueView[]>
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
@@ -70,6 +75,7 @@ const lastAnswersMs = 5000
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const retention = checkRetention(options.retention)
+  const limits = checkLimits(options.limits ?? {})
   const home = await databaseHome(options)
   const { log = silentLog, clock = systemClock, connections } = options
   const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
@@ -85,7 +91,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     else await migrate(db)
     const registry = new Registry(db, clock)
     await registry.add(...(options.jobs ?? []))
-    return assemble({ db, log, clock, registry, retention }, home.leave)
+    const changed = await applyLimits(db, limits, clock.instant())
+    return assemble({ db, log, clock, registry, retention }, changed, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
@@ -111,7 +118,7 @@ interface Parts {
   retention: Record<FinalState, Duration>
 }
 
-function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
+function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
   const { db, log, clock, registry } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
@@ -122,6 +129,7 @@ function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
     crew.wake(queue, delayMs)
     hinter.hint(queue, delayMs)
   }
+  for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
 
   const underWay = new Set<Promise<unknown>>()
@@ -162,11 +170,11 @@ function assemble(parts: Parts, leave: () => Promise<void>): DrivenEngine {
     ) as T
 
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, tell, closing: closing.signal }),
+    ...createInbox({ db, clock, registry, depths: new Depths(db, clock), tell, closing: closing.signal }),
+    ...createQueues({ db, clock, tell }),
     ...createDesk({ db, clock, waiters, tell, closing: closing.signal }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
-    queues: () => viewQueues(db, clock.instant()),
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
     work: (options = {}) => crew.work(options),

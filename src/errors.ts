@@ -184,6 +184,11 @@ export const errorTable = define({
     en: '{what} cannot be stored: {problem}',
     pt: '{what} não pode ser gravado: {problem}',
   },
+  queue_full: {
+    status: 429,
+    en: 'the queue {queue} is full: {waiting} jobs wait, and {most} may; nothing of this was enqueued: try again when some have run',
+    pt: 'a fila {queue} está cheia: {waiting} jobs esperam, e o máximo é {most}; nada disto foi enfileirado: tente de novo quando alguns tiverem rodado',
+  },
   not_found: {
     status: 404,
     en: 'there is no {what} "{id}"',

@@ -4,6 +4,7 @@ export type { Backoff } from './core/backoff.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
 export { type AnyJob, defineJob, type Job, type JobContext, type JobLog, type JobOptions } from './core/job.ts'
+export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { Action, Isolation, Policy } from './core/policy.ts'
@@ -16,6 +17,7 @@ export {
   type EngineOptions,
   type JobDetail,
   type Pressed,
+  type PressedQueue,
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'

@@ -9,6 +9,7 @@ import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { AnyJob } from '../core/job.ts'
+import { checkLimits, type Limits } from '../core/limits.ts'
 import type { RetomaError, Saying } from '../errors.ts'
 import * as http from '../http/index.ts'
 import * as library from '../index.ts'
@@ -24,6 +25,7 @@ export interface LoadedConfig {
   readonly jobs: readonly AnyJob[]
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
+  readonly limits: Limits
 }
 
 export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
@@ -35,15 +37,19 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, jobs: [], queues: {} }
+  if (file === undefined) return { file, jobs: [], queues: {}, limits: {} }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
       name,
       both(word => word.config.noFile),
     )
-  const { jobs = [], queues = {} } = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  return { file, jobs, queues: { ...Object.fromEntries(jobs.map(job => [job.queue, usualSize])), ...queues } }
+  const {
+    jobs = [],
+    queues = {},
+    limits = {},
+  } = check(await evaluate(file, folder), problem => badConfig(name, problem))
+  return { file, jobs, queues: { ...Object.fromEntries(jobs.map(job => [job.queue, usualSize])), ...queues }, limits }
 }
 
 /** Why there is nothing to run, for those who need something. */
@@ -84,7 +90,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'queues']
+const knownKeys = ['jobs', 'queues', 'limits']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -94,9 +100,10 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, queues } = exported as { jobs?: unknown; queues?: unknown }
+  const { jobs, queues, limits } = exported as { jobs?: unknown; queues?: unknown; limits?: unknown }
   checkJobs(jobs, refuse)
   checkQueues(queues, refuse)
+  if (limits !== undefined) checkLimits(limits as Limits)
   return exported as Config
 }
 

@@ -8,6 +8,7 @@ import { version } from '../version.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { queuesCommand } from './commands/queues.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
 import { upCommand } from './commands/up.ts'
@@ -88,6 +89,7 @@ const commands = [
   initCommand,
   statusCommand,
   workersCommand,
+  queuesCommand,
   jobsCommand,
 ]
 

@@ -79,6 +79,7 @@ class House {
     this.#engine = await createEngine({
       databaseUrl: url,
       jobs: config.jobs,
+      limits: config.limits,
       retention: days(settings.RETENTION_DAYS),
       log,
     })

@@ -122,7 +122,8 @@ export class Crew {
   async tick(): Promise<void> {
     const { db, log, clock, hint } = this.#given
     const { recovered } = await watchdogTick(db, log, clock.instant())
-    const queues = new Set(recovered.filter(each => each.state === 'waiting').map(each => each.queue))
+    // What is not given back may have freed a place under its queue's limit.
+    const queues = new Set(recovered.map(each => each.queue))
     for (const queue of queues) {
       this.wake(queue)
       hint(queue)

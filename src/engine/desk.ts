@@ -53,7 +53,8 @@ export function createDesk(given: {
     const { state, moved, queue, heldBy } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb: word })
-    if (moved && state === 'waiting') tell(queue)
+    // What is cancelled may have freed a place under its queue's limit.
+    if (moved) tell(queue)
     return { id, state, changed: moved }
   }
 

@@ -11,6 +11,7 @@ import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Queryable, runIn } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
+import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 
 type InTransaction = { tx?: Queryable }
@@ -48,11 +49,12 @@ export function createInbox(given: {
   db: Db
   clock: Clock
   registry: Registry
+  depths: Depths
   /** There may be work in that queue: for the workers here and elsewhere. */
   tell: (queue: string, delayMs?: number) => void
   closing: AbortSignal
 }): Inbox {
-  const { db, clock, registry, tell, closing } = given
+  const { db, clock, registry, depths, tell, closing } = given
 
   /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
@@ -91,6 +93,7 @@ export function createInbox(given: {
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
+      await depths.admit(job.queue, 1)
       const [enqueued] = await write(jobsOf(job, [{ asked, text }]), tx)
       announce(job.queue, asked, tx)
       return enqueued!
@@ -107,8 +110,12 @@ export function createInbox(given: {
         refuseOption('keyUntil', 'it goes with a key, and a key with each')
       const same = checkEnqueueOptions(shared)
       await registry.add(job)
+      // Of a list whose length is known nothing is written when it does not fit as a whole.
+      const known = Array.isArray(inputs)
+      if (known) await depths.admit(job.queue, inputs.length)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
       const send = async (chunk: Item[]) => {
+        if (!known) await depths.admit(job.queue, chunk.length)
         const enqueued =
           each === undefined ? await writeAlike(job, same, chunk, tx) : await write(jobsOf(job, chunk), tx)
         for (const { id, created } of enqueued) {

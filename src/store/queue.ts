@@ -105,30 +105,28 @@ export async function pauseQueue(db: Db, name: string, paused: boolean): Promise
   return row && { changed: row.changed }
 }
 
-const limitsOf = {
-  name: 'queue_max_depth',
-  text: `select (limits ->> 'maxDepth')::int as "maxDepth" from retoma.queue where name = $1`,
-}
-
-/** How many of a queue may wait; undefined: any number. */
-export async function maxDepthOf(db: Db, name: string): Promise<number | undefined> {
-  const [row] = await db.run<{ maxDepth: number | null }>(limitsOf, [name])
-  return row?.maxDepth ?? undefined
-}
-
-// Counted no further than it matters, by index alone.
+// Counted no further than it matters, by index alone, and not at all where any number may wait.
 const depth = {
   name: 'queue_depth',
   text: `
-    select count(*)::int as waiting from (
-      (select 1 from retoma.job where queue = $1 and state = 'waiting' and not gated limit $2)
-      union all
-      (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit $2)
-    ) w`,
+    with q as materialized (select (limits ->> 'maxDepth')::int as most from retoma.queue where name = $1)
+    select (select most from q) as "maxDepth", (
+      select count(*)::int from (
+        (select 1 from retoma.job where queue = $1 and state = 'waiting' and not gated limit (select coalesce(most, 0) from q))
+        union all
+        (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit (select coalesce(most, 0) from q))
+      ) w
+    ) as waiting`,
 }
 
-/** How many of a queue wait, counted up to `most` or a little more. */
-export async function depthOf(db: Db, name: string, most: number): Promise<number> {
-  const [row] = await db.run<{ waiting: number }>(depth, [name, most])
-  return row!.waiting
+export interface Depth {
+  /** null: any number may wait, and none were counted. */
+  maxDepth: number | null
+  /** How many wait, counted up to that or a little further. */
+  waiting: number
+}
+
+export async function depthOf(db: Db, name: string): Promise<Depth> {
+  const [row] = await db.run<Depth>(depth, [name])
+  return row!
 }

@@ -1,4 +1,5 @@
 /** Reads for people and programs; nothing here writes or locks. */
+import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
 
@@ -95,6 +96,7 @@ export function viewJobs(db: Db, filter: JobFilter, after: string | undefined, l
 export interface QueueView {
   queue: string
   paused: boolean
+  limits: QueueLimits
   ready: number
   scheduled: number
   running: number
@@ -119,6 +121,7 @@ const queues = {
       select queue, false, 0, count(*)::int, 0 from retoma.job where state = 'stalled' group by 1
     )
     select coalesce(q.name, l.queue) as queue, coalesce(bool_or(q.paused), false) as paused,
+      coalesce((array_agg(q.limits))[1], '{}') as limits,
       coalesce(sum(waiting) filter (where ready), 0)::int as ready,
       coalesce(sum(waiting) filter (where not ready), 0)::int as scheduled,
       coalesce(sum(running), 0)::int as running,

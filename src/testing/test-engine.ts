@@ -3,6 +3,7 @@
  * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
  */
 import type { AnyJob } from '../core/job.ts'
+import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
 import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
@@ -17,6 +18,7 @@ export interface TestEngineOptions {
   databaseUrl?: string
   start?: Date
   retention?: Retention
+  limits?: Limits
   log?: Log
 }
 
@@ -44,6 +46,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     connections: 4,
     ...(options.log ? { log: options.log } : {}),
     ...(options.retention ? { retention: options.retention } : {}),
+    ...(options.limits ? { limits: options.limits } : {}),
   }).catch(async error => {
     await database.drop()
     throw error

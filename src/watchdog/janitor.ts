@@ -1,9 +1,14 @@
-/** One tick of the janitor: finished work older than its retention goes, in bounded bites. Runs wherever the watchdog does. */
+/**
+ * One tick of the janitor: finished work older than its retention goes, in bounded bites, and so do gates nobody uses; what
+ * a change of limits left in the wrong place is put right. Runs wherever the watchdog does.
+ */
 import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import type { Log } from '../lib/log.ts'
 import type { Db } from '../store/db.ts'
+import { pruneGates, recountGates } from '../store/gate.ts'
 import { pruneJobs } from '../store/prune.ts'
+import { regateJobs } from '../store/queue.ts'
 
 const bite = 1000
 /** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
@@ -24,7 +29,15 @@ export async function janitorTick(
     }
   }
   if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
+  await tendGates(db, log, now)
   return pruned
+}
+
+async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
+  await pruneGates(db, now)
+  await regateJobs(db, [], now)
+  const corrected = await recountGates(db)
+  if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')
 }
 
 function byDuration(retention: Record<FinalState, Duration>): Map<Duration, FinalState[]> {

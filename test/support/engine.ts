@@ -2,13 +2,22 @@
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
-import { createTestDatabase, type TestEngine, testEngine, type VirtualClock } from '../../src/testing/index.ts'
+import {
+  createTestDatabase,
+  type TestEngine,
+  type TestEngineOptions,
+  testEngine,
+  type VirtualClock,
+} from '../../src/testing/index.ts'
 import { emptyTables } from './store.ts'
 
 /** On a virtual clock. */
-export async function engineWith(...jobs: AnyJob[]): Promise<TestEngine> {
+export const engineWith = (...jobs: AnyJob[]): Promise<TestEngine> => engineOf({ jobs })
+
+/** The same, with whatever else an engine can be told. */
+export async function engineOf(options: Omit<TestEngineOptions, 'databaseUrl'>): Promise<TestEngine> {
   const database = await borrowDatabase()
-  const made = await testEngine({ jobs, databaseUrl: database.url })
+  const made = await testEngine({ ...options, databaseUrl: database.url })
   onTestFinished(async () => {
     await made.close()
     await database.giveBack()
@@ -16,18 +25,26 @@ export async function engineWith(...jobs: AnyJob[]): Promise<TestEngine> {
   return made
 }
 
-/** On the system clock. */
+/** On the system clock, and on a database of its own unless one that `shareDatabase` answered is given. */
 export async function liveEngine(
   jobs: AnyJob[],
   options: Omit<EngineOptions, 'jobs' | 'databaseUrl'> = {},
+  shared?: string,
 ): Promise<{ engine: Engine; url: string }> {
-  const { url, giveBack } = await borrowDatabase()
+  const { url, giveBack } = shared === undefined ? await borrowDatabase() : { url: shared, giveBack: async () => {} }
   const engine = await createEngine({ ...options, jobs, databaseUrl: url })
   onTestFinished(async () => {
     await engine.close()
     await giveBack()
   })
   return { engine, url }
+}
+
+/** For several engines of one test; given back when they are closed. */
+export async function shareDatabase(): Promise<string> {
+  const { url, giveBack } = await borrowDatabase()
+  onTestFinished(giveBack)
+  return url
 }
 
 const spare: string[] = []

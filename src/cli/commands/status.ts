@@ -1,6 +1,6 @@
 /** `retoma status`: what is in the queues and who works on it. */
 import type { Command } from 'commander'
-import type { QueueView } from '../../index.ts'
+import type { GroupLimits, QueueLimits, QueueView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
@@ -8,6 +8,7 @@ import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import type { Voice } from '../voice.ts'
 import { queueWire, workerWire } from '../wire.ts'
+import type { Words } from '../words/index.ts'
 import { workerLines } from './workers.ts'
 
 export function statusCommand(program: Command, cli: Cli): void {
@@ -35,17 +36,43 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
   })
 }
 
-function queueLines(queues: readonly QueueView[], { word }: Voice): string[] {
+export function queueLines(queues: readonly QueueView[], { word }: Voice): string[] {
   if (queues.length === 0) return [word.status.noQueues]
   return table(
     word.status.queues,
-    queues.map(({ queue, ready, scheduled, running, stalled, paused }) => [
+    queues.map(({ queue, ready, scheduled, running, stalled, paused, limits }) => [
       queue,
       ready,
       scheduled,
       running,
       stalled,
-      paused ? word.status.paused : '',
+      [paused ? word.status.paused : '', limitsText(limits, word)].filter(Boolean).join('; '),
     ]),
   )
+}
+
+/** What a queue allows, in one line; '' when it has no limits. */
+function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: Words): string {
+  const gate = ({ concurrency, rate }: GroupLimits): string[] => [
+    ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
+    ...(rate === undefined ? [] : [status.rate(rate.limit, durationText(rate.per))]),
+  ]
+  const group = gate(perGroup).join(', ')
+  const all = [
+    ...gate(whole),
+    ...(group === '' ? [] : [status.perGroup(group)]),
+    ...(maxDepth === undefined ? [] : [status.maxDepth(maxDepth)]),
+  ]
+  return all.length === 0 ? '' : status.limits(all.join(', '))
+}
+
+/** In the largest unit that leaves a whole number. */
+function durationText(ms: number): string {
+  const units = [
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ] as const
+  const [size, unit] = units.find(([size]) => ms % size === 0) ?? [1, 'ms']
+  return `${ms / size} ${unit}`
 }

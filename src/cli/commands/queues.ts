@@ -1,0 +1,50 @@
+/** `retoma queues …`: what is in each queue and what it allows; pause, and go on. */
+import type { Command } from 'commander'
+import type { PressedQueue } from '../../index.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { queueWire } from '../wire.ts'
+import type { Words } from '../words/index.ts'
+import { queueLines } from './status.ts'
+
+export function queuesCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const queues = program.command('queues').description(help.queues)
+  queues.helpCommand(`help ${help.commandMark}`, help.helpCommand)
+  queues.command('list').description(help.queuesList).action(cli.action(list))
+  const verb = (name: 'pause' | 'unpause', description: string) =>
+    queues
+      .command(name)
+      .description(description)
+      .argument('<queues...>', help.queueNames)
+      .action(cli.action((context: Context, names: string[]) => press(context, names, name === 'pause')))
+  verb('pause', help.queuesPause)
+  verb('unpause', help.queuesUnpause)
+}
+
+async function list(context: Context): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const found = await withEngine(context, {}, engine => engine.queues())
+  voice.answer({ items: found.map(queueWire), next: null }, queueLines(found, voice))
+}
+
+async function press(context: Context, names: readonly string[], pause: boolean): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const items = await withEngine(context, {}, async engine => {
+    const all: PressedQueue[] = []
+    for (const name of names) all.push(await (pause ? engine.pauseQueue(name) : engine.unpauseQueue(name)))
+    return all
+  })
+  voice.answer(
+    { items, next: null },
+    items.map(item => line(item, voice.word)),
+  )
+}
+
+function line({ queue, paused, changed }: PressedQueue, { status }: Words): string {
+  if (paused) return changed ? status.queuePaused(queue) : status.queuePausedAlready(queue)
+  return changed ? status.queueGoesOn(queue) : status.queueGoesOnAlready(queue)
+}

@@ -1,0 +1,51 @@
+/** What is asked of a queue as a whole: look, pause, go on. */
+import type { Limits } from '../core/limits.ts'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../store/db.ts'
+import { recountGates } from '../store/gate.ts'
+import { pauseQueue, regateJobs, saveLimits } from '../store/queue.ts'
+import { type QueueView, viewQueues } from '../store/view.ts'
+
+/** What was pressed: how the queue is afterwards, and whether this call changed it. */
+export interface PressedQueue {
+  queue: string
+  paused: boolean
+  changed: boolean
+}
+
+export interface Queues {
+  queues(): Promise<QueueView[]>
+  /** Nothing more of it is started, by any worker; what runs goes on to its end. */
+  pauseQueue(name: string): Promise<PressedQueue>
+  unpauseQueue(name: string): Promise<PressedQueue>
+}
+
+export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string) => void }): Queues {
+  const { db, clock, tell } = given
+
+  async function press(queue: string, paused: boolean): Promise<PressedQueue> {
+    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused) : undefined
+    if (pressed === undefined) {
+      throw new RetomaError('not_found', { what: { en: 'queue', pt: 'fila' }, id: String(queue) })
+    }
+    if (pressed.changed && !paused) tell(queue)
+    return { queue, paused, changed: pressed.changed }
+  }
+  return {
+    queues: () => viewQueues(db, clock.instant()),
+    pauseQueue: name => press(name, true),
+    unpauseQueue: name => press(name, false),
+  }
+}
+
+/** Makes these the limits of their queues, for what waits already as well; answers the queues whose limits changed. */
+export async function applyLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
+  if (Object.keys(limits).length === 0) return []
+  const changed = await saveLimits(db, limits, now)
+  if (changed.length > 0) {
+    await regateJobs(db, changed, now)
+    await recountGates(db)
+  }
+  return changed
+}

@@ -1,0 +1,180 @@
+/** Limits as people set them: over all workers, for what is enqueued before and after, and told when they refuse. */
+import { expect, test } from 'vitest'
+import {
+  type AnyJob,
+  createEngine,
+  defineJob,
+  milliseconds,
+  minutes,
+  type QueueLimits,
+  seconds,
+} from '../../src/index.ts'
+import { engineOf, engineWith, gate, liveEngine, shareDatabase, timePasses, until } from '../support/engine.ts'
+
+/** A job that counts how many of it run at once, in all and by group. */
+function audited() {
+  const running = new Map<string, number>()
+  const seen = { most: 0, mostOfOne: 0, ended: 0 }
+  const job = defineJob({
+    kind: 'audited',
+    queue: 'q',
+    run: async (_, { group }: { group: string }) => {
+      running.set(group, (running.get(group) ?? 0) + 1)
+      seen.mostOfOne = Math.max(seen.mostOfOne, running.get(group)!)
+      seen.most = Math.max(
+        seen.most,
+        [...running.values()].reduce((a, b) => a + b, 0),
+      )
+      await new Promise(resolve => setImmediate(resolve))
+      running.set(group, running.get(group)! - 1)
+      seen.ended++
+    },
+  })
+  return { job, seen }
+}
+
+const limited = (job: AnyJob, limits: QueueLimits | undefined, url: string) =>
+  liveEngine([job], { connections: 4, ...(limits ? { limits: { q: limits } } : {}) }, url).then(({ engine }) => engine)
+
+test('over several workers no more run at once than queue and group allow, and all of it is used', async () => {
+  const { job, seen } = audited()
+  const url = await shareDatabase()
+  const limits = { concurrency: 5, perGroup: { concurrency: 2 } }
+  const all = await Promise.all([1, 2, 3].map(() => limited(job, limits, url)))
+  for (const engine of all) await engine.work({ queues: { q: 10 } })
+  const groups = ['a', 'b', 'c', 'd']
+  const inputs = Array.from({ length: 200 }, (_, i) => ({ group: groups[i % 4]! }))
+  await all[0]!.enqueueMany(job, inputs, { each: input => ({ groupKey: input.group }) })
+  await until(() => seen.ended === 200)
+  expect(seen.most).toBeLessThanOrEqual(5)
+  expect(seen.mostOfOne).toBeLessThanOrEqual(2)
+  expect(seen.most).toBeGreaterThan(2)
+})
+
+test('a place under the limit that one worker frees is used by another, which had been told that there is none', async () => {
+  const first = gate()
+  const started: string[] = []
+  const job = defineJob({
+    kind: 'k',
+    queue: 'q',
+    run: async ctx => {
+      started.push(ctx.id)
+      if (started.length === 1) await first.passed
+    },
+  })
+  const url = await shareDatabase()
+  const [a, b] = [await limited(job, { concurrency: 1 }, url), await limited(job, { concurrency: 1 }, url)]
+  const worker = await a.work({ queues: { q: 1 } })
+  const one = await a.enqueue(job, undefined)
+  await until(() => started.length === 1)
+  await b.work({ queues: { q: 1 } })
+  const two = await b.enqueue(job, undefined)
+  // The first worker takes nothing more, so only the other can.
+  const stopped = worker.stop()
+  first.open()
+  await stopped
+  expect(await b.wait({ job: two.id }, { signal: AbortSignal.timeout(4000) })).toMatchObject({ state: 'succeeded' })
+  expect(await b.job(one.id)).toMatchObject({ state: 'succeeded' })
+})
+
+test('a rate lets jobs start as time passes, by the clock, without being told', async () => {
+  const starts: number[] = []
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => void starts.push(clock.elapsed()) })
+  const { engine, clock } = await engineOf({ jobs: [job], limits: { q: { rate: { limit: 2, per: seconds(10) } } } })
+  await engine.enqueueMany(job, [undefined, undefined, undefined, undefined, undefined])
+  await engine.work()
+  await until(() => starts.length === 2)
+  await clock.advance(milliseconds(9999))
+  expect(starts).toHaveLength(2)
+  await timePasses(clock, () => starts.length === 5)
+  expect(starts[2]! - starts[0]!).toBeGreaterThanOrEqual(10_000)
+  expect(starts[4]! - starts[2]!).toBeGreaterThanOrEqual(10_000)
+  expect(starts[4]! - starts[0]!).toBeLessThan(22_000)
+})
+
+test('limits that come while jobs wait hold for them, and when they go everything runs', async () => {
+  const { job, seen } = audited()
+  const url = await shareDatabase()
+  const open = await limited(job, undefined, url)
+  await open.enqueueMany(
+    job,
+    Array.from({ length: 40 }, () => ({ group: 'a' })),
+  )
+  const strict = await limited(job, { concurrency: 1 }, url)
+  await strict.work({ queues: { q: 10 } })
+  await until(() => seen.ended >= 20)
+  expect(seen.most).toBe(1)
+  const lifted = await limited(job, {}, url)
+  expect(await lifted.queues()).toMatchObject([{ queue: 'q', limits: {} }])
+  await open.work({ queues: { q: 10 } })
+  await until(() => seen.ended === 40)
+})
+
+test('a paused queue starts nothing until it goes on; pressing twice changes nothing', async () => {
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+  const { engine, run } = await engineWith(job)
+  expect(await engine.pauseQueue('q')).toEqual({ queue: 'q', paused: true, changed: true })
+  expect(await engine.pauseQueue('q')).toEqual({ queue: 'q', paused: true, changed: false })
+  const { id } = await engine.enqueue(job, undefined)
+  expect(await run()).toBe(0)
+  expect(await engine.queues()).toMatchObject([{ queue: 'q', paused: true, ready: 1 }])
+  expect(await engine.unpauseQueue('q')).toEqual({ queue: 'q', paused: false, changed: true })
+  expect(await run()).toBe(1)
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded' })
+  await expect(engine.pauseQueue('nobody')).rejects.toMatchObject({
+    code: 'not_found',
+    message: expect.stringContaining('no queue "nobody"'),
+  })
+})
+
+test('a worker of another process goes on by itself when a queue is unpaused', async () => {
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+  const url = await shareDatabase()
+  const [a, b] = [await limited(job, undefined, url), await limited(job, undefined, url)]
+  await a.pauseQueue('q')
+  await b.work()
+  const { id } = await a.enqueue(job, undefined)
+  await a.unpauseQueue('q')
+  expect(await b.wait({ job: id }, { signal: AbortSignal.timeout(4000) })).toMatchObject({ state: 'succeeded' })
+})
+
+test('a full queue refuses with queue_full and takes nothing of a list that does not fit; when some have run it takes more', async () => {
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+  const { engine, run } = await engineOf({ jobs: [job], limits: { q: { maxDepth: 3, concurrency: 100 } } })
+  await engine.enqueueMany(job, [undefined, undefined])
+  await expect(engine.enqueueMany(job, [undefined, undefined])).rejects.toMatchObject({
+    code: 'queue_full',
+    status: 429,
+    facts: { queue: 'q', waiting: 2, most: 3 },
+  })
+  await engine.enqueue(job, undefined)
+  await expect(engine.enqueue(job, undefined)).rejects.toMatchObject({ code: 'queue_full' })
+  async function* stream() {
+    yield undefined
+  }
+  await expect(engine.enqueueMany(job, stream())).rejects.toMatchObject({ code: 'queue_full' })
+  expect(await engine.queues()).toMatchObject([{ ready: 3 }])
+  expect(await run()).toBe(3)
+  await engine.enqueueMany(job, [undefined, undefined, undefined])
+})
+
+test('limits that are none are refused with their name, and nothing is written', async () => {
+  const { engine, databaseUrl } = await engineWith()
+  const bad = [
+    [{ q: { concurrency: 0 } }, 'limits.q.concurrency'],
+    [{ q: { concurrency: 1.5 } }, 'limits.q.concurrency'],
+    [{ q: { rate: { limit: 5 } } }, 'limits.q.rate'],
+    [{ q: { rate: { limit: 5, per: -1 } } }, 'limits.q.rate.per'],
+    [{ q: { rate: { limit: 5, per: minutes(60 * 25) } } }, 'limits.q.rate.per'],
+    [{ q: { perGroup: { maxDepth: 5 } } }, 'limits.q.perGroup.maxDepth'],
+    [{ q: { concurency: 5 } }, 'limits.q.concurency'],
+    [{ q: { maxDepth: '5' } }, 'limits.q.maxDepth'],
+    [{ q: 5 }, 'limits.q'],
+    [[], 'limits'],
+  ] as const
+  for (const [limits, option] of bad) {
+    const made = createEngine({ databaseUrl, limits: limits as never })
+    await expect(made).rejects.toMatchObject({ code: 'bad_option', facts: { option } })
+  }
+  expect(await engine.queues()).toEqual([])
+})
