@@ -220,6 +220,7 @@ describe('every way out of a lease is counted', () => {
 })
 
 test('the open way takes nothing of a queue with limits, the gated way nothing of one that is paused or has none', async () => {
+  await enqueue({})
   await limit({ concurrency: 1 })
   await enqueue({})
   expect(await claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w' }, at(0))).toEqual([])
