@@ -46,8 +46,23 @@ const nextLane = (after: string) => `
   order by j.gate_key, j.rank, j.run_at, j.id
   limit 1`
 
-// The start of a rate above 256 is noted at the end of its 256th part of the time, so that a gate holds at most 257 of
-// them and counts each a little too long, never too short. Time does not run backwards behind the lock.
+// What a gate with a rate remembers from now on. A start under one above 256 is noted at the end of its 256th part of the
+// time, so that a gate holds at most 257 of them and counts each a little too long, never too short. Time does not run
+// backwards behind the lock.
+const hits = `
+  select u.at, sum(u.n)::int as n
+  from (
+    select * from unnest(g.hit_at, g.hit_n) as old (at, n) where old.at > ${now} - l.per
+    union all
+    select case
+        when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
+        else t.at
+      end, s.n
+    from (select greatest(${now}, g.hit_at[cardinality(g.hit_at)]) as at) t
+  ) u
+  group by u.at`
+
+// Gates are looked up one by one: a join would read them all as long as the planner takes the table for small.
 const claim = {
   name: 'claim_gated',
   text: `
@@ -116,23 +131,8 @@ const claim = {
       update retoma.gate g
       set running = g.running + case when l.concurrency is null then 0 else s.n end,
         used_at = ${now},
-        (hit_at, hit_n) = (
-          select coalesce(array_agg(h.at order by h.at), '{}'), coalesce(array_agg(h.n order by h.at), '{}')
-          from (
-            select u.at, sum(u.n)::int as n
-            from (
-              select * from unnest(g.hit_at, g.hit_n) as old (at, n) where old.at > ${now} - l.per
-              union all
-              select case
-                  when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
-                  else t.at
-                end, s.n
-              from (select greatest(${now}, g.hit_at[cardinality(g.hit_at)]) as at) t
-              where l.rate is not null
-            ) u
-            group by u.at
-          ) h
-        )
+        hit_at = case when l.rate is null then g.hit_at else (select array_agg(h.at order by h.at) from (${hits}) h) end,
+        hit_n = case when l.rate is null then g.hit_n else (select array_agg(h.n order by h.at) from (${hits}) h) end
       from started s
         cross join rule r
         cross join lateral (
@@ -146,12 +146,13 @@ const claim = {
         (select to_jsonb(w) from (select gate_key as key, rank from walk order by n desc limit 1) w) as last,
         (select coalesce(array_agg(k.gate_key), '{}') from ripe k, rule r
           where k.gate_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
-            and not exists (select from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key)) as missing,
+            and (select true from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key) is null) as missing,
         coalesce((select n from allowed), 0)::int as allowed,
         extract(epoch from least(
           min(run_at) filter (where run_at > ${now}),
           (select frees from whole),
-          (select min(${frees('r.group_per')}) from ripe k, rule r, retoma.gate g where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> '')
+          (select min((select ${frees('r.group_per')} from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key))
+            from rule r, ripe k where r.group_rate is not null and k.gate_key <> '')
         ) - ${now})::float8 * 1000 as "nextMs"
       from walk
     )

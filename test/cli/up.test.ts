@@ -10,7 +10,11 @@ const config = `import { defineConfig, defineJob, skip, seconds } from 'retoma'
 const hello = defineJob({ kind: 'hello', run: async (ctx, input: { name: string }) => ({ greeting: process.env.WORD + input.name }) })
 const nothing = defineJob({ kind: 'nothing', run: async () => skip('nada a fazer') })
 const broken = defineJob({ kind: 'broken', attempts: 1, run: async () => { throw new TypeError('boom') } })
-export default defineConfig({ jobs: [hello, nothing, broken], queues: { default: 4 } })
+export default defineConfig({
+  jobs: [hello, nothing, broken],
+  queues: { default: 4 },
+  limits: { default: { concurrency: 8, rate: { limit: 6000, per: seconds(60) }, perGroup: { concurrency: 2 }, maxDepth: 500 } },
+})
 `
 
 let folder: string
@@ -89,6 +93,29 @@ test('with --json every answer is one document in the shape of the API', async (
   expect(await answer(['status'], { folder })).toMatchObject({
     queues: [{ queue: 'default', ready: 0, scheduled: 0, running: 0, stalled: 0 }],
     workers: [{ queues: { default: 4 }, beat_age_seconds: expect.any(Number) }],
+  })
+})
+
+test('queues shows what a queue allows, pauses it for up, and lets it go on', async () => {
+  const { stdout } = await run(['queues', 'list'], { folder })
+  expect(stdout).toMatch(/default.*limits: 8 at once, 6000 starts in 1 min, each group 2 at once, 500 waiting\n/)
+  const paused = await run(['queues', 'pause', 'default'], { folder })
+  expect(paused).toMatchObject({ code: 0, stdout: 'queue default is paused\n' })
+  const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"Caio"}'], { folder })
+  expect(await answer(['queues', 'list'], { folder })).toMatchObject({
+    items: [{ queue: 'default', paused: true, ready: 1, limits: { concurrency: 8, maxDepth: 500 } }],
+  })
+  const env = { LANG: 'pt_BR.UTF-8' }
+  expect(await run(['queues', 'pause', 'default'], { folder, env })).toMatchObject({
+    stdout: 'a fila default já estava pausada\n',
+  })
+  expect(await run(['queues', 'unpause', 'default'], { folder })).toMatchObject({ stdout: 'queue default goes on\n' })
+  await expect
+    .poll(() => answer(['jobs', 'show', id], { folder }), { timeout: 15_000 })
+    .toMatchObject({ state: 'succeeded', result: { greeting: 'Olá, Caio' } })
+  expect(await run(['queues', 'pause', 'nobody'], { folder, env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('não existe fila "nobody"'),
   })
 })
 
