@@ -105,6 +105,26 @@ export async function pauseQueue(db: Db, name: string, paused: boolean): Promise
   return row && { changed: row.changed }
 }
 
+const turn = {
+  name: 'queue_take_sweep_turn',
+  text: `
+    update retoma.queue
+    set swept_at = coalesce($3::timestamptz, now())
+    where name = any ($1::text[]) and swept_at <= coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    returning name`,
+}
+
+/** Those of the queues that nobody has swept for so long; they are now this caller's to sweep. */
+export async function takeSweepTurns(
+  db: Db,
+  queues: readonly string[],
+  everyMs: number,
+  now: Date | null,
+): Promise<string[]> {
+  const rows = await db.run<{ name: string }>(turn, [queues, everyMs, now])
+  return rows.map(row => row.name)
+}
+
 // Counted no further than it matters, by index alone, and not at all where any number may wait.
 const depth = {
   name: 'queue_depth',

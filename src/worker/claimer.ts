@@ -2,12 +2,17 @@
  * Asks for jobs, and remembers how far it got: see marks.ts. One statement for all queues.
  *
  * Invariant: a claim begins behind its mark only by the look-back, and at the start only when a sweep is due; that a
- * claim came back short is no reason to sweep.
+ * claim came back short is no reason to sweep. Sweeps that cost something are taken in turns with all workers, so that
+ * twenty of them do not each walk over a million; but each sweeps every 30 s at least: others may lack its kinds.
  */
 import type { Clock } from '../lib/clock.ts'
 import { type Claimed, claimJobs } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
-import { Marks } from './marks.ts'
+import { takeSweepTurns } from '../store/queue.ts'
+import { Marks, sweepAtMostMs } from './marks.ts'
+
+/** A sweep that takes less is not worth asking whose turn it is. */
+const cheapMs = 5
 
 export class Claimer {
   readonly #db: Db
@@ -16,6 +21,7 @@ export class Claimer {
   readonly #marks = new Marks()
   /** Something was asked for from a mark since the last sweep. */
   #unswept = false
+  readonly #sweptAt = new Map<string, number>()
 
   constructor(db: Db, clock: Clock, kinds: readonly string[]) {
     this.#db = db
@@ -24,15 +30,28 @@ export class Claimer {
   }
 
   async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<Claimed[]> {
+    const queues = wants.map(each => each.queue)
+    const due = this.#marks.sweepIsDue(this.#clock.elapsed())
+    const swept = due ? await this.#turns(queues) : new Set<string>()
     const at = this.#clock.elapsed()
-    const sweep = this.#marks.sweepIsDue(at)
     const from = (queue: string) => (rank: number) => this.#marks.from(queue, rank, at)
-    const asked = wants.map(each => (sweep ? each : { ...each, from: from(each.queue) }))
+    const asked = wants.map(each => (swept.has(each.queue) ? each : { ...each, from: from(each.queue) }))
     const claimed = await claimJobs(this.#db, { wants: asked, kinds: this.#kinds, worker }, this.#clock.instant())
-    if (sweep) this.#marks.swept(at, this.#clock.elapsed() - at)
-    this.#unswept = !sweep
+    // What it costs is not known when others had the turn: as much as before.
+    if (due) this.#marks.swept(at, swept.size > 0 ? this.#clock.elapsed() - at : this.#marks.sweepCost)
+    for (const queue of swept) this.#sweptAt.set(queue, at)
+    this.#unswept = !due
     this.#remember(claimed, at)
     return claimed
+  }
+
+  /** The queues to sweep now. */
+  async #turns(queues: readonly string[]): Promise<Set<string>> {
+    if (this.#marks.sweepCost < cheapMs) return new Set(queues)
+    const won = await takeSweepTurns(this.#db, queues, this.#marks.sweepEvery, this.#clock.instant())
+    const at = this.#clock.elapsed()
+    const late = queues.filter(queue => at - (this.#sweptAt.get(queue) ?? Number.NEGATIVE_INFINITY) >= sweepAtMostMs)
+    return new Set([...won, ...late])
   }
 
   /**

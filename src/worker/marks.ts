@@ -14,7 +14,7 @@ export const start: Mark = { runAt: '-infinity', id: '0' }
 const lookBackMs = 250
 const lookBackRows = 2000
 const sweepAtLeastMs = 1000
-const sweepAtMostMs = 30_000
+export const sweepAtMostMs = 30_000
 const sweepShare = 20
 
 interface Past {
@@ -51,7 +51,16 @@ export class Marks {
   }
 
   get sweepAt(): number {
-    return this.#sweptAt + Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+    return this.#sweptAt + this.sweepEvery
+  }
+
+  get sweepEvery(): number {
+    return Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+  }
+
+  /** Milliseconds the last sweep took. */
+  get sweepCost(): number {
+    return this.#sweepCost
   }
 
   sweepIsDue(at: number): boolean {
