@@ -83,6 +83,23 @@ describe.skipIf(!installed)('on PostgreSQL 14', () => {
     expect(await engine.workers()).toEqual([])
   })
 
+  test('limits hold, a queue is paused and full, and the janitor tends the gates', async () => {
+    const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+    const whole = { concurrency: 10, rate: { limit: 1000, per: seconds(60) }, maxDepth: 10 }
+    const limits = { q: { ...whole, perGroup: { concurrency: 2, rate: { limit: 3, per: seconds(60) } } } }
+    await using t = await testEngine({ jobs: [job], limits, serverUrl: server.url })
+    const many = Array.from({ length: 10 }, () => undefined)
+    await t.engine.enqueueMany(job, many, { each: (_, i) => ({ groupKey: i < 5 ? 'a' : `b${i}` }) })
+    await expect(t.engine.enqueue(job, undefined)).rejects.toMatchObject({ code: 'queue_full' })
+    await t.engine.pauseQueue('q')
+    expect(await t.run()).toBe(0)
+    await t.engine.unpauseQueue('q')
+    expect(await t.run()).toBe(8)
+    await t.clean()
+    await t.clock.advance(seconds(60))
+    expect(await t.run()).toBe(2)
+  })
+
   test('a worker listens, takes what comes and stops', async () => {
     const greet = defineJob({ kind: 'greet', run: () => 'hi' })
     await using t = await testEngine({ jobs: [greet], serverUrl: server.url })
