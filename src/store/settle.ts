@@ -13,7 +13,8 @@ import { type Held, nameOf } from './heartbeat.ts'
 export interface Settle {
   id: string
   attempt: number
-  outcome: Outcome | { state: 'released' }
+  /** `refused`: failed, and PostgreSQL took neither its outcome nor the failure that says so. */
+  outcome: Outcome | { state: 'released' } | { state: 'refused' }
 }
 
 // The arrays come through "(select …)", so that no plan is made for their length (docs/adr/0005-plans.md).
@@ -93,6 +94,13 @@ export async function settleJobs(
 /** As numbers: ids are decimal texts without leading zeros. One order for all, so that flushes do not deadlock. */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
+const refused = JSON.stringify({
+  what: 'error',
+  message: 'bad_value: PostgreSQL refused the outcome of this attempt, and its failure as well; the log has both',
+  code: 'bad_value',
+  stack: null,
+})
+
 interface Row {
   id: string
   attempt: number
@@ -121,5 +129,8 @@ function toRow({ id, attempt, outcome }: Settle): Row {
       }
     case 'released':
       return { ...row, state: 'waiting' }
+    case 'refused':
+      // Nothing in it comes from the job or from an error, and it writes no failure row.
+      return { ...row, state: 'failed', error: refused }
   }
 }

@@ -48,6 +48,10 @@ export class Attempt {
     return this.#leave !== undefined
   }
 
+  get running(): boolean {
+    return this.started && !this.#ended
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()

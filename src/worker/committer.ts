@@ -1,9 +1,10 @@
 /**
  * Everything attempts write goes through here and is written together: while one flush is on its way the next gathers.
  *
- * Invariant: `settle` resolves true once the outcome is in the database, false once it is certain that the lease is
- * lost. What a reconnect can cure is tried again, in order, for as long as it takes; a row that PostgreSQL refuses
- * fails alone and never blocks its neighbours.
+ * Invariant: `settle` resolves with 'landed' once the outcome is in the database, with 'lost' once it is certain that the
+ * lease is lost, and with 'left' when nothing could be written: the job is still ours and still running. What a reconnect
+ * can cure is tried again, in order, for as long as it takes; a row that PostgreSQL refuses fails alone and never blocks
+ * its neighbours.
  */
 import { asText, cleanText } from '../core/json.ts'
 import type { Failure } from '../core/outcome.ts'
@@ -13,15 +14,17 @@ import type { Db } from '../store/db.ts'
 import { type Settle, settleJobs } from '../store/settle.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
 
+export type Settled = 'landed' | 'lost' | 'left'
+
 export interface Committer {
-  settle(settle: Settle): Promise<boolean>
+  settle(settle: Settle): Promise<Settled>
   /** From now on a failing database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void
 }
 
 interface Entry {
   settle: Settle
-  done: (landed: boolean) => void
+  done: (settled: Settled) => void
 }
 
 const maxRows = 500
@@ -50,7 +53,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
           entries.map(entry => entry.settle),
           clock.instant(),
         )
-        for (const { settle, done } of entries) done(landed.has(settle))
+        for (const { settle, done } of entries) done(landed.has(settle) ? 'landed' : 'lost')
         return
       } catch (error) {
         if (isFaultOfRow(error)) return divide(entries, error)
@@ -59,7 +62,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
             { jobs: entries.map(entry => entry.settle.id), err: error },
             'outcomes were not written; the watchdog gives these jobs back',
           )
-          for (const entry of entries) entry.done(false)
+          for (const entry of entries) entry.done('left')
           return
         }
         if (pause === 100)
@@ -69,7 +72,10 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     }
   }
 
-  /** PostgreSQL refuses a row: halves, until it is alone; then that attempt fails, and only that one. */
+  /**
+   * PostgreSQL refuses a row: halves, until it is alone; then that attempt fails, and only that one. Where the failure is
+   * refused as well, the job ends without it; it must not run again for ever because its end cannot be told.
+   */
   async function divide(entries: Entry[], error: unknown): Promise<void> {
     const [only] = entries
     if (entries.length > 1) {
@@ -79,12 +85,16 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     }
     if (only === undefined) return
     const { id, attempt, outcome } = only.settle
+    if (outcome.state === 'refused') {
+      log.error({ job: id, attempt, err: error }, 'PostgreSQL takes no end of this job; it stays with this worker')
+      return only.done('left')
+    }
     if (outcome.state === 'failed' && outcome.failure.code === 'bad_value') {
       log.error(
         { job: id, attempt, err: error },
-        'not even the failure of this attempt can be written; it is left to the watchdog',
+        'PostgreSQL refused the failure of this attempt; the job ends without it',
       )
-      return only.done(false)
+      return write([{ ...only, settle: { id, attempt, outcome: { state: 'refused' } } }])
     }
     const message = cleanText(`bad_value: PostgreSQL refused the outcome: ${asText(error)}`)
     const failure: Failure = { what: 'error', message, code: 'bad_value', stack: null }

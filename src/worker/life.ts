@@ -14,7 +14,7 @@ import { type Claimed, giveBackClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
 import { Attempt, type AttemptEnd } from './attempt.ts'
-import { type Committer, createCommitter } from './committer.ts'
+import { type Committer, createCommitter, type Settled } from './committer.ts'
 
 /** How much longer than a handler's grace a worker that stops waits for the database to take its last outcomes. */
 const lastWriteMs = 3000
@@ -28,7 +28,7 @@ export interface LifeOptions {
   graceMs: number
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
-  /** The outcome is in the database, or the lease is lost; `delay`: it waits again, for that long. */
+  /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
   /** Something of that queue was handed back unbegun. */
   gaveBack: (queue: string) => void
@@ -82,29 +82,31 @@ export class Life {
     const { log, clock, ended, settled } = this.#options
     const startedAt = clock.elapsed()
     let delay: number | undefined
+    let how: Settled | undefined
     try {
       const end = await attempt.run()
       ended(claimed, clock.elapsed() - startedAt)
       this.#unsettled++
-      const landed = await this.#settle(claimed, end).finally(() => this.#unsettled--)
-      if (landed && end.state === 'waiting') delay = end.delay
-      if (landed && end.state === 'released') delay = 0
+      how = await this.#settle(claimed, end).finally(() => this.#unsettled--)
+      if (how === 'landed' && end.state === 'waiting') delay = end.delay
+      if (how === 'landed' && end.state === 'released') delay = 0
     } catch (error) {
       // A mistake of ours must not end the process: the next beats find the job unheld and give it back.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     } finally {
-      this.#held.delete(nameOf(claimed))
+      // What is left is still ours: handed back it would run again, and nobody would count it.
+      if (how !== 'left') this.#held.delete(nameOf(claimed))
       settled(claimed, delay)
     }
   }
 
-  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<boolean> {
-    const landed = end.state !== 'lost' && (await this.#committer.settle({ id, attempt, outcome: end }))
-    if (!landed) {
+  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<Settled> {
+    const how = end.state === 'lost' ? 'lost' : await this.#committer.settle({ id, attempt, outcome: end })
+    if (how === 'lost') {
       const facts = { job: id, kind, attempt, code: 'lease_lost', worker: this.id }
       this.#options.log.warn(facts, 'lease lost; the outcome of this attempt was not accepted')
     }
-    return landed
+    return how
   }
 
   /** Hands back attempts that have not begun: nothing of them is counted. */
@@ -154,7 +156,7 @@ export class Life {
 
   #lose(attempt: Attempt): void {
     const { id, attempt: number } = attempt.claimed
-    if (attempt.started) attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
+    if (attempt.running) attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
     else this.#held.delete(nameOf(attempt.claimed))
   }
 

@@ -101,6 +101,52 @@ test('while it cannot write, a stopping worker does not wait for ever', async ()
   expect(clock.sleepers).toBe(0)
 })
 
+test('what is left unwritten is not called a lost lease, what is lost is', async () => {
+  const { db, sql, clock, begin, enqueue, row, asleep, runs, lines } = await faultyWorker()
+  const worker = await begin()
+  await asleep()
+  const lost = await enqueue()
+  const gone = until(() => runs.length === 1).then(() => sql(`delete from retoma.job where id = $1`, [lost]))
+  db.hold(
+    'settle',
+    'before',
+    gone.then(() => {}),
+  )
+  worker.wake()
+  await until(() => lines.some(line => line.includes('lease lost')))
+  const left = await enqueue()
+  db.fail('settle', 'before', linkLost(), { times: 1_000_000 })
+  worker.wake()
+  await until(() => runs.length === 2)
+  let stopped = false
+  void worker.stop().then(() => {
+    stopped = true
+  })
+  await until(async () => {
+    await clock.advance(milliseconds(100))
+    return stopped
+  })
+  expect(await row(left)).toMatchObject({ state: 'running' })
+  const told = (words: string) => lines.filter(line => line.includes(words)).map(line => JSON.parse(line))
+  expect(told('lease lost')).toMatchObject([{ job: lost, code: 'lease_lost' }])
+  expect(told('outcomes were not written')).toMatchObject([{ jobs: [left] }])
+})
+
+test('a job that PostgreSQL takes no end of is not handed back to run again and again', async () => {
+  const { db, clock, begin, enqueue, row, asleep, runs, lines } = await faultyWorker()
+  const id = await enqueue()
+  db.fail('settle', 'before', databaseError('23514'), { times: 1_000_000 })
+  await begin()
+  await until(() => lines.some(line => line.includes('takes no end of this job')))
+  for (let beat = 0; beat < 4; beat++) {
+    await asleep()
+    await clock.advance(seconds(5))
+  }
+  await asleep()
+  expect(runs).toEqual([{ id, attempt: 1 }])
+  expect(await row(id)).toMatchObject({ state: 'running', attempt: 1 })
+})
+
 test('all connections killed again and again under load: every job ends once', async () => {
   const runs = new Map<number, number>()
   let kills = 0

@@ -1,5 +1,5 @@
 /** The committer between attempts and a database that fails: before, after, and with the answer lost. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { milliseconds } from '../../src/core/duration.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -45,7 +45,7 @@ const noted = async () => (await store.sql<{ n: number }>(`select count(*)::int 
 test('outcomes that come while a flush is on its way go together in the next, 500 at most', async () => {
   const ids = await store.putMany(1200, 'running')
   const { all, db } = committer()
-  expect(await all(ids, succeeded)).toEqual(ids.map(() => true))
+  expect(await all(ids, succeeded)).toEqual(ids.map(() => 'landed'))
   expect(await states()).toEqual({ succeeded: 1200 })
   expect(db.asked).toEqual(['settle', 'settle', 'settle', 'settle'])
 })
@@ -59,7 +59,7 @@ test('a flush is bounded by what it weighs, too', async () => {
     if (statement.name === 'settle') heaviest.push((values[3] as string[]).reduce((sum, text) => sum + text.length, 0))
     return run(statement, values, deadline)
   }
-  expect(await all(ids, { state: 'succeeded', result: JSON.stringify('x'.repeat(1_000_000)) })).not.toContain(false)
+  expect(await all(ids, { state: 'succeeded', result: JSON.stringify('x'.repeat(1_000_000)) })).not.toContain('left')
   expect(heaviest).toHaveLength(4)
   expect(Math.max(...heaviest)).toBeLessThanOrEqual(8 * 1024 * 1024)
 })
@@ -91,7 +91,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
       const ids = await store.putMany(5, 'running')
       const { all, db, pauses } = committer()
       db.fail('settle', when, error, { times: 3 })
-      expect(await all(ids, failed)).toEqual(ids.map(() => true))
+      expect(await all(ids, failed)).toEqual(ids.map(() => 'landed'))
       expect(await states()).toEqual({ waiting: 5 })
       expect(await noted()).toBe(5)
       expect(await store.sql(`select distinct failures from retoma.job`)).toEqual([{ failures: 1 }])
@@ -105,7 +105,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
     db.fail('settle', 'after', linkLost())
     db.fail('settle_landed', 'before', databaseError('57P01'))
     db.fail('settle_landed', 'after', linkLost())
-    expect(await settle({ id: id!, attempt: 1, outcome: failed })).toBe(true)
+    expect(await settle({ id: id!, attempt: 1, outcome: failed })).toBe('landed')
     expect(await store.job(id!)).toMatchObject({ state: 'waiting', failures: 1 })
   })
 
@@ -119,7 +119,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
       'before',
       cancelled.then(() => {}),
     )
-    expect(await settle({ id: id!, attempt: 1, outcome: succeeded })).toBe(false)
+    expect(await settle({ id: id!, attempt: 1, outcome: succeeded })).toBe('lost')
     expect(await store.job(id!)).toMatchObject({ state: 'cancelled', result: null })
   })
 })
@@ -133,7 +133,7 @@ test('writes of one job land in the order they were asked for', async () => {
     settle({ id: id!, attempt: 1, outcome: succeeded }).then(landed => order.push(`first ${landed}`)),
     settle({ id: id!, attempt: 1, outcome: failed }).then(landed => order.push(`second ${landed}`)),
   ])
-  expect(order).toEqual(['first true', 'second false'])
+  expect(order).toEqual(['first landed', 'second lost'])
   expect(await store.job(id!)).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 
@@ -149,7 +149,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const ids = await store.putMany(300, 'running')
     const bad = ids[171]!
     const { all, db } = committer()
-    expect(await all(ids, id => (id === bad ? outcome : succeeded))).toEqual(ids.map(() => true))
+    expect(await all(ids, id => (id === bad ? outcome : succeeded))).toEqual(ids.map(() => 'landed'))
     expect(await states()).toEqual({ succeeded: 299, failed: 1 })
     expect(await store.job(bad)).toMatchObject({ state: 'failed', failures: 1, error: { code: 'bad_value' } })
     expect(await store.failures(bad)).toMatchObject([{ what: 'error', code: 'bad_value' }])
@@ -164,13 +164,27 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     expect(await states()).toEqual({ succeeded: 60, failed: 4 })
   })
 
-  test('one whose failure is refused as well is left to the watchdog, and its neighbours land', async () => {
+  test('one whose failure is refused as well ends without it', async () => {
+    await store.sql(`alter table retoma.failure add constraint no_bad_values check (code <> 'bad_value')`)
+    onTestFinished(() => store.sql(`alter table retoma.failure drop constraint no_bad_values`).then(() => {}))
+    const ids = await store.putMany(20, 'running')
+    const bad = ids[7]!
+    const { all } = committer()
+    expect(await all(ids, id => (id === bad ? poison['NUL in a result']! : succeeded))).toEqual(ids.map(() => 'landed'))
+    expect(await states()).toEqual({ succeeded: 19, failed: 1 })
+    expect(await store.job(bad)).toMatchObject({
+      error: { code: 'bad_value', message: expect.stringContaining('failure') },
+    })
+    expect(await store.failures(bad)).toEqual([])
+  })
+
+  test('one that PostgreSQL takes no end of is left as it is, and its neighbours land', async () => {
     const ids = await store.putMany(20, 'running')
     const bad = ids[7]!
     const { all, db } = committer()
     const matches = (values: unknown[]) => (values[0] as string[]).includes(bad)
     db.fail('settle', 'before', databaseError('22P05'), { times: 100, matches })
-    expect(await all(ids, succeeded)).toEqual(ids.map(id => id !== bad))
+    expect(await all(ids, succeeded)).toEqual(ids.map(id => (id === bad ? 'left' : 'landed')))
     expect(await states()).toEqual({ succeeded: 19, running: 1 })
   })
 
@@ -179,7 +193,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const { all, db } = committer()
     db.fail('settle', 'after', linkLost(), { times: 4 })
     const landed = await all(ids, (_, i) => (i === 30 ? poison['NUL in a result']! : failed))
-    expect(landed).toEqual(ids.map(() => true))
+    expect(landed).toEqual(ids.map(() => 'landed'))
     expect(await states()).toEqual({ waiting: 49, failed: 1 })
     expect(await noted()).toBe(50)
   })
@@ -192,6 +206,6 @@ test('once it gives up, what cannot be written is left and nobody waits for ever
   const waiting = all(ids, succeeded)
   await db.askedFor('settle')
   giveUp()
-  expect(await waiting).toEqual([false, false, false])
+  expect(await waiting).toEqual(['left', 'left', 'left'])
   expect(await states()).toEqual({ running: 3 })
 })

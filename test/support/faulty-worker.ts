@@ -1,7 +1,7 @@
 /** A worker with loops on a virtual clock, and faults between it and its database. */
 import { onTestFinished } from 'vitest'
 import { defineJob, type JobContext, minutes } from '../../src/index.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { createLog, silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -27,6 +27,8 @@ export async function faultyWorker(
   const db = faulty(real)
   const clock = given.clock ?? new VirtualClock()
   const runs: { id: string; attempt: number }[] = []
+  const lines: string[] = []
+  const log = createLog({ level: 'debug', format: 'json', write: line => void lines.push(line) })
   const hints: [queue: string, delayMs: number][] = []
   const job = defineJob({
     kind: 'k',
@@ -47,7 +49,7 @@ export async function faultyWorker(
     worker = await Worker.begin({
       db,
       clock,
-      log: silentLog,
+      log,
       random: () => 0,
       version: '0',
       jobs: new Map([['k', job]]),
@@ -69,5 +71,5 @@ export async function faultyWorker(
   const ended = (id: string) => until(async () => (await row(id)).state === 'succeeded')
   /** Both loops have done what they had to do and sleep; once a job has run, its time-out does too. */
   const asleep = () => until(() => clock.sleepers === 2 + (runs.length > 0 ? 1 : 0))
-  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, asleep, runs, hints }
+  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, asleep, runs, hints, lines }
 }
