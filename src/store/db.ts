@@ -49,6 +49,7 @@ export interface Db {
 
 const defaultDeadline = 30_000
 const connectDeadline = 10_000
+const closeDeadline = 2000
 
 // Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. And one plan for each
 // statement, made without looking at its values: ours go by index whatever the tables hold, and a plan made for 500 ids
@@ -78,7 +79,10 @@ export function openDb(options: {
   }
   const pool = new pg.Pool(config)
   pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
+  const open = new Set<pg.PoolClient>()
+  pool.on('remove', client => void open.delete(client))
   pool.on('connect', client => {
+    open.add(client)
     // For its whole life: between the pool's own ear and the borrower's there are moments when nobody listens, and an
     // 'error' that nobody hears ends the process.
     client.on('error', () => {})
@@ -150,9 +154,19 @@ export function openDb(options: {
       } catch (error) {
         throw told(error, options.url)
       }
-      const socket = (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
-      return Object.assign(client, { destroy: () => socket.destroy() })
+      return Object.assign(client, { destroy: () => cut(client) })
     },
-    close: () => pool.end(),
+    // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
+    // deadline.
+    close: () =>
+      withDeadline(pool.end(), closeDeadline, () => new Error('too late')).catch(() => {
+        for (const client of open) cut(client)
+      }),
   }
+}
+
+/** Without saying goodbye. */
+function cut(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } }
+  connection.stream.destroy()
 }

@@ -69,6 +69,6 @@ export async function beatWorker(
 // Only with nothing left running: a row that vanishes makes what it ran orphans at the next tick, which is right as well.
 const leave = { name: 'worker_leave', text: `delete from retoma.worker where id = $1` }
 
-export async function leaveWorker(db: Db, id: string): Promise<void> {
-  await db.run(leave, [id], 3000)
+export async function leaveWorker(db: Db, id: string, deadlineMs: number): Promise<void> {
+  await db.run(leave, [id], deadlineMs)
 }

@@ -16,9 +16,6 @@ import { type Held, nameOf } from '../store/heartbeat.ts'
 import { Attempt, type AttemptEnd } from './attempt.ts'
 import { type Committer, createCommitter, type Settled } from './committer.ts'
 
-/** How much longer than a handler's grace a worker that stops waits for the database to take its last outcomes. */
-const lastWriteMs = 3000
-
 export interface LifeOptions {
   id: string
   db: Db
@@ -118,6 +115,11 @@ export class Life {
     await this.#handBack(claims)
   }
 
+  /** What a claim brought when nothing more may start. */
+  async refuse(claims: readonly Held[]): Promise<void> {
+    if (claims.length > 0) await this.#handBack(claims)
+  }
+
   async #handBack(claims: readonly Held[]): Promise<void> {
     const { db, clock, gaveBack } = this.#options
     for (const queue of await giveBackClaims(db, this.id, claims, clock.instant())) gaveBack(queue)
@@ -189,15 +191,17 @@ export class Life {
     for (const attempt of this.#held.values()) {
       if (attempt.started) attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
     }
-    const { clock, graceMs, log } = this.#options
-    const idle = new AbortController()
-    void clock.sleep(graceMs + lastWriteMs, idle.signal).then(() => this.#committer.giveUp())
     await this.giveBack([...this.#held.values()]).catch(error =>
-      log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'),
+      this.#options.log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'),
     )
     await this.idle()
     this.#alarm?.abort()
-    idle.abort()
+  }
+
+  /** The database is no longer waited for: what is unwritten is left to the watchdog. */
+  giveUp(): void {
+    this.#alarm?.abort()
+    this.#committer.giveUp()
   }
 
   /** Resolves when nothing runs. */

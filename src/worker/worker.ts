@@ -3,7 +3,8 @@
  * loop is woken by hints, by freed slots and by the time the next job is due, and polls as the truth behind them.
  *
  * Invariant: never more attempts at once in a queue than its concurrency. Nothing is claimed under an id whose row is not
- * known to be there and alive: such a claim would be an orphan from its first moment.
+ * known to be there and alive: such a claim would be an orphan from its first moment. Once stop() was called nothing starts:
+ * what a claim on its way still brings goes back unbegun.
  */
 import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
@@ -38,6 +39,9 @@ export interface WorkerOptions {
 
 /** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
 const mostUnsettled = 1000
+/** How much longer than a handler's grace a worker that stops waits for the database, and then for its goodbye. */
+const lastWriteMs = 2000
+const leaveMs = 1000
 /** A claimed job that has not started by then is handed back, so that others may run it. */
 const startWithinMs = 1000
 
@@ -115,22 +119,37 @@ export class Worker {
     }
   }
 
-  /** Takes nothing new, tells the handlers, hands back what does not end within the grace. Safe to call twice. */
+  /**
+   * Takes nothing new, tells the handlers, hands back what does not end within the grace. Resolves within the grace and
+   * three seconds, whatever the database does. Safe to call twice.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop().finally(this.#ended)
     return this.#stopping
   }
 
   async #stop(): Promise<void> {
-    // The beat goes on until the last attempt is settled: a slow goodbye must not look like a death.
+    const { clock, graceMs, db, log } = this.#options
     this.#goodbye.abort()
-    await this.#claims?.stop()
-    await Promise.all([...this.#lives].map(life => life.stop()))
-    await this.#beats?.stop()
-    await leaveWorker(this.#options.db, this.id).catch(error =>
-      this.#options.log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
+    const over = new AbortController()
+    const late = clock.sleep(graceMs + lastWriteMs, over.signal).then(() => 'late' as const)
+    // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
+    // slow goodbye must not look like a death.
+    const all = Promise.all([this.#claims?.stop(), ...Array.from(this.#lives, life => life.stop())])
+    const ended = all.then(() => this.#beats?.stop())
+    if ((await Promise.race([ended, late])) === 'late') {
+      for (const life of this.#lives) life.giveUp()
+      void this.#beats?.stop()
+      log.warn(
+        { worker: this.id },
+        'the database does not answer; what this worker still holds is left to the watchdog',
+      )
+    }
+    over.abort()
+    await leaveWorker(db, this.id, leaveMs).catch(error =>
+      log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
-    this.#options.log.info({ worker: this.id }, 'worker stopped')
+    log.info({ worker: this.id }, 'worker stopped')
   }
 
   #newLife(): Life {
@@ -171,6 +190,7 @@ export class Worker {
 
   /** Starts what waits for a slot, and asks for more before it runs out. */
   #pump(): void {
+    if (this.#goodbye.signal.aborted) return
     const life = this.#life
     for (const slots of this.#slots) {
       while (life.unsettled < mostUnsettled) {
@@ -245,9 +265,13 @@ export class Worker {
     const wants = all.filter(each => each.want > 0)
     // Not asked: whatever woke us is asked for when a slot is free.
     for (const { slots, want } of all) if (want <= 0) slots.more = true
-    if (wants.length === 0) return 0
+    if (wants.length === 0 || this.#goodbye.signal.aborted) return 0
     const life = this.#life
     const claimed = await this.#ask(life.id, wants)
+    if (this.#goodbye.signal.aborted) {
+      await life.refuse(claimed)
+      return 0
+    }
     for (const { slots, queue, want } of wants)
       slots.more = claimed.filter(each => each.queue === queue).length === want
     for (const each of claimed) {

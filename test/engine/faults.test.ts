@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { listen } from '../../src/store/wake.ts'
 import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
-import { liveEngine, until } from '../support/engine.ts'
+import { aborted, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
@@ -99,6 +99,110 @@ test('while it cannot write, a stopping worker does not wait for ever', async ()
   })
   expect(await row(id)).toMatchObject({ state: 'running' })
   expect(clock.sleepers).toBe(0)
+})
+
+describe('a worker that is told to stop while a claim is on its way', () => {
+  const gaveBack = (db: { asked: string[] }) => db.asked.filter(name => name === 'claim_give_back').length
+
+  test('tells its handlers at once, and hands back unbegun what the claim brings', async () => {
+    const reasons: unknown[] = []
+    const { db, begin, enqueue, row, asleep, runs } = await faultyWorker({
+      run: async ctx => {
+        reasons.push(await aborted(ctx.signal))
+        throw ctx.signal.reason
+      },
+    })
+    const worker = await begin()
+    await asleep()
+    const running = await enqueue()
+    worker.wake()
+    await until(() => runs.length === 1)
+    const claim = gate()
+    db.hold('claim', 'after', claim.passed)
+    const late = await enqueue()
+    worker.wake()
+    await until(async () => (await row(late)).state === 'running')
+    const stopped = worker.stop()
+    await until(async () => (await row(running)).state === 'waiting')
+    expect(reasons).toMatchObject([{ code: 'worker_stopping' }])
+    claim.open()
+    await stopped
+    expect(runs).toEqual([{ id: running, attempt: 1 }])
+    expect(await row(late)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0 })
+    expect(gaveBack(db)).toBe(1)
+  })
+
+  test('starts nothing that waits for a slot when a handler makes room', async () => {
+    const room = gate()
+    const { db, begin, enqueueMany, row, asleep, runs } = await faultyWorker({
+      queues: { q: 1 },
+      run: () => (runs.length > 32 ? room.passed : undefined),
+    })
+    // Short jobs first: after enough of them it claims ahead.
+    await enqueueMany(32)
+    const worker = await begin()
+    await until(() => runs.length === 32)
+    await asleep()
+    const ids = await enqueueMany(3)
+    worker.wake()
+    await until(() => runs.length === 33)
+    const claim = gate()
+    db.hold('claim', 'before', claim.passed)
+    worker.wake()
+    await until(() => db.asked.at(-1) === 'claim')
+    const stopped = worker.stop()
+    room.open()
+    await until(async () => (await row(ids[0]!)).state === 'succeeded')
+    claim.open()
+    await stopped
+    expect(runs).toHaveLength(33)
+    for (const id of ids.slice(1)) expect(await row(id)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0 })
+  })
+
+  test('has stopped within its grace and three seconds though the database answers nothing', async () => {
+    const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker({
+      run: async ctx => {
+        await aborted(ctx.signal)
+        throw ctx.signal.reason
+      },
+    })
+    const worker = await begin()
+    await asleep()
+    const id = await enqueue()
+    worker.wake()
+    await until(() => runs.length === 1)
+    await asleep()
+    const silence = gate()
+    for (const statement of ['claim', 'settle', 'claim_give_back', 'worker_beat'])
+      db.hold(statement, 'before', silence.passed)
+    db.fail('worker_leave', 'before', linkLost())
+    worker.wake()
+    await until(() => db.asked.at(-1) === 'claim')
+    let stopped = false
+    const began = clock.elapsed()
+    const stopping = worker.stop().then(() => {
+      stopped = true
+    })
+    await until(async () => {
+      await clock.advance(milliseconds(100))
+      return stopped
+    })
+    expect(clock.elapsed() - began).toBeLessThanOrEqual(1000 + 3000)
+    expect(await row(id)).toMatchObject({ state: 'running', attempt: 1 })
+    silence.open()
+    await stopping
+  })
+})
+
+test('a closing pool does not wait for a statement that is not answered', async () => {
+  const database = await createTestDatabase(inject('serverUrl'))
+  onTestFinished(database.drop)
+  const db = openDb({ url: database.url, log: silentLog })
+  const began = systemClock.elapsed()
+  const asleep = db.run({ name: '', text: 'select pg_sleep(25)' }, []).catch(error => error)
+  await db.close()
+  expect(await asleep).toMatchObject({ code: 'database_unreachable' })
+  expect(systemClock.elapsed() - began).toBeLessThan(10_000)
 })
 
 test('what is left unwritten is not called a lost lease, what is lost is', async () => {
