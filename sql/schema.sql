@@ -98,6 +98,12 @@ create table retoma.queue (
   constraint queue_pkey PRIMARY KEY (name)
 );
 
+create table retoma.tick (
+  name text collate "C" not null,
+  at timestamp with time zone not null,
+  constraint tick_pkey PRIMARY KEY (name)
+);
+
 create table retoma.worker (
   id text collate "C" not null,
   host text not null,
@@ -112,5 +118,6 @@ create table retoma.worker (
   blocked_since timestamp with time zone,
   loop_lag_ms integer,
   memory_bytes bigint,
+  suspected_looks integer not null default 0,
   constraint worker_pkey PRIMARY KEY (id)
 );

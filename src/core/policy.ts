@@ -44,3 +44,5 @@ export const defaultPolicy: Policy = {
 }
 
 export const beatEvery = seconds(5)
+/** How often each process looks after the workers of all. */
+export const watchEvery = seconds(5)

@@ -5,6 +5,7 @@
  * keep a process from ending.
  */
 import { type Duration, seconds } from '../core/duration.ts'
+import { watchEvery } from '../core/policy.ts'
 import type { FinalState } from '../core/state.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -35,7 +36,6 @@ export interface WorkerHandle extends AsyncDisposable {
 
 const defaultConcurrency = 10
 const pollMs = 5000
-const watchdogMs = 5000
 const janitorMs = 60_000
 
 export interface CrewOptions {
@@ -115,7 +115,7 @@ export class Crew {
         tick: () => tick().then(() => undefined),
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
-    this.#watchdog ??= ticking('watchdog', watchdogMs, () => this.tick())
+    this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, () => this.clean())
   }
 

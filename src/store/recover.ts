@@ -2,8 +2,12 @@
  * What the watchdog writes when a worker is gone. Two steps, both in the database, so that an outage or a watchdog that
  * has just been born makes no false orphan: first suspect, and only two beats later declare dead.
  *
- * Invariant: a running job whose worker is dead or missing is an orphan at every tick; taking its lease away and noting
- * why is one statement. Bounded, SKIP LOCKED: any number of watchdogs may run, none is the leader.
+ * Invariant: nobody is declared dead who could not beat. Two beats must have passed in which somebody looked: when nobody
+ * has for that long (the database was away, nothing ran) suspicion begins anew. A database that comes and goes never
+ * lets anybody look for two beats; there a suspect is dead who was silent at six looks in a row.
+ *
+ * A running job whose worker is dead or missing is an orphan at every tick; taking its lease away and noting why is one
+ * statement. Bounded, SKIP LOCKED: any number of watchdogs may run, none is the leader.
  */
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
@@ -14,6 +18,8 @@ const tickMs = 8000
 export interface OrphanRule {
   orphanAfterMs: number
   beatMs: number
+  /** Looks are at least so far apart; who comes sooner finds that it was done. */
+  apartMs: number
 }
 
 export interface JudgedWorker {
@@ -23,32 +29,79 @@ export interface JudgedWorker {
   dead: boolean
 }
 
-// A beat in the future (after a failover to a clock that runs behind) would never age: it is taken as one of now.
-const judge = {
-  name: 'watchdog_judge_workers',
-  text: `
-    update retoma.worker
-    set beat_at = least(beat_at, coalesce($1::timestamptz, now())),
-      suspected_at = case
-        when beat_at > coalesce($1::timestamptz, now()) then null
-        else coalesce(suspected_at, coalesce($1::timestamptz, now()))
-      end,
-      dead_at = case
-        when beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
-          and suspected_at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0)
-        then coalesce($1::timestamptz, now())
-      end
-    where dead_at is null
-      and (
-        beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 2000.0)
-        or beat_at > coalesce($1::timestamptz, now()) + interval '1 second'
-      )
-    returning id, host, pid, dead_at is not null as dead`,
+export interface Look {
+  /** Workers that have become suspect or dead, or still are suspect. */
+  judged: JudgedWorker[]
+  /** Jobs run that belong to nobody. */
+  orphans: boolean
 }
 
-/** Workers that have become suspect or dead, or still are suspect. */
-export function judgeWorkers(db: Db, rule: OrphanRule, now: Date | null): Promise<JudgedWorker[]> {
-  return db.run<JudgedWorker>(judge, [now, rule.orphanAfterMs, rule.beatMs], tickMs)
+/** A live worker beats within two beats of the database's return: more looks than a watch of that long has. */
+const silentLooks = 6
+
+// One statement, so that an idle watchdog costs one. The look is won by the row of retoma.tick: whoever finds it locked or
+// young writes nothing. A beat in the future (after a failover to a clock that runs behind) would never age: it is taken
+// as one of now; so is the last look. Workers dead for a day are forgotten, once their orphans are recovered.
+const look = {
+  name: 'watchdog_look',
+  text: `
+    with won as materialized (
+      select at > coalesce($1::timestamptz, now()) + interval '1 second'
+        or at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0) as unwatched
+      from retoma.tick
+      where name = 'watchdog'
+        and (
+          at <= coalesce($1::timestamptz, now()) - make_interval(secs => $4 / 1000.0)
+          or at > coalesce($1::timestamptz, now()) + interval '1 second'
+        )
+      for update skip locked
+    ), noted as (
+      update retoma.tick set at = coalesce($1::timestamptz, now())
+      where name = 'watchdog' and exists (select from won)
+    ), judged as (
+      update retoma.worker w
+      set beat_at = least(beat_at, coalesce($1::timestamptz, now())),
+        suspected_at = case
+          when beat_at > coalesce($1::timestamptz, now()) then null
+          when suspected_at is null or won.unwatched then coalesce($1::timestamptz, now())
+          else suspected_at
+        end,
+        suspected_looks = case when suspected_at is null then 1 else suspected_looks + 1 end,
+        dead_at = case
+          when beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+            and (
+              not won.unwatched and suspected_at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0)
+              or suspected_at is not null and suspected_looks + 1 >= $5
+            )
+          then coalesce($1::timestamptz, now())
+        end
+      from won
+      where dead_at is null
+        and (
+          beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 2000.0)
+          or beat_at > coalesce($1::timestamptz, now()) + interval '1 second'
+        )
+      returning id, host, pid, dead_at is not null as dead
+    ), forgotten as (
+      delete from retoma.worker w
+      using won
+      where dead_at < coalesce($1::timestamptz, now()) - interval '1 day'
+        and not exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
+    )
+    select coalesce((select jsonb_agg(to_jsonb(judged)) from judged), '[]') as judged,
+      exists (
+        select from retoma.job j
+        where j.state = 'running'
+          and not exists (select from retoma.worker w where w.id = j.worker_id and w.dead_at is null)
+      ) as orphans`,
+}
+
+export async function lookAfterWorkers(db: Db, rule: OrphanRule, now: Date | null): Promise<Look> {
+  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks]
+  const [found] = await db.run<Look>(look, values, tickMs)
+  const { judged, orphans } = found!
+  // The statement saw the workers as they were before it: who has just died may have left some, too.
+  return { judged, orphans: orphans || judged.some(each => each.dead) }
 }
 
 export interface Recovered {
@@ -106,17 +159,4 @@ const recover = {
 /** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
 export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
   return db.run<Recovered>(recover, [now, limit, orphanMessage], tickMs)
-}
-
-// Kept for a day, so that a person can still see who died; one that still has orphans is kept until they are recovered.
-const forget = {
-  name: 'watchdog_forget_workers',
-  text: `
-    delete from retoma.worker w
-    where dead_at < coalesce($1::timestamptz, now()) - interval '1 day'
-      and not exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')`,
-}
-
-export async function forgetWorkers(db: Db, now: Date | null): Promise<void> {
-  await db.run(forget, [now], tickMs)
 }

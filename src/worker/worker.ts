@@ -288,6 +288,7 @@ export class Worker {
     const gated = wants.filter(each => each.slots.gated)
     const claimed = open.length > 0 ? await this.#claimer.claim(worker, open) : []
     for (const { queue, want } of gated) {
+      if (this.#goodbye.signal.aborted) break
       const answer = await this.#gatedClaimer.claim(worker, queue, want)
       claimed.push(...answer.claimed)
       this.#dueAt = Math.min(this.#dueAt, this.#now() + answer.nextMs)

@@ -7,18 +7,18 @@ import { claimJobs } from '../../src/store/claim.ts'
 import { openDb } from '../../src/store/db.ts'
 import { beatWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
-import { forgetWorkers, judgeWorkers, orphanMessage, recoverOrphans } from '../../src/store/recover.ts'
+import { lookAfterWorkers, orphanMessage, recoverOrphans } from '../../src/store/recover.ts'
 import { watchdogTick } from '../../src/watchdog/watchdog.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery }
-const judge = (seconds: number) => judgeWorkers(store.db, rule, at(seconds))
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: 0 }
+const judge = async (seconds: number) => (await lookAfterWorkers(store.db, rule, at(seconds))).judged
 const tick = (seconds: number, db = store.db) => watchdogTick(db, silentLog, at(seconds))
 const beat = (seconds: number, id = 'w') => beatWorker(store.db, id, 1000, 5000, at(seconds))
 const worker = async (id = 'w') =>
   (
-    await store.sql<{ beat_at: Date; suspected_at: Date | null; dead_at: Date | null }>(
+    await store.sql<{ beat_at: Date; suspected_at: Date | null; suspected_looks: number; dead_at: Date | null }>(
       `select * from retoma.worker where id = $1`,
       [id],
     )
@@ -53,6 +53,7 @@ describe('a worker', () => {
 
   test('is not dead for an old suspicion while its beat is younger than orphanAfter', async () => {
     await store.worker('w', at(0))
+    await judge(10)
     await store.sql(`update retoma.worker set suspected_at = $1`, [at(-60)])
     expect(await judge(19.9)).toMatchObject([{ dead: false }])
     expect(await judge(20.1)).toMatchObject([{ dead: true }])
@@ -70,10 +71,9 @@ describe('a worker', () => {
 
   test('that was declared dead gets no life back from its beat', async () => {
     await store.worker('w', at(0))
-    await judge(11)
-    await judge(31)
+    for (const now of [11, 16, 21]) await judge(now)
     expect(await beat(32)).toMatchObject({ alive: false })
-    expect(await worker()).toMatchObject({ beat_at: at(0), dead_at: at(31) })
+    expect(await worker()).toMatchObject({ beat_at: at(0), dead_at: at(21) })
     expect(await beat(32, 'never-there')).toMatchObject({ alive: false })
   })
 
@@ -91,6 +91,7 @@ describe('a worker', () => {
     expect(await worker()).toMatchObject({ beat_at: at(0), suspected_at: null })
     expect(await judge(9)).toEqual([])
     await judge(11)
+    await judge(16)
     expect(await judge(21.5)).toMatchObject([{ dead: true }])
   })
 
@@ -111,6 +112,90 @@ test('a watchdog born after a long outage makes no orphan of a worker that beats
     expect((await tick(now + 1)).recovered).toEqual([])
   }
   expect(await store.job(id)).toMatchObject({ state: 'running', worker_id: 'w' })
+})
+
+describe('after an outage', () => {
+  // The worst case: it was suspected just before the database went, and needs a whole beat to be heard again.
+  test.each([5, 9, 10, 11, 14, 16, 20, 30, 60, 180, 3600])('of %s s a live worker is not declared dead', async away => {
+    await store.worker('w', at(0))
+    for (const now of [5, 10, 15]) await judge(now)
+    expect(await worker()).toMatchObject({ suspected_at: at(15) })
+    const back = 15 + away
+    expect(await judge(back)).toMatchObject([{ dead: false }])
+    expect(await beat(back + 4.9)).toMatchObject({ alive: true })
+    for (let now = back + 5; now < back + 40; now += 5) {
+      await judge(now)
+      expect(await beat(now + 4.9)).toMatchObject({ alive: true })
+    }
+  })
+
+  test('a worker that died in it is declared dead two beats after the first look', async () => {
+    await store.worker('w', at(0))
+    for (const now of [5, 10, 15]) await judge(now)
+    for (const now of [180, 185]) expect(await judge(now)).toMatchObject([{ dead: false }])
+    expect(await judge(190)).toMatchObject([{ dead: true }])
+  })
+
+  test('the clock of another primary, an hour ahead or behind, makes no orphan of a worker that beats', async () => {
+    await store.worker('w', at(0))
+    for (const now of [5, 10, 15]) await judge(now)
+    for (const start of [3600, 0]) {
+      expect(await judge(start)).toMatchObject([{ dead: false }])
+      for (let now = start; now < start + 30; now += 5) {
+        await judge(now + 1)
+        expect(await beat(now + 4.9)).toMatchObject({ alive: true })
+      }
+    }
+  })
+})
+
+describe('with a database that comes and goes', () => {
+  // Up for a moment every so often: one look each time it is there, or two.
+  test.each([
+    [[0, 10, 20, 30, 40, 50, 60, 70, 80, 90]],
+    [[0, 15, 30, 45, 60, 75, 90, 105]],
+    [[0, 5, 20, 25, 40, 45, 60, 65, 80, 85]],
+    [[0, 14, 19, 30, 45, 51, 66, 79, 84, 99]],
+  ])('a dead worker is declared dead, one that lives is not: looks at %j', async looks => {
+    await store.worker('gone', at(-30))
+    await store.worker('here', at(-5))
+    const dead: number[] = []
+    for (const now of looks) {
+      const judged = await judge(now)
+      expect(judged.filter(each => each.id === 'here' && each.dead)).toEqual([])
+      if (judged.some(each => each.id === 'gone' && each.dead)) dead.push(now)
+      // The live one gets every second beat through.
+      if (looks.indexOf(now) % 2 === 1) expect(await beat(now + 1, 'here')).toMatchObject({ alive: true })
+    }
+    expect(dead).toHaveLength(1)
+    expect(dead[0]).toBeLessThanOrEqual(80)
+  })
+})
+
+describe('of many watchdogs', () => {
+  const row = async () => (await store.sql(`select at, ctid::text, xmin::text, xmax::text from retoma.tick`))[0]!
+
+  test('one looks at a time, and the others write nothing', async () => {
+    await store.worker('w', at(0))
+    const dbs = [store.db, ...Array.from({ length: 7 }, () => store.another())]
+    const asked = { ...rule, apartMs: 4500 }
+    for (let now = 15; now <= 25; now += 5) {
+      const looks = await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, at(now))))
+      expect(looks.filter(each => each.judged.length > 0)).toHaveLength(1)
+      expect(await row()).toMatchObject({ at: at(now) })
+    }
+    expect(await worker()).toMatchObject({ dead_at: at(25), suspected_looks: 3 })
+    const before = await row()
+    await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, at(29))))
+    expect(await row()).toEqual(before)
+  })
+
+  test('each recovers what nobody holds, also one that came too soon to look', async () => {
+    await tick(0)
+    const id = await store.put('running', { worker: 'vanished' })
+    expect((await tick(1)).recovered).toMatchObject([{ id }])
+    expect(await row()).toMatchObject({ at: at(0) })
+  })
 })
 
 test('a dead worker is found within orphanAfter and one tick, however long the watchdog was away', async () => {
@@ -137,8 +222,7 @@ describe('a running job', () => {
 
   test('whose claim was on its way when its worker was declared dead is found at the next tick', async () => {
     await store.worker('w', at(0))
-    await tick(15)
-    await tick(30)
+    for (const now of [15, 20, 25]) await tick(now)
     const late = await store.put('running')
     expect((await tick(35)).recovered).toMatchObject([{ id: late }])
   })
@@ -213,12 +297,12 @@ test('a job that another watchdog recovered and a live worker claimed meanwhile 
   expect(await store.job(id)).toMatchObject({ state: 'running', worker_id: 'live', attempt: 2, restarts: 1 })
 })
 
-test('dead workers are forgotten after a day, those with jobs still to recover are not', async () => {
+test('dead workers are forgotten after a day though nobody else dies, those with jobs still to recover are not', async () => {
   for (const id of ['old', 'holding', 'young', 'alive']) await store.worker(id, at(0))
   await store.sql(`update retoma.worker set dead_at = $1 where id in ('old', 'holding')`, [at(0)])
   await store.sql(`update retoma.worker set dead_at = $1 where id = 'young'`, [at(3600)])
   await store.put('running', { worker: 'holding' })
-  await forgetWorkers(store.db, at(24 * 3600 + 1))
+  await judge(24 * 3600 + 1)
   const left = await store.sql<{ id: string }>(`select id from retoma.worker order by id`)
   expect(left.map(row => row.id)).toEqual(['alive', 'holding', 'young'])
 })

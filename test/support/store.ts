@@ -21,6 +21,7 @@ export const emptyTables = `
   delete from retoma.failure;
   delete from retoma.job;
   delete from retoma.worker;
+  update retoma.tick set at = '-infinity';
   delete from retoma.kind;
   delete from retoma.queue`
 
