@@ -1,5 +1,6 @@
 /**
- * Every error Retoma raises, in one table: a stable code, an HTTP status, one sentence in English and one in Portuguese.
+ * Every error Retoma raises, in one table: a stable code, an HTTP status, one sentence in English and one in Portuguese,
+ * and whether the same call can do better later.
  * Placeholders in braces are the facts; the type of `new RetomaError(code, facts)` is read off the English sentence, so
  * a fact cannot be forgotten. docs/errors.md is printed from this table (`npm run docs`).
  *
@@ -8,6 +9,8 @@
 
 interface Entry {
   status: number
+  /** The same call may well succeed later. */
+  retryable?: true
   en: string
   pt: string
 }
@@ -104,6 +107,7 @@ export const errorTable = define({
   // The database
   database_unreachable: {
     status: 503,
+    retryable: true,
     en: 'the database at {address} does not answer: {problem}',
     pt: 'o banco de dados em {address} não responde: {problem}',
   },
@@ -114,13 +118,21 @@ export const errorTable = define({
   },
   database_full: {
     status: 507,
+    retryable: true,
     en: 'the disk of the database is full: {problem}; free some space, and the work goes on by itself',
     pt: 'o disco do banco de dados está cheio: {problem}; libere espaço, e o trabalho continua sozinho',
   },
   database_timeout: {
     status: 503,
+    retryable: true,
     en: 'the database did not answer within {seconds} s; the connection was dropped',
     pt: 'o banco de dados não respondeu em {seconds} s; a conexão foi encerrada',
+  },
+  database_locked: {
+    status: 503,
+    retryable: true,
+    en: 'another transaction holds what this needs, and did not let go in time: {problem}; try again',
+    pt: 'outra transação segura o que isto precisa, e não soltou a tempo: {problem}; tente de novo',
   },
   database_no_rights: {
     status: 500,
@@ -186,6 +198,7 @@ export const errorTable = define({
   },
   queue_full: {
     status: 429,
+    retryable: true,
     en: 'the queue {queue} is full: {waiting} jobs wait, and {most} may; nothing of this was enqueued: try again when some have run',
     pt: 'a fila {queue} está cheia: {waiting} jobs esperam, e o máximo é {most}; nada disto foi enfileirado: tente de novo quando alguns tiverem rodado',
   },
@@ -224,6 +237,12 @@ export const errorTable = define({
     en: 'job {id} cannot run again: job {holder} has its key by now',
     pt: 'o job {id} não pode rodar de novo: o job {holder} já tem a chave dele',
   },
+  key_locked: {
+    status: 409,
+    retryable: true,
+    en: 'a transaction that has not ended yet has enqueued a {kind} job with the same key ({key}); nothing of this was enqueued: try again, in a transaction of your own all of it',
+    pt: 'uma transação que ainda não terminou enfileirou um job {kind} com a mesma chave ({key}); nada disto foi enfileirado: tente de novo, numa transação sua ela inteira',
+  },
   engine_closed: {
     status: 503,
     en: 'this engine is closed',
@@ -231,6 +250,7 @@ export const errorTable = define({
   },
   starting: {
     status: 503,
+    retryable: true,
     en: 'Retoma is starting; try again in a moment',
     pt: 'o Retoma está iniciando; tente de novo em instantes',
   },
@@ -274,6 +294,12 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
 
   get status(): number {
     return errorTable[this.code].status
+  }
+
+  /** The same call may well succeed later. */
+  get retryable(): boolean {
+    const entry: Entry = errorTable[this.code]
+    return entry.retryable === true
   }
 }
 

@@ -4,7 +4,8 @@ export const file = 'docs/errors.md'
 export async function print() {
   const { errorTable } = await import('../../dist/errors.js')
   const rows = Object.entries(errorTable).map(
-    ([code, { status, en, pt }]) => `| \`${code}\` | ${status} | ${cell(en)} | ${cell(pt)} |`,
+    ([code, { status, retryable, en, pt }]) =>
+      `| \`${code}\` | ${status} | ${retryable ? 'yes' : ''} | ${cell(en)} | ${cell(pt)} |`,
   )
   return `${introduction}\n${rows.join('\n')}\n`
 }
@@ -14,10 +15,11 @@ const cell = text => text.replaceAll('|', '\\|')
 const introduction = `# Errors
 
 Every error of Retoma has a stable \`code\`, one sentence and the facts. In code it is a \`RetomaError\` with \`code\` and
-\`facts\`; over HTTP it is the status below. Names in braces are facts, filled in when the error is raised. A code keeps its
+\`facts\`; over HTTP it is the status below. Where \`retryable\` is yes, the same call may well succeed later; an
+enqueue whose answer was lost on the way may have landed, so give it a \`key\` before you repeat it. Names in braces are facts, filled in when the error is raised. A code keeps its
 meaning for ever; sentences may get better, so compare codes and not sentences.
 
 Printed from src/errors.ts by \`npm run docs\`; change it there.
 
-| code | HTTP status | English | Português |
-|---|---|---|---|`
+| code | HTTP status | retryable | English | Português |
+|---|---|---|---|---|`

@@ -5,6 +5,7 @@ import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ControlVerb, press } from '../store/control.ts'
 import type { Db } from '../store/db.ts'
+import { passes } from '../store/trouble.ts'
 import { type FailureView, type JobFilter, type JobView, viewFailures, viewJob, viewJobs } from '../store/view.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -20,7 +21,7 @@ export interface Pressed {
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
   jobs(filter?: JobFilter & { limit?: number; after?: string }): Promise<{ items: JobView[]; next: string | null }>
-  /** Resolves when the job is final or stalled. */
+  /** Resolves when the job is final or stalled; a database that goes away and comes back is waited for. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   cancel(id: string): Promise<Pressed>
   /** Runs a failed, skipped or cancelled job again, with a new budget of tries. */
@@ -45,6 +46,12 @@ export function createDesk(given: {
     const found = await viewJob(db, id)
     return found === undefined ? null : { ...found, history: await viewFailures(db, id) }
   }
+
+  /** Undefined: the database is away; it comes back, and so does whoever waits. */
+  const look = (id: string) =>
+    job(id).catch(error => {
+      if (!passes(error)) throw error
+    })
 
   /** `fine`: states in which the verb has nothing left to do, so that pressing twice is no error. */
   async function pressed(verb: ControlVerb, word: string, id: string, fine: readonly State[]): Promise<Pressed> {
@@ -78,10 +85,11 @@ export function createDesk(given: {
         const over = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
         // Asked before looking: what is settled in between is not missed.
         const settled = waiters.next(id, turn.signal)
+        const stopped = new Promise<void>(resolve => over.addEventListener('abort', () => resolve(), { once: true }))
         try {
-          const found = await job(id)
+          const found = await Promise.race([look(id), stopped])
           if (found === null) throw new RetomaError('not_found', { what: 'job', id })
-          if (isFinal(found.state) || found.state === 'stalled') return found
+          if (found && (isFinal(found.state) || found.state === 'stalled')) return found
           await Promise.race([settled, clock.sleep(pause, over)])
         } finally {
           turn.abort()

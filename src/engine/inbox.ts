@@ -11,6 +11,7 @@ import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Queryable, runIn } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
+import { isLockTimeout } from '../store/trouble.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 
@@ -66,7 +67,16 @@ export function createInbox(given: {
   }
 
   async function write(jobs: NewJob[], tx: Queryable | undefined): Promise<Enqueued[]> {
-    return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant())
+    return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant()).catch(error => {
+      const keyed = jobs.filter(job => job.key !== null)
+      if (keyed.length === 0 || !isLockTimeout(error)) throw error
+      const { kind, key } = keyed[0]!
+      throw new RetomaError(
+        'key_locked',
+        { kind, key: keyed.length === 1 ? key! : `one of ${keyed.length}` },
+        { cause: error },
+      )
+    })
   }
 
   async function writeAlike(

@@ -5,7 +5,7 @@
  * server's or the administrator's, passes some day, and costs nobody anything until then.
  */
 import pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
 
 /** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
 export function sqlState(error: unknown): string | undefined {
@@ -25,9 +25,20 @@ export function cutsConnection(error: unknown): boolean {
   return state === undefined || /^(08|57|25006|26|0A|XX)/.test(state)
 }
 
+/** It goes by itself sooner or later: the link, a server that starts or is full, a lock. Anything else is an answer. */
+export function passes(error: unknown): boolean {
+  if (isRetomaError(error)) return error.retryable
+  return /^(08|40|53|55P03|57|25006)/.test(sqlState(error) ?? '')
+}
+
+/** A lock was waited for in vain; also on a connection that the caller brought, of whatever copy of the driver. */
+export function isLockTimeout(error: unknown): boolean {
+  return isRetomaError(error, 'database_locked') || (error as { code?: unknown } | null)?.code === '55P03'
+}
+
 /** The error as a person should read it; one that says all there is to say stays as it is. */
 export function told(error: unknown, url: string): unknown {
-  if (error instanceof RetomaError) return error
+  if (isRetomaError(error)) return error
   const state = sqlState(error)
   const problem = textOf(error)
   if (state === undefined) {
@@ -40,6 +51,7 @@ export function told(error: unknown, url: string): unknown {
   if (/^(28|3D)/.test(state)) {
     return new RetomaError('database_refused', { address: addressOf(url), problem }, { cause: error })
   }
+  if (state === '55P03') return new RetomaError('database_locked', { problem }, { cause: error })
   if (state === '53100') return new RetomaError('database_full', { problem }, { cause: error })
   if (state === '42501') return noRights(error, url)
   return error

@@ -3,8 +3,10 @@ import pg from 'pg'
 import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createEngine, defineJob, type Engine, minutes, seconds } from '../../src/index.ts'
+import { isLockTimeout, told } from '../../src/store/trouble.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
+import { databaseError } from '../support/faulty-db.ts'
 
 const greet = defineJob({ kind: 'greet', input: z.object({ name: z.string() }), run: (_, { name }) => `Olá, ${name}` })
 const any = defineJob({ kind: 'any', run: (_, input: unknown) => input })
@@ -149,6 +151,30 @@ test('the compiler holds an input to its job', async () => {
     void engine.enqueue('greet', { name: 'Ana' })
   }
   expect(check).toBeTypeOf('function')
+})
+
+test('a key in a transaction that does not end is refused in time, with the word that trying again helps', async () => {
+  const { engine, databaseUrl } = await engineWith(any)
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    onTestFinished(() => client.end())
+    await client.query(`set lock_timeout = '20ms'; begin`)
+    return client
+  }
+  const [slow, quick] = [await connect(), await connect()]
+  const { id } = await engine.enqueue(any, 1, { key: 'k', tx: slow })
+  const refused = { code: 'key_locked', retryable: true, facts: { kind: 'any', key: 'k' } }
+  await expect(engine.enqueue(any, 1, { key: 'k', tx: quick })).rejects.toMatchObject(refused)
+  await quick.query('rollback')
+  await slow.query('commit')
+  expect(await engine.enqueue(any, 1, { key: 'k' })).toEqual({ id, created: false })
+})
+
+test('a lock that is not let go in time is a sentence of ours, and can be tried again', () => {
+  const locked = told(databaseError('55P03'), 'postgres://h/d')
+  expect(locked).toMatchObject({ name: 'RetomaError', code: 'database_locked', retryable: true })
+  expect(isLockTimeout(locked)).toBe(true)
 })
 
 describe('wait', () => {

@@ -1,7 +1,9 @@
 /** A database that goes away under a worker: every job still ends once. */
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { defineJob, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
+import { createDesk } from '../../src/engine/desk.ts'
+import { Waiters } from '../../src/engine/waiters.ts'
+import { defineJob, milliseconds, RetomaError, seconds } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
@@ -279,7 +281,7 @@ test('all connections killed again and again under load: every job ends once', a
   const ids: string[] = []
   for (let n = 0; n < 300; n++) ids.push((await engine.enqueue(work, n)).id)
   await engine.work({ queues: { default: 20 } })
-  const ended = await Promise.all(ids.map(id => waitThroughFaults(() => engine.wait({ job: id }))))
+  const ended = await Promise.all(ids.map(id => engine.wait({ job: id })))
   await killing
   expect(kills).toBe(5)
   expect(ended.map(job => [job.state, job.result, job.failures])).toEqual(ids.map((_, n) => ['succeeded', n, 0]))
@@ -287,16 +289,70 @@ test('all connections killed again and again under load: every job ends once', a
   expect(again).toBeLessThan(300)
 })
 
-/** Looking fails, too, while connections die. */
-async function waitThroughFaults<T>(look: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await look()
-    } catch (error) {
-      if (!isRetomaError(error, 'database_unreachable')) throw error
-    }
+describe('whoever waits for a job', () => {
+  async function desk() {
+    const worker = await faultyWorker()
+    const { db, clock } = worker
+    const closing = new AbortController()
+    const waiting = createDesk({ db, clock, waiters: new Waiters(), tell: () => {}, closing: closing.signal })
+    return { ...worker, closing, wait: waiting.wait }
   }
-}
+  const away = new RetomaError('database_unreachable', { address: 'here', problem: 'ECONNREFUSED' })
+  const silent = new RetomaError('database_timeout', { seconds: 30 })
+
+  test('goes on waiting while the database is away, and hears the end when it is back', async () => {
+    const { db, clock, begin, enqueue, wait } = await desk()
+    const id = await enqueue()
+    for (const error of [away, silent, databaseError('57P01'), databaseError('53300')])
+      db.fail('view_job', 'before', error, { times: 2 })
+    await begin()
+    let ended: unknown
+    void wait({ job: id }).then(job => (ended = job))
+    await until(async () => {
+      await clock.advance(seconds(1))
+      return ended !== undefined
+    })
+    expect(ended).toMatchObject({ id, state: 'succeeded' })
+  })
+
+  test('hears its own signal, and the end of the engine, also then', async () => {
+    const { db, enqueue, wait, clock, closing } = await desk()
+    const id = await enqueue()
+    db.fail('view_job', 'before', away, { times: 1000 })
+    const stop = new AbortController()
+    const stopped = wait({ job: id }, { signal: stop.signal }).catch(error => error)
+    const other = wait({ job: id }).catch(error => error)
+    await until(() => clock.sleepers === 2)
+    stop.abort(new Error('had enough'))
+    expect(await stopped).toMatchObject({ message: 'had enough' })
+    closing.abort()
+    await clock.advance(seconds(1))
+    expect(await other).toMatchObject({ code: 'engine_closed' })
+  })
+
+  test('hears its signal though the database does not answer', async () => {
+    const { db, enqueue, wait } = await desk()
+    const id = await enqueue()
+    const silence = gate()
+    onTestFinished(() => silence.open())
+    db.hold('view_job', 'before', silence.passed)
+    const stop = new AbortController()
+    const stopped = wait({ job: id }, { signal: stop.signal }).catch(error => error)
+    await until(() => db.asked.includes('view_job'))
+    stop.abort(new Error('had enough'))
+    expect(await stopped).toMatchObject({ message: 'had enough' })
+  })
+
+  test('is told when the database refuses for good', async () => {
+    const { db, enqueue, wait } = await desk()
+    const id = await enqueue()
+    const refused = new RetomaError('database_refused', { address: 'here', problem: 'no such user' })
+    for (const error of [refused, databaseError('42P01')]) {
+      db.fail('view_job', 'before', error)
+      await expect(wait({ job: id })).rejects.toBe(error)
+    }
+  })
+})
 
 describe('the ear for hints', () => {
   async function ear() {
