@@ -7,6 +7,8 @@
  * Invariant: a code never changes its meaning once released; sentences may get better.
  */
 
+import { brand, hasBrand } from './brand.ts'
+
 interface Entry {
   status: number
   /** The same call may well succeed later. */
@@ -280,6 +282,7 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
     super(`${code}: ${sentence(code, facts, 'en')}`, options)
     this.code = code
     this.facts = facts
+    brand(this, 'error')
   }
 
   /** The sentence without the code, in the reader's language. */
@@ -304,7 +307,7 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
 }
 
 export function isRetomaError<C extends ErrorCode>(error: unknown, code?: C): error is RetomaError<C> {
-  return error instanceof RetomaError && (code === undefined || error.code === code)
+  return hasBrand(error, 'error') && (code === undefined || (error as RetomaError).code === code)
 }
 
 function sentence(code: ErrorCode, facts: Readonly<Record<string, Fact>>, language: Language): string {

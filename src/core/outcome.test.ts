@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { isRetomaError } from '../errors.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { isRetomaError, RetomaError } from '../errors.ts'
 import { defaultBackoff } from './backoff.ts'
 import { days, milliseconds, minutes, seconds } from './duration.ts'
 import { decide, doNotRetry, type Ended, type Failure, type Outcome, skip, snooze } from './outcome.ts'
@@ -195,6 +195,32 @@ describe('whatever is thrown can be read and stored', () => {
     expect(failure.message).toHaveLength(10_000)
     expect(failure.stack?.length).toBeLessThanOrEqual(20_000)
     expect([failure.message, failure.code, failure.stack].every(text => text?.isWellFormed())).toBe(true)
+  })
+})
+
+describe('what another copy of the library made is understood:', async () => {
+  vi.resetModules()
+  const [words, errors] = await Promise.all([import('./outcome.ts'), import('../errors.ts')])
+
+  test('skip, snooze and doNotRetry', () => {
+    expect(words.skip).not.toBe(skip)
+    expect(after({ returned: words.skip('empty') })).toEqual({ state: 'skipped', reason: 'empty' })
+    expect(after({ returned: words.snooze(seconds(5)) })).toMatchObject({
+      state: 'waiting',
+      delay: 5000,
+      failure: null,
+    })
+    expect(after({ thrown: words.doNotRetry('no') })).toMatchObject({ state: 'failed' })
+  })
+
+  test('its errors, by their code; and what only looks like one is none', () => {
+    const error = new errors.RetomaError('engine_closed', {})
+    expect(error).not.toBeInstanceOf(RetomaError)
+    expect(isRetomaError(error)).toBe(true)
+    expect(isRetomaError(error, 'engine_closed')).toBe(true)
+    expect(isRetomaError(error, 'lease_lost')).toBe(false)
+    expect(isRetomaError({ name: 'RetomaError', code: 'engine_closed' })).toBe(false)
+    expect(isRetomaError(new Proxy({}, { get: crash }))).toBe(false)
   })
 })
 

@@ -2,6 +2,8 @@
  * How one attempt ends, decided in one pure place. A handler returns a value, returns one of the words `skip` and
  * `snooze`, or throws; `decide` turns that into what is written.
  */
+
+import { brand, hasBrand } from '../brand.ts'
 import { RetomaError } from '../errors.ts'
 import { backoffAfter } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
@@ -28,6 +30,7 @@ export class Skip {
   readonly reason: string
   constructor(reason: string) {
     this.reason = reason
+    brand(this, 'skip')
   }
 }
 
@@ -35,6 +38,7 @@ export class Snooze {
   readonly delay: Duration
   constructor(delay: Duration) {
     this.delay = delay
+    brand(this, 'snooze')
   }
 }
 
@@ -48,15 +52,13 @@ export function snooze(delay: Duration): Snooze {
   throw new RetomaError('bad_option', { option: 'snooze', problem })
 }
 
-const noRetry = Symbol.for('retoma.doNotRetry')
-
 /** `throw doNotRetry(error)`: trying again cannot help; the job fails at once, whatever tries are left. */
 export function doNotRetry(error: Error | string): Error {
   const known = error instanceof Error ? error : new Error(asText(error))
-  if (isMarked(known)) return known
+  if (hasBrand(known, 'doNotRetry')) return known
   // A frozen error cannot carry the mark; one that inherits all it says can.
   const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
-  return Object.defineProperty(marked, noRetry, { value: true })
+  return brand(marked, 'doNotRetry')
 }
 
 export interface Tried {
@@ -72,10 +74,15 @@ export function decide(
   random: number,
 ): Outcome {
   if ('thrown' in ended)
-    return afterFailure(job, policy, describe(ended.thrown, ended.timedOut), random, isMarked(ended.thrown))
-  const word = wordIn(ended.returned)
-  if (word instanceof Skip) return { state: 'skipped', reason: cut(asText(word.reason), maxMessage) }
-  if (word instanceof Snooze) return { state: 'waiting', delay: word.delay, failure: null }
+    return afterFailure(
+      job,
+      policy,
+      describe(ended.thrown, ended.timedOut),
+      random,
+      hasBrand(ended.thrown, 'doNotRetry'),
+    )
+  if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
+  if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = storable(ended.returned)
   if (result.ok) return { state: 'succeeded', result: result.text }
   // The work is done and would be done again for nothing: a result that cannot be stored is not retried.
@@ -86,14 +93,8 @@ export function decide(
   }
 }
 
-/** A proxy may throw when it is asked what it is; then it is none of ours. */
-function wordIn(returned: unknown): Skip | Snooze | undefined {
-  try {
-    return returned instanceof Skip || returned instanceof Snooze ? returned : undefined
-  } catch {
-    return undefined
-  }
-}
+const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip')
+const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
 
 function afterFailure(
   job: Tried,
@@ -139,12 +140,4 @@ function withCauses(error: Error): string {
   for (let depth = 0; cause instanceof Error && depth < 5; depth++, cause = cause.cause)
     all += `\ncaused by: ${cause.stack}`
   return all
-}
-
-function isMarked(thrown: unknown): boolean {
-  try {
-    return typeof thrown === 'object' && thrown !== null && (thrown as Record<symbol, unknown>)[noRetry] === true
-  } catch {
-    return false
-  }
 }

@@ -8,7 +8,7 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { isRetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
@@ -79,7 +79,7 @@ async function comeIn(home: Home, name: string): Promise<Answer> {
       : { is: 'starting', why: 'whoever used it last is stopping it' }
   } catch (error) {
     const trouble = folderTrouble(home.folder, error)
-    throw trouble instanceof RetomaError ? trouble : await serverTrouble(home, 'answer', (error as Error).message)
+    throw isRetomaError(trouble) ? trouble : await serverTrouble(home, 'answer', (error as Error).message)
   }
 }
 

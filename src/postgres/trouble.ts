@@ -3,7 +3,7 @@
  * Called by find, home, init and start, around every step that touches the disk or runs a program.
  */
 import { statfs } from 'node:fs/promises'
-import { RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
 
 type Action = 'initialise' | 'start' | 'answer' | 'stop'
 
@@ -24,7 +24,7 @@ const denials: Record<string, string> = {
 
 /** A failed call to the file system, as the trouble with the data folder that it is. */
 export function folderTrouble(folder: string, error: unknown): unknown {
-  if (error instanceof RetomaError || !(error instanceof Error)) return error
+  if (isRetomaError(error) || !(error instanceof Error)) return error
   const { code = '', path } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT') return new RetomaError('disk_full', { folder }, { cause: error })
   const denial = denials[code]

@@ -11,9 +11,10 @@ const anything = ['*']
 /** Read as "may import"; a part always may import itself. */
 const arrows: Record<string, string[]> = {
   version: [],
-  errors: [],
+  brand: [],
+  errors: ['brand'],
   lib: ['errors'],
-  core: ['errors'],
+  core: ['errors', 'brand'],
   settings: ['core', 'lib', 'errors'],
   postgres: ['lib', 'errors'],
   store: ['core', 'lib', 'errors'],
