@@ -30,6 +30,11 @@ export interface JobOptions {
   kind: string
   /** Default: `default`. */
   queue?: string
+  /**
+   * Raise it when you change anything here: while an old and a new release run beside each other, all watchdogs judge by
+   * the newest. A whole number from 1 (default).
+   */
+  version?: number
   attempts?: number
   backoff?: Partial<Backoff>
   timeout?: Duration
@@ -49,6 +54,7 @@ export interface JobOptions {
 export interface Job<Input = never, Output = unknown> {
   readonly kind: string
   readonly queue: string
+  readonly version: number
   readonly policy: Policy
   /** The parsed input, or the sentence that says what is wrong with it. */
   readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: string }>
@@ -90,16 +96,22 @@ export function defineJob(
   if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
     refuse('input must be a Standard Schema, such as one of zod, valibot or arktype')
   }
+  const { run, version = 1 } = options
+  if (!Number.isInteger(version) || version < 1 || version > largestVersion)
+    refuse(`version must be a whole number from 1, not ${String(version)}`)
   const policy = policyOf(options, refuse)
-  const { run } = options
-  return { kind: name, queue, policy, parse: parser(options.input), run: async (context, input) => run(context, input) }
+  const parse = parser(options.input)
+  return { kind: name, queue, version, policy, parse, run: async (context, input) => run(context, input) }
 }
+
+/** Room for a date written as a number, such as 20260131. */
+const largestVersion = 2 ** 31 - 1
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/
 const nameRule = '1 to 100 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit'
 
 const knownOptions = [
-  'kind', 'queue', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
+  'kind', 'queue', 'version', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
   'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
 ] // biome-ignore format: read as one list
 

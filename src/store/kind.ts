@@ -3,14 +3,14 @@ import type { Policy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 
 // The newest version wins, and nothing is written when nothing changed: two versions of an app may start and restart
-// beside each other.
+// beside each other. Of one version, whoever started last.
 const register = {
   name: 'kind_register',
   text: `
     with kinds as (
-      insert into retoma.kind (name, queue, policy, updated_at)
-      select name, queue, policy, coalesce($4::timestamptz, now())
-      from unnest($1::text[], $2::text[], $3::jsonb[]) as k (name, queue, policy)
+      insert into retoma.kind (name, queue, policy, version, updated_at)
+      select name, queue, policy, version, coalesce($5::timestamptz, now())
+      from unnest($1::text[], $2::text[], $3::jsonb[], $4::int[]) as k (name, queue, policy, version)
       order by name
       on conflict (name) do update
         set queue = excluded.queue, policy = excluded.policy, version = excluded.version, updated_at = excluded.updated_at
@@ -24,7 +24,7 @@ const register = {
 
 export async function registerKinds(
   db: Db,
-  kinds: readonly { kind: string; queue: string; policy: Policy }[],
+  kinds: readonly { kind: string; queue: string; policy: Policy; version: number }[],
   now: Date | null,
 ): Promise<void> {
   if (kinds.length === 0) return
@@ -32,6 +32,7 @@ export async function registerKinds(
     kinds.map(each => each.kind),
     kinds.map(each => each.queue),
     kinds.map(each => JSON.stringify(each.policy)),
+    kinds.map(each => each.version),
     now,
   ])
 }

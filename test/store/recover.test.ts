@@ -250,7 +250,11 @@ describe('a running job', () => {
     ['stall', 'stalled'],
     ['fail', 'failed'],
   ] as const)('goes where its kind says: %s', async (onOrphan, state) => {
-    await registerKinds(store.db, [{ kind: 'k', queue: 'q', policy: { ...defaultPolicy, onOrphan } }], at(0))
+    await registerKinds(
+      store.db,
+      [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }],
+      at(0),
+    )
     const id = await store.put('running')
     await store.sql(`update retoma.job set key = 'a', key_hold = 'final' where id = $1`, [id])
     expect((await tick(3)).recovered).toMatchObject([{ id, state }])

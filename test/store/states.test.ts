@@ -17,7 +17,7 @@ const failure = { what: 'error', message: 'no', code: null, stack: null } as con
 const settle = (outcome: Settle['outcome']) => (id: string) =>
   settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(5))
 const recover = (onOrphan: Action) => async () => {
-  await registerKinds(store.db, [{ kind: 'k', queue: 'q', policy: { ...defaultPolicy, onOrphan } }], at(5))
+  await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
 }
 const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
