@@ -4,7 +4,7 @@ import { defineConfig, defineJob } from 'retoma'
 const hello = defineJob({
   kind: 'hello',
   run: async (ctx, input: { name: string }) => {
-    ctx.log.info('greeting', { name: input.name })
+    ctx.log.info({ name: input.name }, 'greeting')
     return { greeting: `Hello, ${input.name}!` }
   },
 })

@@ -11,7 +11,7 @@ export const remindOf = (mailer: Mailer) =>
     attempts: 3,
     backoff: { first: seconds(30), factor: 2, max: minutes(10), jitter: 0 },
     run: async (ctx, invoice: { number: string; email: string }) => {
-      ctx.log.info('reminding', { invoice: invoice.number })
+      ctx.log.info({ invoice: invoice.number }, 'reminding')
       await mailer.send(invoice.email, `Invoice ${invoice.number} is due`)
       return { sentTo: invoice.email }
     },

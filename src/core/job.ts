@@ -19,11 +19,17 @@ export interface JobContext {
   readonly log: JobLog
 }
 
+/** A line of a handler's log: facts first, as pino and the engine's own `log` have it; or only the message. */
+type JobLine = {
+  (facts: Record<string, unknown>, message: string): void
+  (message: string): void
+}
+
 export interface JobLog {
-  debug(message: string, facts?: Record<string, unknown>): void
-  info(message: string, facts?: Record<string, unknown>): void
-  warn(message: string, facts?: Record<string, unknown>): void
-  error(message: string, facts?: Record<string, unknown>): void
+  debug: JobLine
+  info: JobLine
+  warn: JobLine
+  error: JobLine
 }
 
 export interface JobOptions {

@@ -141,7 +141,7 @@ class Context implements JobContext {
 function jobLog(log: Log): JobLog {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, facts: Record<string, unknown> = {}) =>
-      log[level](facts, message)
+    (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
+      line.length === 1 ? log[level]({}, line[0]) : log[level](...line)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

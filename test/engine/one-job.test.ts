@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineJob, doNotRetry, minutes, seconds, skip, snooze } from '../../src/index.ts'
-import { engineWith } from '../support/engine.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { engineWith, liveEngine } from '../support/engine.ts'
 
 test('a job that was enqueued runs and keeps its result', async () => {
   const greet = defineJob({
@@ -81,4 +82,25 @@ test('doNotRetry fails at once, skip ends with its reason, snooze costs no try',
     await run()
   }
   expect(await engine.job(ids[2]!.id)).toMatchObject({ state: 'succeeded', result: 'done', attempt: 3, failures: 0 })
+})
+
+test('what a handler logs has its job, its facts and its message, in the order of every other log', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', format: 'json', write: line => void lines.push(line) })
+  const chatty = defineJob({
+    kind: 'chatty',
+    run: ctx => {
+      ctx.log.info({ page: 3, total: 10 }, 'a page is done')
+      ctx.log.warn('only words')
+    },
+  })
+  const { engine } = await liveEngine([chatty], { log })
+  await engine.work()
+  const { id } = await engine.enqueue(chatty, undefined)
+  await engine.wait({ job: id })
+  const said = lines.map(line => JSON.parse(line)).filter(line => line.kind === 'chatty')
+  expect(said).toMatchObject([
+    { level: 'info', msg: 'a page is done', page: 3, total: 10, job: id, attempt: 1 },
+    { level: 'warn', msg: 'only words', job: id, attempt: 1 },
+  ])
 })
