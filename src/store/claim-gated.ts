@@ -6,7 +6,7 @@
  * against the newest version of its row. Gates are locked in the order of their keys, the queue's own ('') first, and no
  * job is waited for: claims and settles cannot deadlock.
  */
-import { type Claimed, claimedColumns } from './claim.ts'
+import { type Claimed, claimedColumns, unpack } from './claim.ts'
 import type { Db } from './db.ts'
 
 /** A place in the walk: lanes after it come next. */
@@ -168,5 +168,5 @@ export async function claimGated(
   const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now]
   const rows = await db.run<Omit<GatedClaim, 'claimed'> & Claimed & { id: string | null }>(claim, values)
   const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
-  return { claimed: rows.filter(row => row.id !== null), lanes: seen, last, missing, allowed, nextMs }
+  return { claimed: rows.filter(row => row.id !== null).map(unpack), lanes: seen, last, missing, allowed, nextMs }
 }

@@ -35,6 +35,13 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
   expect(await store.job(id!)).toMatchObject({ state: 'running', attempt: 1, worker_id: 'w', started_at: at(0) })
 })
 
+test('an input weighs what it takes in memory, however well the table compresses it', async () => {
+  await enqueue({ input: JSON.stringify('x'.repeat(1_000_000)) })
+  const [stored] = await store.sql<{ bytes: number }>(`select pg_column_size(input) as bytes from retoma.job`)
+  expect(stored!.bytes).toBeLessThan(100_000)
+  expect(await claim(1)).toMatchObject([{ input: 'x'.repeat(1_000_000), input_bytes: 1_000_002 }])
+})
+
 test('only kinds that were asked for are claimed', async () => {
   const [, mine] = await enqueue({ kind: 'theirs' }, { kind: 'mine' }, { kind: 'theirs' })
   expect(ids(await claim(10, { kinds: ['mine', 'unheard-of'] }))).toEqual([mine])
