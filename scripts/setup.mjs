@@ -16,10 +16,10 @@ import { giveUp, Trouble } from './lib/trouble.mjs'
 
 const say = line => console.error(line)
 
-/** `oldest`: the oldest PostgreSQL we support too, which only tests need. */
-export async function setup({ build: wantsBuild = false, oldest = false } = {}) {
+/** `servers`: the oldest PostgreSQL we support and one that we refuse, which only tests need. */
+export async function setup({ build: wantsBuild = false, servers = false } = {}) {
   refuseWhatCannotWork()
-  const folders = oldest ? [root, inRoot('test', 'oldest')] : [root]
+  const folders = servers ? [root, inRoot('test', 'oldest'), inRoot('test', 'too-old')] : [root]
   const ready = () => folders.every(isInstalled) && (!wantsBuild || isBuilt())
   if (ready()) return
 

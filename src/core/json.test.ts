@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { asText, cleanText, maxValueBytes, storable } from './json.ts'
 
@@ -95,8 +96,37 @@ test('the size limit counts bytes of the JSON text, to the byte', () => {
   expect([fits('€€xx', 10), fits('€€€', 10)]).toEqual([true, false])
   expect([fits('😀😀', 10), fits('😀😀x', 10)]).toEqual([true, false])
   expect(storable('x'.repeat(maxValueBytes - 2)).ok).toBe(true)
-  expect(refused('x'.repeat(maxValueBytes - 1))).toMatch(/^it is 8 MB of JSON, at most 8 MB fit/)
+  expect(refused('x'.repeat(maxValueBytes - 1))).toMatch(/^it is more than 8 MB of JSON/)
 })
+
+test('what is far too large is refused before its text is made, and nothing that fits is', () => {
+  const began = performance.now()
+  const huge = [
+    { text: 'x'.repeat(300_000_000) },
+    Buffer.alloc(100_000_000),
+    new Float64Array(10_000_000),
+    new Array(4_000_000_000),
+    Array.from({ length: 10_000 }, () => 'y'.repeat(100_000)),
+  ]
+  for (const value of huge) expect(refused(value)).toMatch(/^it is more than 8 MB of JSON/)
+  // Their texts are gigabytes and take a minute to make.
+  expect(performance.now() - began).toBeLessThan(10_000)
+  const shorter = Object.assign(new Uint8Array(100), { toJSON: () => 'short' })
+  expect([storable(shorter, 7).ok, storable(new String('12345'), 7).ok]).toEqual([true, true])
+  expect(refused(circle(2))).toMatch(/circular/)
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 200 }), (value, bytes) => {
+      expect(/more than/.test(refused(value, bytes))).toBe(Buffer.byteLength(JSON.stringify(value)) > bytes)
+    }),
+  )
+})
+
+/** Every node leads to every other: a walk of all ways through it would never end. */
+function circle(size: number): unknown {
+  const nodes = Array.from({ length: size }, (): Record<string, unknown> => ({}))
+  for (const node of nodes) for (const [i, other] of nodes.entries()) node[`to${i}`] = other
+  return nodes[0]
+}
 
 test('cleaned text keeps everything but NUL and half pairs', () => {
   expect(cleanText('a\u0000b\u0000')).toBe('ab')

@@ -1,8 +1,10 @@
 /**
  * Values on their way into the database. What PostgreSQL's jsonb refuses (NUL, lone surrogates, very deep nesting) is
- * found here, before a statement that carries other jobs' rows too would fail as a whole.
+ * found here, before a statement that carries other jobs' rows too would fail as a whole. And what is far too large is
+ * found before its text is made, which for 300 MB takes seconds and gigabytes.
  */
 
+/** Of one input or result, as JSON. More belongs into a file or an object store, and its name into the job. */
 export const maxValueBytes = 8 * 1024 * 1024
 const maxDepth = 1000
 const tooDeep = `it is nested more than ${maxDepth} deep`
@@ -11,6 +13,7 @@ export type Checked = { ok: true; text: string } | { ok: false; problem: string 
 
 /** The JSON text of a value, or why it cannot be stored. `undefined` is stored as null. */
 export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
+  if (isSurelyLonger(value, maxBytes)) return { ok: false, problem: `it is ${tooLarge(maxBytes)}` }
   let text: string | undefined
   try {
     text = JSON.stringify(value)
@@ -24,12 +27,7 @@ export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
   }
   // A character is at least one byte, so most values need no second pass to know that they fit.
   const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
-  if (bytes > maxBytes) {
-    return {
-      ok: false,
-      problem: `it is ${megabytes(bytes)} MB of JSON, at most ${megabytes(maxBytes)} MB fit; store it elsewhere and pass a reference`,
-    }
-  }
+  if (bytes > maxBytes) return { ok: false, problem: `it is ${tooLarge(maxBytes)}` }
   const bad = unstorableEscape.exec(text)
   if (bad) {
     const what = bad[1] === '0000' ? 'a NUL character (\\u0000)' : 'half of a surrogate pair'
@@ -37,6 +35,44 @@ export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
   }
   if (text.length > maxDepth && depth(text) > maxDepth) return { ok: false, problem: tooDeep }
   return { ok: true, text }
+}
+
+/**
+ * Whether its JSON has more than that many characters, as far as that can be seen without making it: by what each part has
+ * at least. In doubt (a toJSON, a getter that throws, a circle) it says no, and the text tells.
+ */
+function isSurelyLonger(value: unknown, most: number): boolean {
+  let length = 0
+  const exceeds = (part: unknown, depth: number): boolean => {
+    if (depth > maxDepth) throw new Error(tooDeep)
+    if (typeof part === 'string') length += part.length + 2
+    else if (typeof part !== 'object' || part === null) length += 1
+    else if (saysItself(part)) length += 1
+    else if (ArrayBuffer.isView(part)) length += 2 * ((part as { length?: number }).length ?? 1)
+    else if (Array.isArray(part)) {
+      if (length + 2 * part.length > most) return true
+      length += part.length
+      for (const each of part) if (exceeds(each, depth + 1)) return true
+    } else {
+      for (const [key, each] of Object.entries(part)) {
+        if (each === undefined || typeof each === 'function' || typeof each === 'symbol') continue
+        length += key.length + 4
+        if (exceeds(each, depth + 1)) return true
+      }
+    }
+    return length > most
+  }
+  try {
+    return exceeds(value, 0)
+  } catch {
+    return false
+  }
+}
+
+/** It has its own idea of its JSON; a Buffer's is a list of its bytes. */
+function saysItself(part: object): boolean {
+  const { toJSON } = part as { toJSON?: unknown }
+  return part instanceof String || (typeof toJSON === 'function' && toJSON !== Buffer.prototype.toJSON)
 }
 
 /** Text without what PostgreSQL refuses: NUL is dropped, half a surrogate pair becomes U+FFFD. */
@@ -78,5 +114,6 @@ function depth(text: string): number {
   return deepest
 }
 
-const megabytes = (bytes: number) => Math.round((bytes / 1024 / 1024) * 10) / 10
+const tooLarge = (most: number) =>
+  `more than ${Math.round((most / 1024 / 1024) * 10) / 10} MB of JSON; store it elsewhere and pass a reference`
 const firstLine = (text: string) => text.split('\n', 1)[0] ?? text

