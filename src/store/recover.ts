@@ -22,7 +22,7 @@ export interface OrphanRule {
   apartMs: number
 }
 
-export interface JudgedWorker {
+interface JudgedWorker {
   id: string
   host: string
   pid: number
