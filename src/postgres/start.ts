@@ -3,7 +3,8 @@
  * once: PostgreSQL's own lock file lets one of them win, and the others find its server.
  *
  * Invariant: the answer is an open connection that counts as a user of the server (presence.ts), never a guess from a
- * process list.
+ * process list. What was launched on the way is then that server, or has ended: one that is still on its way would find
+ * the folder free once everybody has left, and serve nobody.
  */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,6 +25,8 @@ const patience = 15_000
 const recoveryPatience = 600_000
 const pause = 20
 
+const away: Answer = { is: 'away' }
+
 const othersAtWork = /lock file ".*" (already exists|is empty)|shared memory block .* still in use/
 
 export interface Attached {
@@ -41,9 +44,10 @@ export async function attachOrStart(
   let why = 'it does not answer at its socket'
   let ours: Launch | undefined
   while (true) {
-    const answer = await comeIn(home, options.name)
-    if (answer.is === 'up')
-      return { client: answer.client, started: ours !== undefined && (await livePid(home.data)) === ours.pid }
+    const onItsWay = ours !== undefined && !ours.ended && (await livePid(home.data)) !== ours.pid
+    const answer = onItsWay ? away : await comeIn(home, options.name)
+    // Nothing is awaited from here on, so that whoever gets the connection sees its end.
+    if (answer.is === 'up') return { client: answer.client, started: ours !== undefined && !ours.ended }
     const now = clock.now()
     if (answer.is !== 'away') {
       heard = now.getTime()
@@ -55,8 +59,8 @@ export async function attachOrStart(
       // Whoever leaves last removes a socket folder outside the data; then it is made again.
       if (!othersAtWork.test(why) && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
     }
-    // What we have launched is seen through until its note is there, so that a caller who gives up can stop it.
-    if (signal?.aborted && (!ours || (await livePid(home.data)) === ours.pid)) throw signal.reason
+    // What we have launched has its note by then, so that a caller who gives up can stop it.
+    if (signal?.aborted && !onItsWay) throw signal.reason
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
       await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
       ours = await launch(home, options.fsync)

@@ -112,6 +112,19 @@ test('of servers launched at the same moment one wins, and the others attach to 
   expect(serversBelow(dataDir)).toHaveLength(1)
 })
 
+test('whoever launched a server too late has seen it end before he comes in, so it does not start once all have left', async () => {
+  const dataDir = await house()
+  const folder = scratch()
+  const launches = join(folder, 'launches')
+  const packageFolder = slowPackage(folder, launches)
+  const late = openEmbedded({ dataDir, fsync: false, machine: { packageFolder: () => packageFolder } }).then(mind)
+  await eventually(() => existsSync(launches), 'the late one is launched')
+  const all = [await open(dataDir), await late]
+  expect(all.filter(each => each.started)).toHaveLength(1)
+  for (const each of all) await each.leave()
+  expect(commandsWith(`${dataDir}/postgres`)).toEqual([])
+})
+
 test('the last one out stops the server, the first one out does not', async () => {
   const dataDir = await house()
   const other = guest({ dataDir, fsync: false })
