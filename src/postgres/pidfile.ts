@@ -38,13 +38,20 @@ export async function livePid(data: string): Promise<number | undefined> {
 }
 
 /** Whether that process is a server of this folder; a zombie, or a stranger that got the number later, is not. */
-export async function serves(pid: number, data: string): Promise<boolean> {
+async function serves(pid: number, data: string): Promise<boolean> {
   const command = (await commandLine(pid)).join(' ')
   if (!/(^|\/)postgres -D /.test(command)) return false
   const cwd = await workingFolder(pid)
   if (cwd === undefined) return command.includes(`postgres -D ${data}`)
   // The data may lie elsewhere, behind a link; the system tells where a process really is.
   return cwd === (await realpath(data).catch(() => data))
+}
+
+/** Whether anything is left of a server: an ending process works in its folder a little longer than it has a name. */
+export async function lingers(pid: number, data: string): Promise<boolean> {
+  if (await serves(pid, data)) return true
+  const cwd = await workingFolder(pid)
+  return cwd !== undefined && cwd === (await realpath(data).catch(() => data))
 }
 
 /** Removes notes of the pid file and the socket's lock that name a process which is no server of this folder. */

@@ -7,7 +7,7 @@ import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
 import type { Home } from './home.ts'
-import { livePid, pidfile, readNote, serves } from './pidfile.ts'
+import { lingers, livePid, pidfile, readNote } from './pidfile.ts'
 import { serverTrouble } from './trouble.ts'
 
 /** A checkpoint may take its time; after SIGQUIT the server itself kills what is left after five seconds. */
@@ -26,9 +26,9 @@ export async function stopServer(
   for (const signal of signals) {
     if (!tell(pid, signal)) break
     const deadline = clock.now().getTime() + patience[signal]
-    while ((await serves(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
+    while ((await lingers(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
-  if (await serves(pid, home.data)) throw await serverTrouble(home, 'stop', `process ${pid} does not end`)
+  if (await lingers(pid, home.data)) throw await serverTrouble(home, 'stop', `process ${pid} does not end`)
   if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
 }
 

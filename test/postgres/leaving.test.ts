@@ -1,14 +1,19 @@
 /** The way out of the embedded server: nobody stops it under another, and nobody leaves it behind unused. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
 import type { Log } from '../../src/lib/log.ts'
+import type { Home } from '../../src/postgres/home.ts'
 import { openEmbedded } from '../../src/postgres/index.ts'
 import { socketUrl } from '../../src/postgres/knock.ts'
 import { livePid } from '../../src/postgres/pidfile.ts'
 import { giveBack } from '../../src/postgres/presence.ts'
-import { eventually, guest, house, mind, processesBelow, query, serversBelow, spoiltHouse } from './support.ts'
+import { stopServer } from '../../src/postgres/stop.ts'
+import { eventually, guest, house, mind, processesBelow, query, scratch, serversBelow, spoiltHouse } from './support.ts'
 
 const open = async (dataDir: string) => mind(await openEmbedded({ dataDir, fsync: false }))
 
@@ -143,4 +148,29 @@ test('data moved elsewhere behind a link: the server is found again, and stopped
   await second.leave()
   expect(processesBelow(elsewhere)).toEqual([])
   expect(readdirSync(join(elsewhere, 'pg'))).not.toContain('postmaster.pid')
+})
+
+/** Told to end, it loses its name first and its folder later, as the kernel does it on a busy machine. */
+const slowToEnd = `
+process.title = 'postgres -D ' + process.cwd()
+process.on('SIGINT', () => { process.title = ' '; setTimeout(() => process.exit(), 300) })
+process.on('SIGQUIT', () => {})
+setInterval(() => {}, 1000)
+console.log('ready')
+`
+
+test('a server is gone when its process is, not when that has lost its name', async () => {
+  const folder = scratch()
+  const data = join(folder, 'postgres')
+  mkdirSync(data)
+  const server = spawn(process.execPath, ['-e', slowToEnd], { cwd: data, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    await once(server.stdout!, 'data')
+    writeFileSync(join(data, 'postmaster.pid'), `${server.pid}\n${data}\n`)
+    expect(await livePid(data)).toBe(server.pid)
+    await stopServer({ folder, data, socket: join(folder, 'socket') } as Home, systemClock)
+    expect(existsSync(`/proc/${server.pid}/cwd`)).toBe(false)
+  } finally {
+    server.kill('SIGKILL')
+  }
 })
