@@ -7,6 +7,7 @@
  */
 import { chown, lstat, open, readFile, rename, stat } from 'node:fs/promises'
 import { RetomaError } from '../errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
 import { program } from './find.ts'
 import { makeFolder } from './folder.ts'
 import type { Home } from './home.ts'
@@ -20,9 +21,12 @@ export interface Launch {
   readonly ended: boolean
   /** What it wrote into the log since. */
   said(): Promise<string>
+  /** Resolves when it has ended, told so now; what it had committed is safe. */
+  takeBack(): Promise<void>
 }
 
 const largestLog = 1_000_000
+const takeBackMs = 10_000
 
 export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   try {
@@ -38,11 +42,15 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
       detached: true,
     })
     let ended = ''
-    child.on('exit', (code, signal) => {
-      ended = `ended with ${signal ?? `code ${code}`}`
-    })
-    child.on('error', error => {
-      ended = error.message
+    const end = new Promise<void>(resolve => {
+      child.on('exit', (code, signal) => {
+        ended = `ended with ${signal ?? `code ${code}`}`
+        resolve()
+      })
+      child.on('error', error => {
+        ended = error.message
+        resolve()
+      })
     })
     child.unref()
     await log.close()
@@ -52,6 +60,13 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
         return ended !== ''
       },
       said: async () => (await readFile(home.log)).subarray(before).toString().trim() || ended,
+      takeBack: async () => {
+        if (ended) return
+        child.ref()
+        // A server ends its helpers first, and kills those that do not listen after five seconds.
+        child.kill('SIGQUIT')
+        await withDeadline(end, takeBackMs, () => new Error('it does not end')).catch(() => child.kill('SIGKILL'))
+      },
     }
   } catch (error) {
     throw folderTrouble(home.folder, error)

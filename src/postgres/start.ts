@@ -34,10 +34,26 @@ export interface Attached {
   started: boolean
 }
 
-export async function attachOrStart(
-  home: Home,
-  options: { name: string; fsync: boolean; clock: Clock; signal?: AbortSignal },
-): Promise<Attached> {
+interface Coming {
+  name: string
+  fsync: boolean
+  clock: Clock
+  /** Who gives up by it stops what was launched himself, as the last one out (leave.ts). */
+  signal?: AbortSignal
+}
+
+export async function attachOrStart(home: Home, options: Coming): Promise<Attached> {
+  const launches: Launch[] = []
+  try {
+    return await comeInOrLaunch(home, options, launches)
+  } catch (error) {
+    // Whoever could not come in cannot leave either, so what he launched must not stay.
+    if (!options.signal?.aborted) for (const each of launches) await each.takeBack()
+    throw error
+  }
+}
+
+async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): Promise<Attached> {
   const { clock, signal } = options
   const begun = clock.now().getTime()
   let heard = begun
@@ -64,6 +80,7 @@ export async function attachOrStart(
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
       await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
       ours = await launch(home, options.fsync)
+      launches.push(ours)
     }
     if (now.getTime() - heard > patience || now.getTime() - begun > recoveryPatience)
       throw await serverTrouble(home, 'answer', why)

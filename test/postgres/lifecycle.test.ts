@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
 import { hasData, openEmbedded } from '../../src/postgres/index.ts'
 import {
   commandsWith,
@@ -17,6 +18,7 @@ import {
   serversBelow,
   slowPackage,
   spoiltHouse,
+  stuckPackage,
 } from './support.ts'
 
 const open = async (dataDir: string) => mind(await openEmbedded({ dataDir, fsync: false }))
@@ -123,6 +125,19 @@ test('whoever launched a server too late has seen it end before he comes in, so 
   expect(all.filter(each => each.started)).toHaveLength(1)
   for (const each of all) await each.leave()
   expect(commandsWith(`${dataDir}/postgres`)).toEqual([])
+})
+
+test('whoever gives up on a server that he launched takes it back', async () => {
+  const dataDir = await house()
+  const folder = scratch()
+  const file = join(folder, 'pid')
+  const packageFolder = stuckPackage(folder, file)
+  const pid = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0)
+  const clock = { ...systemClock, now: () => new Date(pid() > 0 ? 60_000 : 0) }
+  await expect(
+    openEmbedded({ dataDir, fsync: false, clock, machine: { packageFolder: () => packageFolder } }),
+  ).rejects.toMatchObject({ code: 'postgres_failed' })
+  expect(() => process.kill(pid(), 0)).toThrow('ESRCH')
 })
 
 test('the last one out stops the server, the first one out does not', async () => {

@@ -119,6 +119,14 @@ export function endlessPackage(folder: string): string {
   return copy
 }
 
+/** A PostgreSQL that, launched, writes its pid into a file and does nothing more. */
+export function stuckPackage(folder: string, pid: string): string {
+  const copy = slowPackage(folder, join(folder, 'launches'))
+  const script = `#!/bin/sh\n[ "$1" = -D ] || exit 0\necho $$ > ${quoted(pid)}\nexec sleep 600\n`
+  writeFileSync(join(copy, 'native', 'bin', 'postgres'), script)
+  return copy
+}
+
 /** A PostgreSQL that notes each launch in a file and takes a second before it begins. */
 export function slowPackage(folder: string, launches: string): string {
   const real = installedPackage()
