@@ -33,7 +33,7 @@ const folders = { test: [] as string[], file: [] as string[] }
 const remove = (which: 'test' | 'file') => {
   for (const folder of folders[which].splice(0)) {
     const left = processesIn(folder)
-    for (const each of left) process.kill(Number.parseInt(each, 10), 'SIGKILL')
+    for (const each of left) kill(Number.parseInt(each, 10))
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     expect(left, `processes left behind in ${folder}`).toEqual([])
   }
@@ -135,6 +135,14 @@ async function eventually(condition: () => boolean, what: () => string, seconds 
   while (!condition()) {
     if (systemClock.now().getTime() > deadline) throw new Error(`not within ${seconds} s: ${what()}`)
     await systemClock.sleep(20)
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended since it was seen.
   }
 }
 

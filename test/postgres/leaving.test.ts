@@ -1,7 +1,7 @@
 /** The way out of the embedded server: nobody stops it under another, and nobody leaves it behind unused. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
@@ -13,15 +13,25 @@ import { socketUrl } from '../../src/postgres/knock.ts'
 import { livePid } from '../../src/postgres/pidfile.ts'
 import { giveBack } from '../../src/postgres/presence.ts'
 import { stopServer } from '../../src/postgres/stop.ts'
-import { eventually, guest, house, mind, processesBelow, query, scratch, serversBelow, spoiltHouse } from './support.ts'
+import {
+  eventually,
+  guest,
+  house,
+  mind,
+  processesBelow,
+  query,
+  scratch,
+  serversBelow,
+  signal,
+  spoiltHouse,
+} from './support.ts'
 
 const open = async (dataDir: string) => mind(await openEmbedded({ dataDir, fsync: false }))
 
-/** As the kernel does when memory runs out. */
-function killBackend(dataDir: string): void {
-  const title = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  const backend = processesBelow(dataDir).find(pid => title(pid).startsWith('postgres: retoma retoma'))
-  process.kill(backend!, 'SIGKILL')
+/** As the kernel does when memory runs out. One that stays: a session that ends by itself just then harms nobody. */
+async function killBackend(url: string): Promise<void> {
+  const [row] = await query(url, `select pid from pg_stat_activity where application_name like 'retoma keeper %'`)
+  process.kill(row!.pid as number, 'SIGKILL')
 }
 
 /** Resolves when the server has noticed: it lets nobody in, or has recovered already and its old checkpointer is gone. */
@@ -48,7 +58,7 @@ test('who leaves when a backend has just been killed stops the server', async ()
   for (const noticed of [false, true]) {
     const mine = await open(dataDir)
     const checkpointer = await checkpointerOf(mine.url)
-    killBackend(dataDir)
+    await killBackend(mine.url)
     if (noticed) await recovering(mine.url, checkpointer)
     await mine.leave()
     expect(processesBelow(dataDir)).toEqual([])
@@ -60,7 +70,7 @@ test('who leaves when a backend has just been killed does not take the server fr
   const other = guest({ dataDir, fsync: false })
   await other.ask('open')
   const mine = await open(dataDir)
-  killBackend(dataDir)
+  await killBackend(mine.url)
   await mine.leave()
   await other.ask('revive')
   expect(await query(mine.url, 'select 1 as n')).toEqual([{ n: 1 }])
@@ -119,12 +129,12 @@ test('a server that does not answer is left, with a word, within seconds', async
   const [pid] = serversBelow(dataDir)
   const frozen = processesBelow(dataDir)
   const since = process.hrtime.bigint()
-  for (const each of frozen) process.kill(each, 'SIGSTOP')
+  signal(frozen, 'SIGSTOP')
   try {
     await mine.leave()
     expect(Number(process.hrtime.bigint() - since) / 1e9).toBeLessThan(15)
   } finally {
-    for (const each of frozen) process.kill(each, 'SIGCONT')
+    signal(frozen, 'SIGCONT')
   }
   expect(told).toEqual([{ folder: dataDir, pid, answer: 'silent' }])
 

@@ -16,6 +16,7 @@ import {
   query,
   scratch,
   serversBelow,
+  signal,
   slowPackage,
   spoiltHouse,
   stuckPackage,
@@ -59,7 +60,7 @@ test('after SIGKILL of every postgres process the next start recovers all commit
   })().catch(() => {})
   await eventually(() => acknowledged > 100, 'a hundred rows are written')
   first.kill()
-  for (const pid of processesBelow(dataDir)) process.kill(pid, 'SIGKILL')
+  signal(processesBelow(dataDir), 'SIGKILL')
   await writing
   await first.exited
 
@@ -182,7 +183,7 @@ test('a killed server is revived while someone uses it', async () => {
   await other.ask('open')
   await query(mine.url, 'drop table if exists kept; create table kept as select 1 as n')
   const [killed] = serversBelow(dataDir)
-  for (const pid of processesBelow(dataDir)) process.kill(pid, 'SIGKILL')
+  signal(processesBelow(dataDir), 'SIGKILL')
 
   await eventually(() => serversBelow(dataDir).some(pid => pid !== killed), 'a new server runs, though nobody asked')
   await Promise.all([mine.revive(), other.ask('revive')])
@@ -195,7 +196,7 @@ test('a killed server is revived while someone uses it', async () => {
 test('leaving before a killed server is revived leaves nothing behind', async () => {
   const dataDir = await house()
   const mine = await open(dataDir)
-  for (const pid of processesBelow(dataDir)) process.kill(pid, 'SIGKILL')
+  signal(processesBelow(dataDir), 'SIGKILL')
   const reviving = mine.revive().catch(() => {})
   await mine.leave()
   await reviving
@@ -209,7 +210,7 @@ test('leaving in the middle of a revival leaves nothing behind', async () => {
   const packageFolder = slowPackage(folder, launches)
   const mine = mind(await openEmbedded({ dataDir, fsync: false, machine: { packageFolder: () => packageFolder } }))
   rmSync(launches)
-  for (const pid of processesBelow(dataDir)) process.kill(pid, 'SIGKILL')
+  signal(processesBelow(dataDir), 'SIGKILL')
   await eventually(() => existsSync(launches), 'a new server is being started')
   await mine.leave()
   expect(processesBelow(dataDir)).toEqual([])
@@ -231,7 +232,7 @@ test('a server that cannot be brought back does not keep a finished program aliv
   await program.ask('open')
   const pids = processesBelow(dataDir)
   rmSync(dataDir, { recursive: true })
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  signal(pids, 'SIGKILL')
   expect(await program.ask('revive')).toMatchObject({ code: 'data_unreadable' })
   program.tell('finish')
   expect(await program.exited).toBe(0)

@@ -52,7 +52,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.leave()
   const mine = folders.splice(0)
   const left = [...mine, ...(made ? [await made] : [])].flatMap(processesBelow)
-  for (const pid of left) process.kill(pid, 'SIGKILL')
+  signal(left, 'SIGKILL')
   for (const folder of mine) rmSync(folder, { recursive: true, force: true })
   expect(left, 'server processes left behind').toEqual([])
 })
@@ -223,18 +223,24 @@ export function processesBelow(folder: string): number[] {
 
 /** Every process with this in its command line. */
 export function commandsWith(text: string): number[] {
-  return allPids().filter(pid => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
-    } catch {
-      return false
-    }
-  })
+  return allPids().filter(pid => commandOf(pid).includes(text))
 }
 
-/** Postmasters only. */
+/** Postmasters only. A child that was forked a moment ago still has its server's command line, but is its child. */
 export function serversBelow(folder: string): number[] {
-  return processesBelow(folder).filter(pid => /postgres\0-D\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
+  const all = processesBelow(folder)
+  return all.filter(pid => /postgres\0-D\0/.test(commandOf(pid)) && !all.includes(parentOf(pid)))
+}
+
+/** To each that is still there: a backend that was seen may have ended since. */
+export function signal(pids: number[], name: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
 }
 
 export function can(...command: string[]): boolean {
@@ -245,6 +251,23 @@ function allPids(): number[] {
   return readdirSync('/proc')
     .map(Number)
     .filter(pid => pid > 0)
+}
+
+function commandOf(pid: number): string {
+  return textOf(`/proc/${pid}/cmdline`)
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(textOf(`/proc/${pid}/status`))?.[1])
+}
+
+/** Empty when the process is no longer there. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function link(path: string): string | undefined {
