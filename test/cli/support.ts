@@ -56,7 +56,7 @@ export interface Ended {
 
 export interface Program {
   readonly ended: Promise<Ended>
-  /** Resolves with stdout once it holds this text; fails when the program ends or fifteen seconds pass before. */
+  /** Resolves with stdout once it holds this text; fails when the program ends or a minute passes before. */
   said(text: string): Promise<string>
   /** The same with stderr. */
   noted(text: string): Promise<string>
@@ -130,7 +130,7 @@ export async function answer<T = Record<string, unknown>>(
   }
 }
 
-async function eventually(condition: () => boolean, what: () => string, seconds = 15): Promise<void> {
+async function eventually(condition: () => boolean, what: () => string, seconds = 60): Promise<void> {
   const deadline = systemClock.now().getTime() + seconds * 1000
   while (!condition()) {
     if (systemClock.now().getTime() > deadline) throw new Error(`not within ${seconds} s: ${what()}`)

@@ -73,11 +73,11 @@ test('`npx retoma up` comes up, answers, runs a job from the command line, and s
           () => 'up',
           () => 'gone',
         ),
-      { timeout: 15_000 },
+      { timeout: 60_000 },
     )
     .toBe('gone')
   await expect
-    .poll(() => existsSync(join(folder, '.retoma', 'postgres', 'postmaster.pid')), { timeout: 15_000 })
+    .poll(() => existsSync(join(folder, '.retoma', 'postgres', 'postmaster.pid')), { timeout: 60_000 })
     .toBe(false)
 })
 

@@ -200,7 +200,7 @@ test('leaving before a killed server is revived leaves nothing behind', async ()
   const reviving = mine.revive().catch(() => {})
   await mine.leave()
   await reviving
-  await eventually(() => processesBelow(dataDir).length === 0, 'the killed ones are gone', 2)
+  await eventually(() => processesBelow(dataDir).length === 0, 'the killed ones are gone')
 })
 
 test('leaving in the middle of a revival leaves nothing behind', async () => {
@@ -286,7 +286,7 @@ test('an initdb that outlives the process it was run by is ended, and does not f
   expect(commandsWith(draft!)).not.toEqual([])
 
   expect((await open(dataDir)).started).toBe(true)
-  await eventually(() => commandsWith(draft!).length === 0, 'it is gone', 2)
+  await eventually(() => commandsWith(draft!).length === 0, 'it is gone')
   expect(drafts()).toEqual([])
 })
 

@@ -46,7 +46,7 @@ const servers: EmbeddedPostgres[] = []
 afterEach(async () => {
   for (const guest of guests.splice(0)) {
     if (guest.process.exitCode === null && guest.process.signalCode === null)
-      await Promise.race([guest.ask('leave'), systemClock.sleep(5000)])
+      await Promise.race([guest.ask('leave'), systemClock.sleep(30_000)])
     guest.kill()
   }
   for (const server of servers.splice(0)) await server.leave()
@@ -193,7 +193,7 @@ export function guest(
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  seconds = 20,
+  seconds = 60,
 ): Promise<void> {
   const deadline = systemClock.now().getTime() + seconds * 1000
   while (!(await condition())) {
