@@ -9,12 +9,13 @@ import type { Log } from '../lib/log.ts'
 import { ask, hangUp, keepsAlive } from './connection.ts'
 import type { Home } from './home.ts'
 import { leaveServer } from './leave.ts'
+import { nameOf } from './presence.ts'
 import { forgetAddress, readAddress, reservation, writeAddress } from './reservation.ts'
 import { attachOrStart } from './start.ts'
 
 const longestPause = 5000
 
-export const keeperName = () => `retoma keeper ${process.pid}`
+export const keeperName = () => nameOf(process.pid)
 
 export class Keeper {
   readonly #home: Home

@@ -14,13 +14,15 @@ import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
 import { type Answer, knock } from './knock.ts'
 import { livePid } from './pidfile.ts'
-import { giveBack } from './presence.ts'
+import { giveBack, othersLive } from './presence.ts'
 import { stopServer } from './stop.ts'
 
 const patience = 10_000
 const pause = 20
 /** Whoever lost his connection together with us needs a moment to be back. */
 const grace = 250
+/** The share of a process that was killed goes as soon as the server notices. */
+const notice = 5000
 
 export async function leaveServer(
   home: Home,
@@ -46,10 +48,19 @@ export async function leaveServer(
 /** False: the server could not be asked. */
 async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
   try {
-    const last = await giveBack(client).catch(() => undefined)
+    const last = await isLast(client, clock).catch(() => undefined)
     if (last) await stopServer(home, clock)
     return last !== undefined
   } finally {
     await hangUp(client)
   }
+}
+
+async function isLast(client: pg.Client, clock: Clock): Promise<boolean> {
+  const deadline = clock.now().getTime() + notice
+  while (!(await giveBack(client))) {
+    if ((await othersLive(client)) || clock.now().getTime() > deadline) return false
+    await clock.sleep(pause)
+  }
+  return true
 }

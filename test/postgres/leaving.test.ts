@@ -78,6 +78,29 @@ test('who leaves when a backend has just been killed does not take the server fr
   expect(processesBelow(dataDir)).toEqual([])
 })
 
+test('the share of a process that was killed keeps no server', async () => {
+  const dataDir = await house()
+  const other = guest({ dataDir, fsync: false })
+  const { url } = await other.ask('open')
+  const [row] = await query(url, `select pid from pg_stat_activity where application_name like 'retoma keeper %'`)
+  const backend = [row!.pid as number]
+  // It notices the death only once the one who leaves waits for that.
+  const sleep = (ms: number) => {
+    signal(backend, 'SIGCONT')
+    return systemClock.sleep(ms)
+  }
+  const mine = mind(await openEmbedded({ dataDir, fsync: false, clock: { ...systemClock, sleep } }))
+  signal(backend, 'SIGSTOP')
+  try {
+    other.kill()
+    await other.exited
+    await mine.leave()
+    expect(processesBelow(dataDir)).toEqual([])
+  } finally {
+    signal(backend, 'SIGCONT')
+  }
+})
+
 /** A process that has found itself the last one and has not yet stopped the server. */
 async function decidedToStop(dataDir: string): Promise<pg.Client> {
   const user = guest({ dataDir, fsync: false })
