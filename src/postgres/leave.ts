@@ -13,7 +13,7 @@ import type { Log } from '../lib/log.ts'
 import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
 import { type Answer, knock } from './knock.ts'
-import { livePid } from './pidfile.ts'
+import { answeringPid, livePid } from './pidfile.ts'
 import { giveBack, othersLive } from './presence.ts'
 import { stopServer } from './stop.ts'
 
@@ -33,12 +33,13 @@ export async function leaveServer(
   const deadline = clock.now().getTime() + patience
   let answer: Answer = { is: 'away' }
   while (clock.now().getTime() < deadline && answer.is !== 'silent') {
-    if ((await livePid(home.data)) === undefined) return
     answer = await knock(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
+    if (answer.is === 'away' && (await livePid(home.data)) === undefined) return
     await clock.sleep(answer.is === 'up' ? grace : pause)
     if (answer.is === 'up' && (await leaveBy(home, answer.client, clock))) return
   }
-  if (answer.is === 'starting' || answer.is === 'away') return stopServer(home, clock, ['SIGQUIT'])
+  if (answer.is === 'starting' || answer.is === 'away')
+    return stopServer(home, await livePid(home.data), clock, ['SIGQUIT'])
   log.warn(
     { folder: home.folder, pid: await livePid(home.data), answer: answer.is },
     'the embedded PostgreSQL does not say whether others use it, and was left running',
@@ -49,7 +50,7 @@ export async function leaveServer(
 async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
   try {
     const last = await isLast(client, clock).catch(() => undefined)
-    if (last) await stopServer(home, clock)
+    if (last) await stopServer(home, await answeringPid(client, home.data), clock)
     return last !== undefined
   } finally {
     await hangUp(client)

@@ -7,8 +7,9 @@
  */
 import { link, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type pg from 'pg'
 import { randomName } from '../lib/random.ts'
-import { commandLine, exists, workingFolder } from './processes.ts'
+import { commandLine, exists, parentOf, workingFolder } from './processes.ts'
 
 export interface Note {
   text: string
@@ -35,6 +36,17 @@ export function pidfile(data: string): string {
 export async function livePid(data: string): Promise<number | undefined> {
   const note = await readNote(pidfile(data))
   return note?.pid !== undefined && (await serves(note.pid, data)) ? note.pid : undefined
+}
+
+/**
+ * The pid of the server that answers us: the parent of the backend at the other end, whatever the note says. It may be
+ * missing: of two servers that start at once over the note of a dead one, the second may remove the note that the first
+ * has just written, before shared memory refuses it. The first then serves without one, until within a minute it looks.
+ */
+export async function answeringPid(client: pg.Client, data: string): Promise<number | undefined> {
+  const { processID } = client as pg.Client & { processID: number }
+  const pid = await parentOf(processID)
+  return pid !== undefined && (await serves(pid, data)) ? pid : livePid(data)
 }
 
 /** Whether that process is a server of this folder; a zombie, or a stranger that got the number later, is not. */

@@ -27,6 +27,19 @@ export function workingFolder(pid: number): Promise<string | undefined> {
   return readlink(`/proc/${pid}/cwd`).catch(() => undefined)
 }
 
+/** Undefined when there is no such process, or the system does not tell. */
+export async function parentOf(pid: number): Promise<number | undefined> {
+  try {
+    const text =
+      process.platform === 'linux'
+        ? /^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]
+        : await ps(['-p', String(pid)], 'ppid=')
+    return Number(text) || undefined
+  } catch {
+    return undefined
+  }
+}
+
 export async function allPids(): Promise<number[]> {
   const names = process.platform === 'linux' ? await readdir('/proc') : (await ps(['-A'], 'pid=')).split('\n')
   return names.map(Number).filter(pid => pid > 1)

@@ -15,7 +15,7 @@ import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
 import { type Answer, knock, port } from './knock.ts'
 import { type Launch, launch } from './launch.ts'
-import { clearStale, livePid, pidfile } from './pidfile.ts'
+import { answeringPid, clearStale, livePid, pidfile } from './pidfile.ts'
 import { enter } from './presence.ts'
 import { folderTrouble, serverTrouble } from './trouble.ts'
 
@@ -24,8 +24,6 @@ const patience = 15_000
 /** A server that says it is recovering is left to it. */
 const recoveryPatience = 600_000
 const pause = 20
-
-const away: Answer = { is: 'away' }
 
 const othersAtWork = /lock file ".*" (already exists|is empty)|shared memory block .* still in use/
 
@@ -48,7 +46,7 @@ export async function attachOrStart(home: Home, options: Coming): Promise<Attach
     return await comeInOrLaunch(home, options, launches)
   } catch (error) {
     // Whoever could not come in cannot leave either, so what he launched must not stay.
-    if (!options.signal?.aborted) for (const each of launches) await each.takeBack()
+    if (error !== options.signal?.reason) for (const each of launches) await each.takeBack()
     throw error
   }
 }
@@ -60,9 +58,8 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
   let why = 'it does not answer at its socket'
   let ours: Launch | undefined
   while (true) {
-    const onItsWay = ours !== undefined && !ours.ended && (await livePid(home.data)) !== ours.pid
-    const answer = onItsWay ? away : await comeIn(home, options.name)
-    // Nothing is awaited from here on, so that whoever gets the connection sees its end.
+    const answer = await comeIn(home, options.name, ours)
+    // Nothing is awaited since it came in, so that whoever gets the connection sees its end.
     if (answer.is === 'up') return { client: answer.client, started: ours !== undefined && !ours.ended }
     const now = clock.now()
     if (answer.is !== 'away') {
@@ -75,8 +72,9 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
       // Whoever leaves last removes a socket folder outside the data; then it is made again.
       if (!othersAtWork.test(why) && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
     }
-    // What we have launched has its note by then, so that a caller who gives up can stop it.
-    if (signal?.aborted && !onItsWay) throw signal.reason
+    // What we have launched is seen through until it has its note and listens, so that a caller who gives up can stop it.
+    const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
+    if (signal?.aborted && (!ours || canBeStopped)) throw signal.reason
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
       await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
       ours = await launch(home, options.fsync)
@@ -88,13 +86,18 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
   }
 }
 
-async function comeIn(home: Home, name: string): Promise<Answer> {
+async function comeIn(home: Home, name: string, ours: Launch | undefined): Promise<Answer> {
   try {
     const answer = await knock(home.socket, name)
     if (answer.is !== 'up') return answer
-    const entered = await enter(answer.client).catch(() => undefined)
+    const { client } = answer
+    if (ours && !ours.ended && (await answeringPid(client, home.data)) !== ours.pid) {
+      await hangUp(client)
+      return { is: 'starting', why: 'another was launched at the same time and has not ended yet' }
+    }
+    const entered = await enter(client).catch(() => undefined)
     if (entered) return answer
-    await hangUp(answer.client)
+    await hangUp(client)
     return entered === undefined
       ? { is: 'silent', why: 'it does not answer' }
       : { is: 'starting', why: 'whoever used it last is stopping it' }

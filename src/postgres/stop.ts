@@ -7,7 +7,7 @@ import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
 import type { Home } from './home.ts'
-import { lingers, livePid, pidfile, readNote } from './pidfile.ts'
+import { lingers, pidfile, readNote } from './pidfile.ts'
 import { serverTrouble } from './trouble.ts'
 
 /** A checkpoint may take its time; after SIGQUIT the server itself kills what is left after five seconds. */
@@ -17,10 +17,10 @@ const pause = 15
 /** `SIGQUIT` alone for one that is recovering: told SIGINT then, PostgreSQL 18 may wait for its own helpers for ever. */
 export async function stopServer(
   home: Home,
+  pid: number | undefined,
   clock: Clock,
   signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
 ): Promise<void> {
-  const pid = await livePid(home.data)
   if (pid === undefined) return
   // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves that to the next start. Both keep what was committed.
   for (const signal of signals) {

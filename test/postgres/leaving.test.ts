@@ -201,7 +201,7 @@ test('a server is gone when its process is, not when that has lost its name', as
     await once(server.stdout!, 'data')
     writeFileSync(join(data, 'postmaster.pid'), `${server.pid}\n${data}\n`)
     expect(await livePid(data)).toBe(server.pid)
-    await stopServer({ folder, data, socket: join(folder, 'socket') } as Home, systemClock)
+    await stopServer({ folder, data, socket: join(folder, 'socket') } as Home, server.pid, systemClock)
     expect(existsSync(`/proc/${server.pid}/cwd`)).toBe(false)
   } finally {
     server.kill('SIGKILL')

@@ -12,6 +12,7 @@ import {
   guest,
   house,
   mind,
+  notelessPackage,
   processesBelow,
   query,
   scratch,
@@ -126,6 +127,21 @@ test('whoever launched a server too late has seen it end before he comes in, so 
   expect(all.filter(each => each.started)).toHaveLength(1)
   for (const each of all) await each.leave()
   expect(commandsWith(`${dataDir}/postgres`)).toEqual([])
+})
+
+test('a server without its note is attached to, and stopped by the last one out', async () => {
+  const dataDir = await house()
+  const packageFolder = notelessPackage(scratch())
+  const machine = { packageFolder: () => packageFolder }
+  const first = mind(await openEmbedded({ dataDir, fsync: false, machine }))
+  expect(first.started).toBe(true)
+  await eventually(() => !existsSync(join(dataDir, 'postgres', 'postmaster.pid')), 'the note is gone')
+  const second = await open(dataDir)
+  expect(second.started).toBe(false)
+  await first.leave()
+  expect(serversBelow(dataDir)).toHaveLength(1)
+  await second.leave()
+  expect(processesBelow(dataDir)).toEqual([])
 })
 
 test('whoever gives up on a server that he launched takes it back', async () => {

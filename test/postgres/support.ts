@@ -119,6 +119,19 @@ export function endlessPackage(folder: string): string {
   return copy
 }
 
+/** A PostgreSQL whose note is taken away as soon as it is there, as by one that was launched at the same moment. */
+export function notelessPackage(folder: string): string {
+  const copy = slowPackage(folder, join(folder, 'launches'))
+  const server = quoted(join(installedPackage(), 'native', 'bin', 'postgres'))
+  const script = `#!/bin/sh
+[ "$1" = -D ] || exec ${server} "$@"
+(while ! rm "$2/postmaster.pid"; do sleep 0.01; done) 2> /dev/null &
+exec ${server} "$@"
+`
+  writeFileSync(join(copy, 'native', 'bin', 'postgres'), script)
+  return copy
+}
+
 /** A PostgreSQL that, launched, writes its pid into a file and does nothing more. */
 export function stuckPackage(folder: string, pid: string): string {
   const copy = slowPackage(folder, join(folder, 'launches'))
