@@ -5,6 +5,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { RetomaError } from '../errors.ts'
 import type { Backoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
+import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
 import { didYouMean } from './suggest.ts'
@@ -112,9 +113,6 @@ export function defineJob(
 
 /** Room for a date written as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
-
-const namePattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/
-const nameRule = '1 to 100 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit'
 
 const knownOptions = [
   'kind', 'queue', 'version', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',

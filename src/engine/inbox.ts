@@ -5,8 +5,8 @@
  * error that names it, and what was written before stays.
  */
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
-import { storable } from '../core/json.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Queryable, runIn } from '../store/db.ts'
@@ -175,14 +175,3 @@ interface Item {
 
 const jobsOf = (job: AnyJob, items: readonly Item[]): NewJob[] =>
   items.map(({ asked, text }) => ({ ...asked, queue: job.queue, kind: job.kind, input: text }))
-
-async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
-  const where = index === undefined ? '' : `item ${index}: `
-  const checked = storable(input)
-  if (!checked.ok) throw new RetomaError('bad_input', { kind: job.kind, problem: where + checked.problem })
-  // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
-  // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
-  const parsed = await job.parse(JSON.parse(checked.text))
-  if ('problem' in parsed) throw new RetomaError('bad_input', { kind: job.kind, problem: where + parsed.problem })
-  return checked.text
-}
