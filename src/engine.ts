@@ -10,6 +10,7 @@ import type { Duration } from './core/duration.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
+import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
 import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
@@ -17,6 +18,7 @@ import { createDesk, type Desk } from './engine/desk.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { Waiters } from './engine/waiters.ts'
 import { RetomaError } from './errors.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
@@ -40,6 +42,8 @@ export interface EngineOptions {
   jobs?: readonly AnyJob[]
   /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
   limits?: Limits
+  /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
+  schedules?: readonly Schedule[]
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
   /** Most connections this engine opens besides the one that listens. Default 10. */
@@ -50,7 +54,7 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Desk, Queues, AsyncDisposable {
+export interface Engine extends Inbox, Desk, Queues, Timetable, AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -59,25 +63,27 @@ export interface Engine extends Inbox, Desk, Queues, AsyncDisposable {
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   work(options?: WorkOptions): Promise<WorkerHandle>
-  /** Keeps watchdog and janitor ticking in this process until the engine closes; a worker does so by itself. */
+  /** Keeps watchdog, janitor and scheduler ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, one of the janitor. */
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler. */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
   clean(): Promise<void>
+  schedule(): Promise<unknown>
 }
 
 const lastAnswersMs = 5000
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  const { log = silentLog, clock = systemClock, connections, schedules = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
+  await checkSchedules(schedules, clock.now())
   const home = await databaseHome(options)
-  const { log = silentLog, clock = systemClock, connections } = options
   const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
   const db = openDb({
     url: home.url,
@@ -90,9 +96,9 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
     const registry = new Registry(db, clock)
-    await registry.add(...(options.jobs ?? []))
+    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job))
     const changed = await applyLimits(db, limits, clock.instant())
-    return assemble({ db, log, clock, registry, retention }, changed, home.leave)
+    return assemble({ db, log, clock, registry, retention, schedules }, changed, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
@@ -116,10 +122,11 @@ interface Parts {
   clock: Clock
   registry: Registry
   retention: Record<FinalState, Duration>
+  schedules: readonly Schedule[]
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
-  const { db, log, clock, registry } = parts
+  const { db, log, clock, registry, schedules } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
@@ -169,10 +176,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       ]),
     ) as T
 
+  const depths = new Depths(db, clock)
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, depths: new Depths(db, clock), tell, closing: closing.signal }),
+    ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell }),
     ...createDesk({ db, clock, waiters, tell, closing: closing.signal }),
+    ...createTimetable({ db, clock, schedules, depths, tell }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     workers: () => viewWorkers(db, clock.instant()),
@@ -182,6 +191,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     begin: (options, mode) => crew.begin(options, mode),
     tick: () => crew.tick(),
     clean: () => crew.clean(),
+    schedule: () => crew.schedule(),
   }
   const end = () => {
     closed ??= close()

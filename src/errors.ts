@@ -188,6 +188,11 @@ export const errorTable = define({
     en: 'there is no job of kind "{kind}" here; {hint}',
     pt: 'não existe job do tipo "{kind}" aqui; {hint}',
   },
+  unknown_schedule: {
+    status: 404,
+    en: 'there is no schedule "{name}" here; {hint}',
+    pt: 'não existe o agendamento "{name}" aqui; {hint}',
+  },
   bad_input: {
     status: 400,
     en: 'the input of a {kind} job is not valid: {problem}',

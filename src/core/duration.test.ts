@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { days, hours, longestDuration, milliseconds, minutes, parseDuration, seconds } from './duration.ts'
+import {
+  days,
+  formatDuration,
+  hours,
+  longestDuration,
+  milliseconds,
+  minutes,
+  parseDuration,
+  seconds,
+} from './duration.ts'
 
 test('a duration is milliseconds, whatever unit it was made with', () => {
   expect([milliseconds(7), seconds(5), minutes(2), hours(1.5), days(1)]).toEqual([
@@ -32,4 +41,10 @@ test('the longest duration can still be written as text', () => {
 
 test('a number beyond all numbers is no duration', () => {
   expect(parseDuration(`${'9'.repeat(400)}s`)).toBeUndefined()
+})
+
+test('a duration as text is in the largest unit that divides it, and is read back the same', () => {
+  const durations = [milliseconds(1500), seconds(90), minutes(5), hours(36), days(7)]
+  expect(durations.map(formatDuration)).toEqual(['1500ms', '90s', '5m', '36h', '7d'])
+  expect(durations.map(each => parseDuration(formatDuration(each)))).toEqual(durations)
 })

@@ -21,3 +21,9 @@ export function parseDuration(text: string): Duration | undefined {
   const duration = units[match[2] as keyof typeof units](Number(match[1]))
   return duration <= longestDuration ? duration : undefined
 }
+
+/** The other way: `10m`, in the largest unit that divides it. */
+export function formatDuration(duration: Duration): string {
+  const [unit, of] = Object.entries(units).findLast(([, of]) => duration % of(1) === 0) ?? ['ms', milliseconds]
+  return `${duration / of(1)}${unit}`
+}

@@ -1,17 +1,19 @@
 /**
- * What runs in this process: its workers, the ear for hints, the watchdog.
+ * What runs in this process: its workers, the ear for hints, watchdog, janitor and scheduler.
  *
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
 import { type Duration, seconds } from '../core/duration.ts'
 import { watchEvery } from '../core/policy.ts'
+import type { Schedule } from '../core/schedule.ts'
 import type { FinalState } from '../core/state.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
+import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/scheduler.ts'
 import type { Db } from '../store/db.ts'
 import { type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
@@ -45,6 +47,7 @@ export interface CrewOptions {
   registry: Registry
   waiters: Waiters
   retention: Record<FinalState, Duration>
+  schedules: readonly Schedule[]
   /** Tells workers of other processes that there is work in that queue: now, or in so many milliseconds. */
   hint: (queue: string, delayMs?: number) => void
 }
@@ -55,9 +58,12 @@ export class Crew {
   #listener: Listener | undefined
   #watchdog: Loop | undefined
   #janitor: Loop | undefined
+  readonly #scheduler: Scheduler
+  #schedules: Loop | undefined
 
   constructor(given: CrewOptions) {
     this.#given = given
+    this.#scheduler = createScheduler({ ...given, fired: queue => this.#tell(queue) })
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
@@ -105,39 +111,48 @@ export class Crew {
     for (const worker of this.#workers) worker.wake(queue, delayMs)
   }
 
-  /** Watchdog and janitor tick in this process from now on. */
+  /** There is work in that queue: for the workers here and elsewhere. */
+  #tell(queue: string): void {
+    this.wake(queue)
+    this.#given.hint(queue)
+  }
+
+  /** Watchdog and janitor tick in this process from now on, and the scheduler where there are schedules. */
   watch(): void {
-    const { clock, log } = this.#given
-    const ticking = (what: string, every: number, tick: () => Promise<void>): Loop =>
+    const { clock, log, schedules } = this.#given
+    const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
       loop({
         clock,
         every,
-        tick: () => tick().then(() => undefined),
+        tick,
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, () => this.clean())
+    if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
   }
 
-  async tick(): Promise<void> {
-    const { db, log, clock, hint } = this.#given
+  async tick(): Promise<undefined> {
+    const { db, log, clock } = this.#given
     const { recovered } = await watchdogTick(db, log, clock.instant())
     // What is not given back may have freed a place under its queue's limit.
-    const queues = new Set(recovered.map(each => each.queue))
-    for (const queue of queues) {
-      this.wake(queue)
-      hint(queue)
-    }
+    for (const queue of new Set(recovered.map(each => each.queue))) this.#tell(queue)
   }
 
-  async clean(): Promise<void> {
+  async clean(): Promise<undefined> {
     const { db, log, clock, retention } = this.#given
     await janitorTick(db, log, retention, clock.instant())
   }
 
+  /** Answers the milliseconds until it has something to do again. */
+  async schedule(): Promise<number> {
+    return this.#scheduler.tick(this.#given.clock.instant())
+  }
+
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    await Promise.all([...workers, this.#watchdog?.stop(), this.#janitor?.stop(), this.#listener?.stop()])
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#listener]
+    await Promise.all([...workers, ...loops.map(each => each?.stop())])
   }
 }
 

@@ -5,6 +5,7 @@
 import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
+import type { Schedule } from '../core/schedule.ts'
 import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
@@ -12,6 +13,7 @@ import { VirtualClock } from './virtual-clock.ts'
 
 export interface TestEngineOptions {
   jobs?: readonly AnyJob[]
+  schedules?: readonly Schedule[]
   /** A PostgreSQL on which databases may be made and dropped. Default: a throw-away server, started by itself. */
   serverUrl?: string
   /** A database to use as it is, and to leave. Default: one of its own, dropped when it closes. */
@@ -32,6 +34,8 @@ export interface TestEngine extends AsyncDisposable {
   tick(): Promise<void>
   /** One pass of the janitor, likewise. */
   clean(): Promise<void>
+  /** One pass of the scheduler, likewise: makes the jobs of the slots that are due. The first one begins the schedules. */
+  schedule(): Promise<void>
   close(): Promise<void>
 }
 
@@ -42,6 +46,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   const engine = (await createEngine({
     databaseUrl: database.url,
     jobs: options.jobs ?? [],
+    schedules: options.schedules ?? [],
     clock,
     connections: 4,
     ...(options.log ? { log: options.log } : {}),
@@ -70,6 +75,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     },
     tick: () => engine.tick(),
     clean: () => engine.clean(),
+    schedule: async () => void (await engine.schedule()),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,5 +1,15 @@
 /** Somebody's code, checked against the packed types. */
-import { createEngine, defineJob, type Engine, type JobDetail, minutes, RetomaError, seconds } from 'retoma'
+import {
+  createEngine,
+  defineJob,
+  defineSchedule,
+  type Engine,
+  type JobDetail,
+  minutes,
+  RetomaError,
+  type ScheduleView,
+  seconds,
+} from 'retoma'
 import { createApp } from 'retoma/http'
 import { testEngine, VirtualClock } from 'retoma/testing'
 
@@ -13,8 +23,23 @@ export const job = defineJob({
   },
 })
 
+export const schedule = defineSchedule({
+  name: 'typed-daily',
+  job,
+  cron: '0 4 * * *',
+  timeZone: 'America/Sao_Paulo',
+  input: slot => ({ code: slot.toISOString() }),
+})
+// @ts-expect-error: the input has a type here too
+defineSchedule({ name: 'typed-wrong', job, every: minutes(5), input: { kode: 'A-17' } })
+
+export async function plans(engine: Engine): Promise<ScheduleView[]> {
+  await engine.runSchedule('typed-daily')
+  return engine.schedules()
+}
+
 export async function use(): Promise<JobDetail | null> {
-  const engine: Engine = await createEngine({ jobs: [job] })
+  const engine: Engine = await createEngine({ jobs: [job], schedules: [schedule] })
   const { id } = await engine.enqueue(job, { code: 'A-17' }, { key: 'A-17', delay: minutes(1) })
   // @ts-expect-error: the input has a type
   await engine.enqueue(job, { kode: 'A-17' })

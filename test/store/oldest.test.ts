@@ -1,6 +1,6 @@
 /** The oldest PostgreSQL we promise: every statement of the store runs there, too. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { defineJob, seconds, skip, snooze } from '../../src/index.ts'
+import { defineJob, defineSchedule, hours, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
@@ -102,5 +102,21 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const { id } = await t.engine.enqueue(greet, undefined)
     expect(await t.engine.wait({ job: id })).toMatchObject({ state: 'succeeded' })
     expect(await t.engine.workers()).toMatchObject([{ running: 0, dead: false }])
+  })
+
+  test('schedules are begun, fired, changed, caught up with and fired by hand', async () => {
+    const tidy = defineJob({ kind: 'tidy', run: () => 'done' })
+    const hourly = defineSchedule({ name: 'tidy', job: tidy, every: hours(1), catchUp: 'all' })
+    await using t = await testEngine({ schedules: [hourly], serverUrl: server.url })
+    await t.schedule()
+    await t.clock.advance(hours(2))
+    await t.schedule()
+    await t.engine.runSchedule('tidy')
+    expect(await t.run()).toBe(3)
+    const changed = defineSchedule({ name: 'tidy', job: tidy, cron: '30 4 * * *', timeZone: 'America/Sao_Paulo' })
+    const next = await testEngine({ schedules: [changed], databaseUrl: t.databaseUrl, start: t.clock.now() })
+    onTestFinished(() => next.close())
+    await next.schedule()
+    expect(await t.engine.schedules()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
   })
 })

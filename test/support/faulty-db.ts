@@ -1,6 +1,7 @@
 /**
  * A real database with faults put in between: an error before a statement is sent, or after it was committed and its
- * answer is lost. Each fault strikes so many times and is gone.
+ * answer is lost. Each fault strikes so many times and is gone. A transaction is `transaction` as a whole and `transaction.1`,
+ * `transaction.2` … statement by statement.
  */
 import pg from 'pg'
 import type { Db, Statement } from '../../src/store/db.ts'
@@ -46,6 +47,10 @@ export function faulty(db: Db): FaultyDb {
     fault.left--
     throw fault.error
   }
+  const note = (name: string) => {
+    asked.push(name)
+    for (const each of watchers) if (each.statement === name) each.seen()
+  }
   return {
     ...db,
     asked,
@@ -54,12 +59,29 @@ export function faulty(db: Db): FaultyDb {
     hold: (statement, when, until) => void holds.push({ statement, when, until }),
     askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),
     async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
-      asked.push(statement.name)
-      for (const each of watchers) if (each.statement === statement.name) each.seen()
+      note(statement.name)
       await strike(statement, 'before', values)
       const rows = await db.run<Row>(statement, values, deadlineMs)
       await strike(statement, 'after', values)
       return rows
+    },
+    async transaction(work, deadlineMs) {
+      note('transaction')
+      await strike({ name: 'transaction', text: '' }, 'before', [])
+      let count = 0
+      const answer = await db.transaction(client => {
+        const query = async (text: string, values: unknown[] = []) => {
+          const statement = { name: `transaction.${++count}`, text }
+          note(statement.name)
+          await strike(statement, 'before', values)
+          const result = await client.query(text, values)
+          await strike(statement, 'after', values)
+          return result
+        }
+        return work({ query })
+      }, deadlineMs)
+      await strike({ name: 'transaction', text: '' }, 'after', [])
+      return answer
     },
   }
 }

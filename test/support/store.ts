@@ -22,6 +22,7 @@ export const emptyTables = `
   delete from retoma.job;
   delete from retoma.worker;
   update retoma.tick set at = '-infinity';
+  delete from retoma.schedule;
   delete from retoma.kind;
   delete from retoma.queue`
 

@@ -1,0 +1,134 @@
+/**
+ * `defineSchedule`: which job comes in when, as its author writes it, checked at the door. What comes out is trusted
+ * everywhere else; its input is checked when an engine gets it and at every firing.
+ */
+import { isRetomaError, RetomaError } from '../errors.ts'
+import { type CatchUp, catchUps } from './catch-up.ts'
+import { type Duration, longestDuration } from './duration.ts'
+import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from './enqueue-options.ts'
+import { checkedInput } from './input.ts'
+import type { AnyJob, Job } from './job.ts'
+import { namePattern, nameRule } from './name.ts'
+import { closest, cronProblem, isTimeZone, type Plan } from './plan.ts'
+import { didYouMean, nearest } from './suggest.ts'
+
+/** A schedule: what `createEngine({ schedules })` takes. */
+export interface Schedule {
+  readonly name: string
+  readonly job: AnyJob
+  readonly plan: Plan
+  readonly catchUp: CatchUp
+  readonly options: CheckedOptions
+  /** The job's input for that slot. */
+  readonly input: (slot: Date) => unknown
+}
+
+/** A key is held only until its job's end: while the job of an earlier slot is not finished, a slot adds none. */
+export type ScheduledJobOptions = Omit<EnqueueOptions, 'runAt' | 'keyUntil'>
+
+type When =
+  | {
+      /** `minute hour day month weekday`, or six fields with seconds first. */
+      cron: string
+      /** Such as `America/Sao_Paulo`. Default: UTC. */
+      timeZone?: string
+      every?: undefined
+    }
+  | {
+      /** Counted from the epoch, so that all processes agree: `minutes(5)` is :00, :05, :10 … */
+      every: Duration
+      cron?: undefined
+      timeZone?: undefined
+    }
+
+/** The input, or what makes it from the slot's instant. It may be left out where the job needs none. */
+type Given<Input> = undefined extends Input
+  ? { input?: Input | ((slot: Date) => Input) }
+  : { input: Input | ((slot: Date) => Input) }
+
+export type ScheduleOptions<Input> = {
+  name: string
+  job: Job<Input, unknown>
+  /** What to do about slots that passed while nothing ran. Default: `once`. */
+  catchUp?: CatchUp
+  options?: ScheduledJobOptions
+} & When &
+  Given<NoInfer<Input>>
+
+const known = ['name', 'job', 'input', 'cron', 'every', 'timeZone', 'catchUp', 'options']
+
+export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
+  const name = typeof given?.name === 'string' ? given.name : ''
+  const refuse = (problem: string): never => {
+    throw new RetomaError('bad_definition', { what: name ? `the schedule "${name}"` : 'a schedule', problem })
+  }
+  if (given === null || typeof given !== 'object')
+    refuse('defineSchedule takes one object with name, job, and cron or every')
+  for (const option of Object.keys(given)) {
+    if (!known.includes(option)) refuse(`there is no option "${option}"${didYouMean(option, known)}`)
+  }
+  if (!namePattern.test(name)) refuse(`name must be ${nameRule}`)
+  if (typeof given.job?.kind !== 'string' || typeof given.job.parse !== 'function')
+    refuse('job must be made by defineJob')
+  const { job, catchUp = 'once', input } = given as ScheduleOptions<unknown>
+  if (!catchUps.includes(catchUp)) refuse(`catchUp must be one of ${catchUps.join(', ')}, not "${catchUp}"`)
+  return {
+    name,
+    job,
+    plan: planOf(given, refuse),
+    catchUp,
+    options: optionsOf(given.options ?? {}, refuse),
+    input: typeof input === 'function' ? (input as Schedule['input']) : () => input,
+  }
+}
+
+function planOf({ cron, every, timeZone }: When, refuse: (problem: string) => never): Plan {
+  if (cron !== undefined && every !== undefined) refuse('give either cron or every, not both')
+  if (cron === undefined && every === undefined) refuse('it needs cron or every, to know when it fires')
+  if (every !== undefined) {
+    if (timeZone !== undefined) refuse('timeZone goes with cron; every counts from the epoch')
+    if (!(Number.isInteger(every) && every >= closest && every <= longestDuration))
+      refuse(`every must be a duration from 1 second to 100 years, such as minutes(5), not ${every}`)
+    return { every }
+  }
+  if (typeof cron !== 'string') return refuse('cron must be a text such as "0 4 * * *"')
+  const pattern = cron.trim().replace(/\s+/g, ' ')
+  const problem = cronProblem(pattern)
+  if (problem !== undefined) refuse(`cron "${cron}" cannot be read: ${problem}`)
+  if (timeZone !== undefined && !(typeof timeZone === 'string' && isTimeZone(timeZone))) {
+    const near = nearest(String(timeZone), Intl.supportedValuesOf('timeZone'))
+    refuse(
+      `there is no time zone "${timeZone}"${near === undefined ? ', such as America/Sao_Paulo' : `, did you mean "${near}"?`}`,
+    )
+  }
+  return { cron: pattern, timeZone: timeZone ?? 'UTC' }
+}
+
+function optionsOf(options: ScheduledJobOptions, refuse: (problem: string) => never): CheckedOptions {
+  if ('runAt' in options) refuse('options.runAt: the plan says when')
+  if ('keyUntil' in options) refuse('options.keyUntil: the key of a scheduled job is held until its end')
+  try {
+    return checkEnqueueOptions(options.key === undefined ? options : { ...options, keyUntil: 'final' })
+  } catch (error) {
+    if (!isRetomaError(error, 'bad_option')) throw error
+    return refuse(`options.${error.facts.option}: ${error.facts.problem}`)
+  }
+}
+
+/** The input of the job for that slot as JSON text; throws bad_input, or whatever the function that makes it throws. */
+export async function inputFor({ job, input }: Schedule, slot: Date): Promise<string> {
+  const made = input(slot)
+  // Stored as it is, a promise would be an empty object.
+  if (made instanceof Promise) {
+    made.catch(() => {})
+    throw new RetomaError('bad_input', {
+      kind: job.kind,
+      problem: 'it is a promise; what takes time belongs in the job',
+    })
+  }
+  return checkedInput(job, made)
+}
+
+/** How a job shows which slot it is for, unless its options say otherwise: `cleanup@2026-11-15T07:00:00Z`. */
+export const refOf = ({ name, options }: Schedule, slot: Date): string =>
+  options.ref ?? `${name}@${slot.toISOString().replace('.000Z', 'Z')}`

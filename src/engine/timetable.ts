@@ -1,0 +1,82 @@
+/** The schedules of an engine: checked when it is made, shown, and fired by hand. The scheduler fires them by plan. */
+import { slotAfter } from '../core/plan.ts'
+import { inputFor, type Schedule } from '../core/schedule.ts'
+import { nearest } from '../core/suggest.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { jobFor } from '../scheduler/scheduler.ts'
+import type { Db } from '../store/db.ts'
+import { fireByHand, type ScheduleView, viewSchedules } from '../store/schedule.ts'
+import type { Depths } from './depth.ts'
+
+export interface Timetable {
+  /** Those of this engine and those that other processes brought, by name. */
+  schedules(): Promise<ScheduleView[]>
+  /** Makes the job of a schedule of this engine now, beside its plan: its next slot stays. Throws unknown_schedule. */
+  runSchedule(name: string): Promise<{ id: string }>
+}
+
+export function createTimetable(given: {
+  db: Db
+  clock: Clock
+  schedules: readonly Schedule[]
+  depths: Depths
+  tell: (queue: string) => void
+}): Timetable {
+  const { db, clock, schedules, depths, tell } = given
+  return {
+    async schedules() {
+      const found = await viewSchedules(db, clock.instant())
+      const missing = schedules.filter(({ name }) => found.every(each => each.name !== name))
+      return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+
+    async runSchedule(name) {
+      const schedule = schedules.find(each => each.name === name)
+      if (schedule === undefined) throw unknown(name, schedules)
+      const job = await jobFor(schedule, clock.now())
+      await depths.admit(job.queue, 1)
+      const id = await fireByHand(db, name, job, clock.instant())
+      tell(schedule.job.queue)
+      return { id }
+    },
+  }
+}
+
+/** No process has kept it so far: this is what it will be when one does. */
+function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView {
+  const nextAt = slotAfter(plan, now)
+  return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
+}
+
+function unknown(name: string, schedules: readonly Schedule[]): RetomaError {
+  const known = schedules.map(each => each.name)
+  const near = nearest(name, known)
+  const all = known.join(', ')
+  const hint =
+    near !== undefined
+      ? { en: `did you mean "${near}"?`, pt: `você quis dizer "${near}"?` }
+      : all
+        ? { en: `there is: ${all}`, pt: `há: ${all}` }
+        : { en: 'none is registered', pt: 'nenhum está registrado' }
+  return new RetomaError('unknown_schedule', { name, hint })
+}
+
+/** Told when the engine is made, not at four in the morning: a name given twice, an input that the job refuses. */
+export async function checkSchedules(schedules: readonly Schedule[], now: Date): Promise<void> {
+  const names = new Set<string>()
+  for (const schedule of schedules) {
+    const what = `the schedule "${schedule?.name}"`
+    const refuse = (problem: string): never => {
+      throw new RetomaError('bad_definition', { what, problem })
+    }
+    if (typeof schedule?.input !== 'function') refuse('it was not made by defineSchedule')
+    if (names.has(schedule.name)) refuse('another schedule has the same name')
+    names.add(schedule.name)
+    try {
+      await inputFor(schedule, slotAfter(schedule.plan, now))
+    } catch (error) {
+      refuse(isRetomaError(error, 'bad_input') ? error.in('en') : `its input cannot be made: ${error}`)
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Schedules in the database: which plan is in force, which slot is next, and the firing of a slot.
+ *
+ * Invariant: a slot is won by one conditional update on (name, next_at) and its jobs are inserted in the same transaction,
+ * so whatever dies at whatever instant, a slot is neither lost nor fired twice. Who loses writes nothing.
+ *
+ * Two versions of an app with different plans for one name: a plan not seen before comes into force at once, one that was
+ * replaced comes back only when no process with the plan in force has looked for three minutes. So neither flaps, and a
+ * schedule that some process has never stands still.
+ */
+import type { CatchUp } from '../core/catch-up.ts'
+import type { Plan } from '../core/plan.ts'
+import { type Db, runIn } from './db.ts'
+import { enqueueJobs, type NewJob } from './enqueue.ts'
+
+/** A scheduler that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
+const tickMs = 8000
+
+/** What a schedule's code says of it. */
+export interface Planned {
+  readonly name: string
+  readonly kind: string
+  readonly plan: Plan
+  readonly catchUp: CatchUp
+}
+
+export interface Looked {
+  name: string
+  /** The database's now. */
+  now: Date
+  /** null: it is not in the database yet. */
+  nextAt: Date | null
+  due: boolean
+  inForce: boolean
+  /** Another plan is in force, and this one may take its place. */
+  mayTake: boolean
+  /** When a process with the plan in force last looked. */
+  seenAt: Date | null
+}
+
+// Writes once a minute, not at every look. Locked in order and without waiting: another process that looks now says the same.
+const look = {
+  name: 'schedule_look',
+  text: `
+    with mine as materialized (
+      select m.name, m.plan from unnest($2::text[], $3::jsonb[]) as m (name, plan)
+    ), seen as (
+      update retoma.schedule
+      set seen_at = coalesce($1::timestamptz, now())
+      where name = any (array(
+        select s.name
+        from retoma.schedule s join mine m on m.name = s.name and m.plan = s.plan
+        where s.seen_at < coalesce($1::timestamptz, now()) - interval '1 minute'
+        order by s.name
+        for update of s skip locked
+      ))
+    )
+    select m.name, coalesce($1::timestamptz, now()) as now, s.next_at as "nextAt", s.seen_at as "seenAt",
+      coalesce(s.next_at <= coalesce($1::timestamptz, now()), false) as due,
+      coalesce(s.plan = m.plan, false) as "inForce",
+      coalesce(s.plan <> m.plan and (m.plan <> all (s.retired) or s.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes'), false)
+        as "mayTake"
+    from mine m left join retoma.schedule s on s.name = m.name
+    order by m.name`,
+}
+
+export function lookAtSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<Looked[]> {
+  const names = schedules.map(each => each.name)
+  const plans = schedules.map(each => JSON.stringify(each.plan))
+  return db.run<Looked>(look, [now, names, plans], tickMs)
+}
+
+// Of several that bring the same plan one wins; the others find it in force. Whoever was seen meanwhile stays.
+const bring = {
+  name: 'schedule_bring',
+  text: `
+    insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
+    values ($2, $3, $4, $5, $6, coalesce($1::timestamptz, now()))
+    on conflict (name) do update
+      set kind = excluded.kind, plan = excluded.plan, catch_up = excluded.catch_up, next_at = excluded.next_at, seen_at = excluded.seen_at,
+        retired = (array_prepend(schedule.plan, array_remove(schedule.retired, excluded.plan)))[1:10]
+      where schedule.plan <> excluded.plan
+        and (excluded.plan <> all (schedule.retired) or schedule.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes')`,
+}
+
+/** Puts the plan into force with its first slot, unless another process did so or may keep its own. */
+export async function bringIntoForce(db: Db, schedule: Planned, nextAt: Date, now: Date | null): Promise<void> {
+  const { name, kind, plan, catchUp } = schedule
+  await db.run(bring, [now, name, kind, JSON.stringify(plan), catchUp, nextAt], tickMs)
+}
+
+const win = {
+  name: 'schedule_win',
+  text: `
+    update retoma.schedule
+    set next_at = $5, kind = $3, catch_up = $6, seen_at = coalesce($1::timestamptz, now()),
+      last_slot = coalesce($7, last_slot),
+      last_at = case when $7::timestamptz is null then last_at else coalesce($1::timestamptz, now()) end
+    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and plan = $4
+    returning name`,
+}
+
+const noteJob = {
+  name: 'schedule_note_job',
+  text: `
+    update retoma.schedule
+    set last_job = $3, last_at = coalesce($1::timestamptz, now())
+    where name = $2`,
+}
+
+export interface Firing {
+  /** The slot that is due, as it was seen. */
+  nextAt: Date
+  /** The slot after those that fire now. */
+  afterwards: Date
+  /** The last of those that fire; undefined when none does, and the schedule only moves on. */
+  slot: Date | undefined
+  jobs: readonly NewJob[]
+}
+
+/** The jobs' ids; undefined when another process has won the slot. */
+export function fireSlots(
+  db: Db,
+  schedule: Planned,
+  { nextAt, afterwards, slot, jobs }: Firing,
+  now: Date | null,
+): Promise<string[] | undefined> {
+  const { name, kind, plan, catchUp } = schedule
+  return db.transaction(async client => {
+    const run = runIn(client)
+    const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
+    if (won.length === 0) return undefined
+    const made = await enqueueJobs(run, jobs, now)
+    const last = made.at(-1)
+    if (last !== undefined) await run(noteJob, [now, name, last.id])
+    return made.map(each => each.id)
+  }, tickMs)
+}
+
+/** One job beside the plan. */
+export function fireByHand(db: Db, name: string, job: NewJob, now: Date | null): Promise<string> {
+  return db.transaction(async client => {
+    const run = runIn(client)
+    const [made] = await enqueueJobs(run, [job], now)
+    await run(noteJob, [now, name, made!.id])
+    return made!.id
+  })
+}
+
+export interface ScheduleView {
+  name: string
+  kind: string
+  /** `{ cron, timeZone }`, or `{ every }` in milliseconds: the one in force. */
+  plan: Plan
+  catchUp: CatchUp
+  nextAt: Date
+  /** The last slot that a job was made for. */
+  lastSlot: Date | null
+  /** When its last job was made, by plan or by hand. */
+  lastAt: Date | null
+  lastJob: string | null
+  /** Some process has it in its code and looks after it; without one it does not fire. */
+  active: boolean
+}
+
+const view = {
+  name: 'schedule_view',
+  text: `
+    select s.name, s.kind, s.plan, s.catch_up as "catchUp", s.next_at as "nextAt", s.last_slot as "lastSlot", s.last_at as "lastAt",
+      s.last_job as "lastJob", s.seen_at >= coalesce($1::timestamptz, now()) - interval '3 minutes' as active
+    from retoma.schedule s
+    order by s.name`,
+}
+
+export const viewSchedules = (db: Db, now: Date | null): Promise<ScheduleView[]> => db.run<ScheduleView>(view, [now])
