@@ -1,9 +1,12 @@
-/** What a `retoma.config.ts` exports by default: the application's own kinds of job and how many run at once. */
+/** What a `retoma.config.ts` exports by default: the application's own kinds of job, when they run by themselves, and how many at once. */
 import type { AnyJob } from './core/job.ts'
 import type { Limits } from './core/limits.ts'
+import type { Schedule } from './core/schedule.ts'
 
 export interface Config {
   jobs?: readonly AnyJob[]
+  /** Their jobs need not be among `jobs`. */
+  schedules?: readonly Schedule[]
   /** Queue name to how many of its jobs run at once in one worker process. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
   /** What queues allow over all workers: at once, within a time, waiting. */

@@ -10,6 +10,7 @@ import { basename, join, relative, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
+import type { Schedule } from '../core/schedule.ts'
 import type { RetomaError, Saying } from '../errors.ts'
 import * as http from '../http/index.ts'
 import * as library from '../index.ts'
@@ -22,7 +23,9 @@ import { both } from './words/index.ts'
 export interface LoadedConfig {
   /** Undefined: there is none, and nothing is registered. */
   readonly file: string | undefined
+  /** Those of the schedules included. */
   readonly jobs: readonly AnyJob[]
+  readonly schedules: readonly Schedule[]
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
   readonly limits: Limits
@@ -37,19 +40,18 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, jobs: [], queues: {}, limits: {} }
+  if (file === undefined) return { file, jobs: [], schedules: [], queues: {}, limits: {} }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
       name,
       both(word => word.config.noFile),
     )
-  const {
-    jobs = [],
-    queues = {},
-    limits = {},
-  } = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  return { file, jobs, queues: { ...Object.fromEntries(jobs.map(job => [job.queue, usualSize])), ...queues }, limits }
+  const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
+  const { schedules = [], queues = {}, limits = {} } = config
+  const jobs = [...new Set([...(config.jobs ?? []), ...schedules.map(schedule => schedule.job)])]
+  const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
+  return { file, jobs, schedules, queues: { ...usual, ...queues }, limits }
 }
 
 /** Why there is nothing to run, for those who need something. */
@@ -90,7 +92,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'queues', 'limits']
+const knownKeys = ['jobs', 'schedules', 'queues', 'limits']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -100,8 +102,9 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, queues, limits } = exported as { jobs?: unknown; queues?: unknown; limits?: unknown }
+  const { jobs, schedules, queues, limits } = exported as Record<keyof Config, unknown>
   checkJobs(jobs, refuse)
+  checkSchedules(schedules, refuse)
   checkQueues(queues, refuse)
   if (limits !== undefined) checkLimits(limits as Limits)
   return exported as Config
@@ -116,6 +119,18 @@ function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): voi
     if (!made) throw refuse(both(word => word.config.notAJob(index)))
     if (kinds.has(job.kind!)) throw refuse(both(word => word.config.twice(job.kind!)))
     kinds.add(job.kind!)
+  })
+}
+
+function checkSchedules(schedules: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (schedules === undefined) return
+  if (!Array.isArray(schedules)) throw refuse(both(word => word.config.schedulesNoList))
+  const names = new Set<string>()
+  schedules.forEach((schedule: Partial<Schedule> | null | undefined, index) => {
+    const made = typeof schedule?.plan === 'object' && typeof schedule.input === 'function'
+    if (!made) throw refuse(both(word => word.config.notASchedule(index)))
+    if (names.has(schedule.name!)) throw refuse(both(word => word.config.scheduleTwice(schedule.name!)))
+    names.add(schedule.name!)
   })
 }
 

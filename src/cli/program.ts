@@ -9,6 +9,7 @@ import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
+import { schedulesCommand } from './commands/schedules.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
 import { upCommand } from './commands/up.ts'
@@ -91,8 +92,15 @@ const commands = [
   workersCommand,
   queuesCommand,
   jobsCommand,
+  schedulesCommand,
 ]
 
-const wrongUse: readonly ErrorCode[] = ['wrong_use', 'bad_option', 'unknown_kind', 'unknown_migration']
+const wrongUse: readonly ErrorCode[] = [
+  'wrong_use',
+  'bad_option',
+  'unknown_kind',
+  'unknown_schedule',
+  'unknown_migration',
+]
 
 const exitCodeOf = (error: RetomaError): number => (wrongUse.includes(error.code) ? 2 : 1)

@@ -80,6 +80,7 @@ class House {
       databaseUrl: url,
       jobs: config.jobs,
       limits: config.limits,
+      schedules: config.schedules,
       retention: days(settings.RETENTION_DAYS),
       log,
     })

@@ -1,5 +1,5 @@
 /** Jobs, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
-import type { JobDetail, JobView, QueueView, WorkerView } from '../index.ts'
+import type { JobDetail, JobView, QueueView, ScheduleView, WorkerView } from '../index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
 const snakeCase = (view: object): Record<string, unknown> =>
@@ -14,3 +14,9 @@ export const jobDetailWire = ({ history, ...job }: JobDetail) => ({
 })
 export const queueWire = (queue: QueueView) => snakeCase(queue)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
+
+/** The plan flat: `cron` and `time_zone`, or `every_ms`. */
+export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
+  ...snakeCase(schedule),
+  ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
+})

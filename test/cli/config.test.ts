@@ -44,8 +44,21 @@ test.each([
   expect((await load({ [name]: text })).queues).toEqual({ a: 3 })
 })
 
+test('the jobs of schedules are jobs of the config, named once', async () => {
+  const tidy = `const tidy = defineSchedule({ name: 'tidy', job: hello, every: minutes(5), input: { name: 'Ana' } })`
+  const text = hello
+    .replace('skip }', 'defineSchedule, minutes, skip }')
+    .replace('export default', `${tidy}\nexport default`)
+  for (const jobs of ['jobs: [hello]', 'jobs: []']) {
+    const config = await load({ 'retoma.config.ts': text.replace('jobs: [hello]', `${jobs}, schedules: [tidy]`) })
+    expect(config.jobs.map(job => job.kind)).toEqual(['hello'])
+    expect(config.schedules.map(schedule => schedule.name)).toEqual(['tidy'])
+    expect(config.queues).toEqual({ greetings: 10 })
+  }
+})
+
 test('without a config there is nothing registered', async () => {
-  expect(await load({})).toEqual({ file: undefined, jobs: [], queues: {} })
+  expect(await load({})).toEqual({ file: undefined, jobs: [], schedules: [], queues: {}, limits: {} })
 })
 
 test('--config names another file, which must be there', async () => {
@@ -71,6 +84,12 @@ test.each([
   ['export default { jobs: {} }', 'jobs must be a list of what defineJob answers'],
   ['export default { jobs: [{ kind: "a", run() {} }] }', 'jobs[0] was not made by defineJob'],
   [hello.replace('[hello]', '[hello, hello]'), 'two jobs have the kind "hello"'],
+  ['export default { schedules: {} }', 'schedules must be a list of what defineSchedule answers'],
+  ['export default { schedules: [{ name: "a" }] }', 'schedules[0] was not made by defineSchedule'],
+  [
+    hello.replace('jobs: [hello]', 'schedules: [1, 2].map(() => ({ name: "a", job: hello, plan: {}, input() {} }))'),
+    'two schedules have the name "a"',
+  ],
   ['export default { queues: { a: 0 } }', 'queues.a must be a whole number from 1 to 10000'],
   ['export default { queues: [1] }', 'queues must map queue names'],
 ])('refused: %s', async (text, sentence) => {

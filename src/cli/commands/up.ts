@@ -29,12 +29,14 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
   const open = isLoopback(settings.HOST) && settings.RETOMA_ADMIN_TOKEN === undefined
   const made = simulated(settings)
   const kinds = config.jobs.map(job => job.kind)
+  const schedules = config.schedules.map(schedule => schedule.name)
   const wire = {
     address,
     data: where,
     embedded,
     version,
     kinds,
+    schedules,
     queues: config.queues,
     simulated: made,
     retention_days: settings.RETENTION_DAYS,
@@ -44,6 +46,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     word.up[as](version, address),
     word.up.data(where, embedded),
     word.up.jobs(kinds.join(', ') || whyNoJobs(config)[language]),
+    ...(schedules.length > 0 ? [word.up.schedules(schedules.join(', '))] : []),
     // This line is the same in every language: programs look for it.
     ...(made.length > 0 ? [`simulado: ${made.join(', ')}`] : []),
     word.up.retention(settings.RETENTION_DAYS),

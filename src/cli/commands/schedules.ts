@@ -1,0 +1,55 @@
+/** `retoma schedules`: what comes in by itself, when next, and what it last made. `run NAME` makes its job now. */
+import type { Command } from 'commander'
+import { formatDuration } from '../../core/duration.ts'
+import type { ScheduleView } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { loadConfig } from '../config.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { table } from '../table.ts'
+import { relative, when } from '../times.ts'
+import type { Voice } from '../voice.ts'
+import { scheduleWire } from '../wire.ts'
+
+export function schedulesCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const schedules = program.command('schedules').description(help.schedules).action(cli.action(list))
+  schedules.helpCommand(`help ${help.commandMark}`, help.helpCommand)
+  schedules.command('run').description(help.schedulesRun).argument('<name>', help.scheduleName).action(cli.action(run))
+}
+
+async function list(context: Context): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const { jobs, schedules } = await loadConfig(context)
+  const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules())
+  voice.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, voice))
+}
+
+async function run(context: Context, name: string): Promise<void> {
+  const { voice } = context
+  const { jobs, schedules } = await loadConfig(context)
+  // The embedded database is this folder's own; one that others share is migrated by name only.
+  const migrate = context.settings.DATABASE_URL === undefined
+  const { id } = await withEngine(context, { jobs, schedules, migrate }, engine => engine.runSchedule(name))
+  const { word } = voice
+  voice.answer({ name, id }, [word.schedules.ran(name, id), word.jobs.see(id)])
+}
+
+function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
+  if (schedules.length === 0) return [word.schedules.none]
+  const now = systemClock.now()
+  return table(
+    word.schedules.columns,
+    schedules.map(({ name, kind, plan, nextAt, lastAt, lastJob, active }) => [
+      name,
+      kind,
+      'every' in plan ? word.schedules.every(formatDuration(plan.every)) : `${plan.cron} (${plan.timeZone})`,
+      when(nextAt, now, language),
+      lastAt === null ? '' : relative(lastAt, now, language),
+      lastJob ?? '',
+      active ? '' : word.schedules.inactive,
+    ]),
+  )
+}
