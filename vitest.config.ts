@@ -1,6 +1,16 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+
 export default defineConfig({
+  // The examples have packages of their own, from which `retoma` is not to be seen without being installed.
+  resolve: {
+    alias: [
+      { find: /^retoma$/, replacement: source('index.ts') },
+      { find: /^retoma\/testing$/, replacement: source('testing/index.ts') },
+    ],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     globalSetup: 'test/support/global-setup.ts',

@@ -18,7 +18,7 @@ const checks = {
 }
 
 // Built too: the configuration and the examples import the package by its name, and so its types.
-await setup({ build: true }).catch(giveUp)
+await setup({ build: true, examples: true }).catch(giveUp)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => endChildren().then(() => process.exit(1)))
 }

@@ -16,10 +16,14 @@ import { giveUp, Trouble } from './lib/trouble.mjs'
 
 const say = line => console.error(line)
 
-/** `servers`: the oldest PostgreSQL we support and one that we refuse, which only tests need. */
-export async function setup({ build: wantsBuild = false, servers = false } = {}) {
+/** `servers`: the oldest PostgreSQL we support and one that we refuse; `examples`: what they stand on. Only tests and checks need them. */
+export async function setup({ build: wantsBuild = false, servers = false, examples = false } = {}) {
   refuseWhatCannotWork()
-  const folders = servers ? [root, inRoot('test', 'oldest'), inRoot('test', 'too-old')] : [root]
+  const folders = [
+    root,
+    ...(servers ? [inRoot('test', 'oldest'), inRoot('test', 'too-old')] : []),
+    ...(examples ? [inRoot('examples')] : []),
+  ]
   const ready = () => folders.every(isInstalled) && (!wantsBuild || isBuilt())
   if (ready()) return
 

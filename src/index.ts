@@ -27,7 +27,7 @@ export {
 export { type ErrorCode, isRetomaError, RetomaError } from './errors.ts'
 export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
-export type { Queryable } from './store/db.ts'
 export type { Enqueued } from './store/enqueue.ts'
 export type { ScheduleView } from './store/schedule.ts'
+export type { Transaction } from './store/tx.ts'
 export type { FailureView, JobError, JobFilter, JobView, QueueView, WorkerView } from './store/view.ts'

@@ -9,13 +9,15 @@ import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Db, type Queryable, runIn } from '../store/db.ts'
+import type { Db, Run } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
 import { isLockTimeout } from '../store/trouble.ts'
+import { runIn, type Transaction } from '../store/tx.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 
-type InTransaction = { tx?: Queryable }
+/** `tx`: the job is there if and only if this transaction of yours commits. */
+type InTransaction = { tx?: Transaction }
 
 /** For many at once: what holds for all, and with `each` what differs from item to item (a key, a ref). */
 export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> &
@@ -66,8 +68,8 @@ export function createInbox(given: {
     }
   }
 
-  async function write(jobs: NewJob[], tx: Queryable | undefined): Promise<Enqueued[]> {
-    return enqueueJobs(tx ? runIn(tx) : db.run, jobs, clock.instant()).catch(error => {
+  const write = (jobs: NewJob[], run: Run): Promise<Enqueued[]> =>
+    enqueueJobs(run, jobs, clock.instant()).catch(error => {
       const keyed = jobs.filter(job => job.key !== null)
       if (keyed.length === 0 || !isLockTimeout(error)) throw error
       const { kind, key } = keyed[0]!
@@ -77,21 +79,15 @@ export function createInbox(given: {
         { cause: error },
       )
     })
-  }
 
-  async function writeAlike(
-    job: AnyJob,
-    same: CheckedOptions,
-    items: readonly Item[],
-    tx: Queryable | undefined,
-  ): Promise<Enqueued[]> {
+  async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
     const shared = { ...same, queue: job.queue, kind: job.kind }
     const texts = items.map(item => item.text)
-    const ids = await enqueueAlike(tx ? runIn(tx) : db.run, shared, texts, clock.instant())
+    const ids = await enqueueAlike(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
   }
 
-  function announce(queue: string, { runAt, delayMs }: CheckedOptions, tx: Queryable | undefined): void {
+  function announce(queue: string, { runAt, delayMs }: CheckedOptions, tx: Transaction | undefined): void {
     const wait = runAt === null ? delayMs : runAt.getTime() - clock.now().getTime()
     if (tx) tellLater(queue, wait)
     else tell(queue, wait)
@@ -100,17 +96,19 @@ export function createInbox(given: {
   return {
     async enqueue(job, input, given) {
       const { tx, ...options } = given ?? {}
+      const run = tx === undefined ? db.run : runIn(tx)
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
       await depths.admit(job.queue, 1)
-      const [enqueued] = await write(jobsOf(job, [{ asked, text }]), tx)
+      const [enqueued] = await write(jobsOf(job, [{ asked, text }]), run)
       announce(job.queue, asked, tx)
       return enqueued!
     },
 
     async enqueueMany(job, inputs, given) {
       const { tx, each, ...options } = given ?? {}
+      const run = tx === undefined ? db.run : runIn(tx)
       for (const name of ['key', 'ref'] as const) {
         if (name in options) refuseOption(name, 'it differs from job to job: say it with each: input => ({ … })')
       }
@@ -127,7 +125,7 @@ export function createInbox(given: {
       const send = async (chunk: Item[]) => {
         if (!known) await depths.admit(job.queue, chunk.length)
         const enqueued =
-          each === undefined ? await writeAlike(job, same, chunk, tx) : await write(jobsOf(job, chunk), tx)
+          each === undefined ? await writeAlike(job, same, chunk, run) : await write(jobsOf(job, chunk), run)
         for (const { id, created } of enqueued) {
           total[created ? 'created' : 'held']++
           total.ids.push(id)

@@ -16,7 +16,7 @@ export interface Statement {
   readonly text: string
 }
 
-/** Anything that runs SQL: our pool, one connection of it in a transaction, or a client the caller brought. */
+/** What runs SQL: one connection of ours, in a transaction or not. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
@@ -31,12 +31,6 @@ export interface Connection extends Queryable {
 }
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
-
-/** The caller's own transaction as a Run. Unnamed: we do not know whose connection it is, or through what. */
-export const runIn =
-  (tx: Queryable): Run =>
-  async <Row>(statement: Statement, values: unknown[]) =>
-    (await tx.query(statement.text, values)).rows as Row[]
 
 export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>

@@ -45,7 +45,7 @@ const insertJobs = {
       on conflict (kind, key) where key_hold is not null do nothing
       returning id
     )
-    select given.id, made.id is not null as created
+    select given.id::text as id, made.id is not null as created
     from given left join made on made.id = given.id
     order by given.ord`,
 }
@@ -62,7 +62,7 @@ const insertAlike = {
       coalesce((select $6::text from retoma.queue where name = $1 and grouped), ''),
       coalesce($8::timestamptz, now())
     from jsonb_array_elements($7::jsonb) as i (input)
-    returning id`,
+    returning id::text as id`,
 }
 
 /** Jobs that differ in nothing but their input, which is JSON text; answers their ids in the same order. */
@@ -98,7 +98,7 @@ const freeOldKeys = {
 const findHolders = {
   name: 'enqueue_find_holders',
   text: `
-    select kind, key, id from retoma.job
+    select kind, key, id::text as id from retoma.job
     where (kind, key) in (select * from unnest($1::text[], $2::text[])) and key_hold is not null`,
 }
 

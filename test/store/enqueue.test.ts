@@ -2,9 +2,10 @@ import pg from 'pg'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimJobs } from '../../src/store/claim.ts'
 import { press } from '../../src/store/control.ts'
-import { type Db, runIn } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/db.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
 import { settleJobs } from '../../src/store/settle.ts'
+import { runIn } from '../../src/store/tx.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()

@@ -1,0 +1,124 @@
+/**
+ * The caller's own transaction, whatever he holds it with: a pg client, or the transaction object of Drizzle, Kysely,
+ * Prisma or postgres.js. Known by its shape, through its public methods; none of them is a dependency.
+ *
+ * Invariant: the same statements as on our own pool. Every value goes as text that PostgreSQL itself casts, because each
+ * driver turns arrays, dates and JSON into something of its own; and what comes back is text and booleans, for the same
+ * reason. What is not a transaction is refused: on a pool or a database object the job would not be part of it.
+ */
+import pg from 'pg'
+import { RetomaError } from '../errors.ts'
+import type { Run } from './db.ts'
+
+/** `Client` or `PoolClient` of pg, between begin and commit. */
+interface PgTransaction {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/** What `db.transaction(async tx => …)` gives, whichever driver Drizzle stands on. */
+interface DrizzleTransaction {
+  execute(query: string): PromiseLike<unknown>
+  rollback(): never
+}
+
+/** What `db.transaction().execute(async trx => …)` gives. */
+interface KyselyTransaction {
+  readonly isTransaction: boolean
+  executeQuery(query: never): Promise<{ rows: unknown[] }>
+}
+
+/** What `prisma.$transaction(async tx => …)` gives. */
+interface PrismaTransaction {
+  $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
+}
+
+/** What `sql.begin(async sql => …)` gives. */
+interface PostgresJsTransaction {
+  unsafe(query: string, values?: never[]): PromiseLike<unknown>
+  savepoint(work: never): Promise<unknown>
+}
+
+export type Transaction =
+  | PgTransaction
+  | DrizzleTransaction
+  | KyselyTransaction
+  | PrismaTransaction
+  | PostgresJsTransaction
+
+type Send = (text: string, values: (string | null)[]) => PromiseLike<unknown>
+
+/** The caller's transaction as a Run. Nothing is prepared: we do not know whose connection it is, or through what. */
+export function runIn(tx: Transaction): Run {
+  const send = sender(tx as object)
+  return async <Row>(statement: { text: string }, values: unknown[]) => {
+    const answer = await send(statement.text.replaceAll(/\$\d+/g, '$&::text'), values.map(asText))
+    return (Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows) as Row[]
+  }
+}
+
+function sender(tx: object): Send {
+  const has = (name: string) => typeof (tx as Record<string, unknown>)?.[name] === 'function'
+  const given = <Shape>() => tx as Shape
+
+  if (has('$queryRawUnsafe')) {
+    if (has('$connect')) refuse('it is a whole PrismaClient', 'the tx of prisma.$transaction(async tx => …)')
+    return (text, values) => given<PrismaTransaction>().$queryRawUnsafe(text, ...values)
+  }
+  if (has('executeQuery')) {
+    const kysely = given<KyselyTransaction>()
+    if (!kysely.isTransaction)
+      refuse('it is a whole Kysely database', 'the trx of db.transaction().execute(async trx => …)')
+    return (text, values) => kysely.executeQuery(compiled(text, values) as never)
+  }
+  if (has('unsafe')) {
+    if (!has('savepoint')) refuse('it is a whole postgres.js pool', 'the sql of sql.begin(async sql => …)')
+    return (text, values) => given<PostgresJsTransaction>().unsafe(text, values as never[])
+  }
+  if (has('execute')) {
+    if (!has('rollback')) refuse('it is a whole database', 'the tx of db.transaction(async tx => …)')
+    return (text, values) => given<DrizzleTransaction>().execute(inlined(text, values))
+  }
+  if (has('query')) {
+    if ('totalCount' in tx)
+      refuse(
+        'it is a pool, which runs each statement anywhere',
+        'the client of pool.connect(), between begin and commit',
+      )
+    return (text, values) => given<PgTransaction>().query(text, values)
+  }
+  return refuse(`it is ${nameOf(tx)}`, 'a client of pg, or the transaction of Drizzle, Kysely, Prisma or postgres.js')
+}
+
+function refuse(what: string, give: string): never {
+  throw new RetomaError('bad_option', { option: 'tx', problem: `${what}; give ${give}` })
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return value === null ? 'null' : `a ${typeof value}`
+  const name = value.constructor?.name
+  return name && name !== 'Object' ? `a ${name}` : 'an object without any of their methods'
+}
+
+/** What Kysely's own `CompiledQuery.raw` makes. */
+function compiled(sql: string, parameters: (string | null)[]) {
+  const queryId = { queryId: 'retoma' }
+  return { sql, parameters, queryId, query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] } }
+}
+
+/** Drizzle takes a text without values, or an object that only its own package can make. */
+function inlined(text: string, values: (string | null)[]): string {
+  return text.replaceAll(/\$(\d+)/g, (_, place: string) => {
+    const value = values[Number(place) - 1]
+    return value == null ? 'null' : pg.escapeLiteral(value)
+  })
+}
+
+/** As PostgreSQL reads it: an array as `{"a",NULL}`, an instant in UTC. */
+function asText(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (Array.isArray(value)) return `{${value.map(item => quoted(asText(item))).join(',')}}`
+  return value instanceof Date ? value.toISOString() : String(value)
+}
+
+const quoted = (item: string | null): string =>
+  item === null ? 'NULL' : `"${item.replaceAll(/["\\]/g, String.raw`\$&`)}"`
