@@ -1,15 +1,17 @@
 /**
- * The door to PostgreSQL: a pool, named static statements, a deadline on every query. All of store/ goes through it.
+ * The door to PostgreSQL: a pool, static statements, a deadline on every query. All of store/ goes through it.
  *
  * Invariant: a query either answers within its deadline or its connection is destroyed, so no caller waits for ever on
- * a dead link and no half-answered connection goes back to the pool.
+ * a dead link and no half-answered connection goes back to the pool. Nothing is left behind in a session that a pooler
+ * gives to somebody else next: no setting, no prepared statement, no LISTEN (docs/adr/0007-pooler.md).
  */
 import pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
-import { cutsConnection, told } from './trouble.ts'
+import { type Link, type Probed, probeLink } from './link.ts'
+import { cutsConnection, sqlState, told } from './trouble.ts'
 
 export interface Statement {
   readonly name: string
@@ -36,8 +38,8 @@ export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
   /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
-  /** A connection of its own, for LISTEN; the caller ends it. */
-  connect(): Promise<Connection>
+  /** A connection of its own, for LISTEN; the caller ends it. undefined: there is none, a pooler shares every session. */
+  connect(): Promise<Connection | undefined>
   close(): Promise<void>
 }
 
@@ -48,10 +50,16 @@ const closeDeadline = 2000
 // Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. And one plan for each
 // statement, made without looking at its values: ours go by index whatever the tables hold, and a plan made for 500 ids
 // in a table of some ten thousand rows reads all of it instead (docs/adr/0005-plans.md).
-const sessionSettings = `
-  set idle_in_transaction_session_timeout = '10s';
-  set lock_timeout = '10s';
-  set plan_cache_mode = force_generic_plan`
+const settings = {
+  idle_in_transaction_session_timeout: `'10s'`,
+  lock_timeout: `'10s'`,
+  plan_cache_mode: 'force_generic_plan',
+}
+const setting = (word: string) => Object.entries(settings).map(([name, value]) => `${word} ${name} = ${value}`)
+const forSession = setting('set').join('; ')
+const beginWithSettings = ['begin', ...setting('set local')].join('; ')
+
+type Client = pg.ClientBase & Probed
 
 /** `directUrl` is for LISTEN, where `url` is a pooler that hands every transaction another session. */
 export function openDb(options: {
@@ -70,29 +78,51 @@ export function openDb(options: {
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     allowExitOnIdle: true,
+    pipeline: true,
+    // The driver waits for it; its types do not say so.
+    onConnect: client =>
+      withDeadline(greet(client as Client), connectDeadline, () => {
+        hangUp(client)
+        return late(connectDeadline)
+      }),
   }
   const pool = new pg.Pool(config)
   pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
-  const open = new Set<pg.PoolClient>()
-  pool.on('remove', client => void open.delete(client))
-  pool.on('connect', client => {
-    open.add(client)
+  const alive = new Set<pg.PoolClient>()
+  pool.on('connect', client => void alive.add(client))
+  pool.on('remove', client => void alive.delete(client))
+
+  /** Found out by the first connection while the others wait; when that fails, by the next. */
+  let link: Promise<Link> | undefined
+
+  async function greet(client: Client): Promise<void> {
     // For its whole life: between the pool's own ear and the borrower's there are moments when nobody listens, and an
     // 'error' that nobody hears ends the process.
     client.on('error', () => {})
-    client.query(sessionSettings).catch(() => {})
-  })
+    link ??= probeLink(client, () => open(options.url)).catch(error => {
+      link = undefined
+      throw error
+    })
+    if ((await link) === 'sessions') await client.query(forSession)
+  }
+
+  async function open(url: string): Promise<pg.Client & Probed> {
+    const client = new pg.Client({ ...config, connectionString: url }) as pg.Client & Probed
+    client.on('error', () => {})
+    await client.connect()
+    return client
+  }
 
   /** A connection from the pool, within the deadline; one that comes too late goes back by itself. */
   async function borrow(deadlineMs: number): Promise<pg.PoolClient> {
-    let late = false
+    let isLate = false
     const coming = pool.connect().then(client => {
-      if (late) client.release()
+      if (isLate) client.release()
       return client
     })
     return withDeadline(coming, deadlineMs, () => {
-      late = true
-      return new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
+      isLate = true
+      return late(deadlineMs)
     }).catch(error => {
       throw told(error, options.url)
     })
@@ -108,7 +138,7 @@ export function openDb(options: {
     client.on('error', heard)
     try {
       return await withDeadline(work(client), deadlineMs, () => {
-        broken = new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
+        broken = late(deadlineMs)
         return broken
       })
     } catch (error) {
@@ -116,21 +146,42 @@ export function openDb(options: {
       throw told(error, options.url)
     } finally {
       client.off('error', heard)
+      // Ours wait for what is still to be answered before they say goodbye, which on a dead link is for ever.
+      if (broken) hangUp(client)
       client.release(broken)
     }
   }
 
+  /** One statement, one commit. Behind a pooler it brings its settings with it, in the same breath. */
+  async function send<Row>(client: pg.PoolClient, { name, text }: Statement, values: unknown[]): Promise<Row[]> {
+    if ((await link) === 'sessions') return (await client.query({ name, text, values })).rows as Row[]
+    const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
+    await Promise.allSettled(answers)
+    const [, answer] = await Promise.all(answers)
+    return answer!.rows as Row[]
+  }
+
+  /** A pooler that the probe did not see. The statement was not begun, so it may be sent again. */
+  function foundOut(error: unknown): boolean {
+    if (!/^(26000|42P05)$/.test(sqlState(error) ?? '')) return false
+    link = Promise.resolve('transactions')
+    options.log.warn({ err: error }, 'there is a pooler that shares sessions: going on without prepared statements')
+    return true
+  }
+
   return {
-    run: <Row>({ name, text }: Statement, values: unknown[], deadlineMs = defaultDeadline) =>
-      during(
-        onConnection(deadlineMs, async client => {
-          const { rows } = await client.query({ name, text, values })
-          return rows as Row[]
+    async run<Row>(statement: Statement, values: unknown[], deadlineMs = defaultDeadline) {
+      const once = () => onConnection(deadlineMs, client => send<Row>(client, statement, values))
+      return during(
+        once().catch(error => {
+          if (foundOut(error)) return once()
+          throw error
         }),
-      ),
+      )
+    },
     transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) =>
       onConnection(deadlineMs, async client => {
-        await client.query('begin')
+        await client.query(beginWithSettings)
         try {
           const value = await work(client)
           await client.query('commit')
@@ -141,26 +192,31 @@ export function openDb(options: {
         }
       }),
     async connect() {
-      const client = new pg.Client({ ...config, connectionString: options.directUrl ?? options.url })
-      client.on('error', () => {})
+      const url = options.directUrl ?? options.url
+      let client: (pg.Client & Probed) | undefined
       try {
-        await client.connect()
+        client = await open(url)
+        const probed = probeLink(client, () => open(url))
+        const found = await withDeadline(probed, connectDeadline, () => late(connectDeadline))
+        if (found === 'sessions') return Object.assign(client, { destroy: () => hangUp(client!) })
+        await client.end()
+        return undefined
       } catch (error) {
-        throw told(error, options.url)
+        if (client) hangUp(client)
+        throw told(error, url)
       }
-      return Object.assign(client, { destroy: () => cut(client) })
     },
     // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
     // deadline.
     close: () =>
       withDeadline(pool.end(), closeDeadline, () => new Error('too late')).catch(() => {
-        for (const client of open) cut(client)
+        for (const client of alive) hangUp(client)
       }),
   }
 }
 
+const late = (deadlineMs: number) => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
+
 /** Without saying goodbye. */
-function cut(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } }
-  connection.stream.destroy()
-}
+const hangUp = (client: pg.ClientBase): void =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()

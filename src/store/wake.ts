@@ -59,7 +59,15 @@ export interface Listener {
   stop(): Promise<void>
 }
 
-/** Calls `woken` with the queue of every hint, and with undefined after each (re)connect, when hints may have been missed. */
+/** How often to ask where no hint can arrive: an idle process still costs about one query a second. */
+const withoutHintsMs = 1000
+const noHints =
+  'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
+
+/**
+ * Calls `woken` with the queue of every hint, and with undefined after each (re)connect, when hints may have been missed.
+ * Through a pooler that shares sessions none would come, and LISTEN would be left behind in a session of somebody else.
+ */
 export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, delayMs?: number) => void): Listener {
   const ending = new AbortController()
   const ended = new Promise<void>(resolve => ending.signal.addEventListener('abort', () => resolve()))
@@ -70,6 +78,7 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, d
       let client: Connection | undefined
       try {
         client = await db.connect()
+        if (client === undefined) return await poll()
         const lost = new Promise<void>(resolve => client?.once('end', resolve))
         client.on('notification', message => {
           const [queue, delay] = (message.payload ?? '').split(' ')
@@ -86,6 +95,14 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, d
       }
       if (!ending.signal.aborted) await clock.sleep(pause, ending.signal)
       pause = Math.min(pause * 2, 10_000)
+    }
+  }
+
+  async function poll(): Promise<void> {
+    log.info({}, noHints)
+    while (!ending.signal.aborted) {
+      woken()
+      await clock.sleep(withoutHintsMs, ending.signal)
     }
   }
   const kept = keep()

@@ -395,7 +395,7 @@ describe('the ear for hints', () => {
     const broken = {
       ...db,
       connect: async () => {
-        const client = await db.connect()
+        const client = (await db.connect())!
         const query = client.query.bind(client)
         const refuse = () => Promise.reject(linkLost())
         client.query = (++tries < 4 ? refuse : query) as typeof client.query
