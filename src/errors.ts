@@ -58,6 +58,11 @@ export const errorTable = define({
     en: '{file} already exists and was left as it is; remove it first, or run init in another folder',
     pt: '{file} já existe e foi deixado como está; remova-o antes, ou rode init em outra pasta',
   },
+  file_not_written: {
+    status: 507,
+    en: '{file} could not be written: {problem}; nothing of it is left',
+    pt: '{file} não pôde ser escrito: {problem}; nada dele ficou',
+  },
 
   // The embedded PostgreSQL
   postgres_missing: {
@@ -170,6 +175,48 @@ export const errorTable = define({
     status: 500,
     en: 'migration {name} failed and was rolled back: {problem}',
     pt: 'a migração {name} falhou e foi desfeita: {problem}',
+  },
+
+  // Backups
+  backup_exists: {
+    status: 409,
+    en: '{file} already exists and was left as it is; take another name, or say --force to replace it',
+    pt: '{file} já existe e foi deixado como está; use outro nome, ou --force para substituí-lo',
+  },
+  backup_not_read: {
+    status: 404,
+    en: '{file} cannot be read: {problem}; nothing was changed',
+    pt: '{file} não pode ser lido: {problem}; nada foi alterado',
+  },
+  no_backup: {
+    status: 400,
+    en: '{file} is not a backup made by `retoma backup`; nothing was changed',
+    pt: '{file} não é um backup feito por `retoma backup`; nada foi alterado',
+  },
+  backup_damaged: {
+    status: 400,
+    en: '{file} is cut off or altered: {problem}; nothing was changed: take another copy of it',
+    pt: '{file} está cortado ou alterado: {problem}; nada foi alterado: use outra cópia dele',
+  },
+  backup_too_new: {
+    status: 400,
+    en: '{file} was made by Retoma {version}, which is newer than this one; nothing was changed: update Retoma first',
+    pt: '{file} foi feito pelo Retoma {version}, mais novo que este; nada foi alterado: atualize o Retoma antes',
+  },
+  backup_differs: {
+    status: 409,
+    en: '{file} has a table retoma.{table} that Retoma did not make, or that has other columns here; nothing was changed: make that table in this database first',
+    pt: '{file} tem uma tabela retoma.{table} que não é do Retoma, ou que aqui tem outras colunas; nada foi alterado: crie antes essa tabela neste banco',
+  },
+  restore_not_empty: {
+    status: 409,
+    en: 'there are {jobs} jobs in the database; nothing was changed: restore into an empty one, or say --replace to lose what is there',
+    pt: 'há {jobs} jobs no banco; nada foi alterado: restaure em um banco vazio, ou use --replace para perder o que está lá',
+  },
+  restore_while_working: {
+    status: 409,
+    en: '{workers} workers are at work on this database; nothing was changed: stop them first, and wait 20 s after one that was killed',
+    pt: '{workers} workers estão trabalhando neste banco; nada foi alterado: pare-os antes, e espere 20 s depois de um que foi morto',
   },
 
   // Jobs

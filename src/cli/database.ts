@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import { createEngine, type Engine, type EngineOptions } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
-import { addressOf } from '../maintenance.ts'
+import { addressOf } from '../maintenance/index.ts'
 import { type EmbeddedPostgres, hasData as folderHasData, openEmbedded } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 import { hearSignals, whenAborted } from './signals.ts'

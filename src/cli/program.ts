@@ -5,11 +5,13 @@
 import { Command, CommanderError } from 'commander'
 import type { ErrorCode, RetomaError } from '../errors.ts'
 import { version } from '../version.ts'
+import { backupCommand } from './commands/backup.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { schedulesCommand } from './commands/schedules.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
 import { upCommand } from './commands/up.ts'
@@ -93,6 +95,8 @@ const commands = [
   queuesCommand,
   jobsCommand,
   schedulesCommand,
+  backupCommand,
+  restoreCommand,
 ]
 
 const wrongUse: readonly ErrorCode[] = [

@@ -3,7 +3,7 @@
  *
  * Invariant: a query either answers within its deadline or its connection is destroyed, so no caller waits for ever on
  * a dead link and no half-answered connection goes back to the pool. Nothing is left behind in a session that a pooler
- * gives to somebody else next: no setting, no prepared statement, no LISTEN (docs/adr/0007-pooler.md).
+ * gives to somebody else next: no setting, no prepared statement, no LISTEN (docs/adr/0009-pooler.md).
  */
 import pg from 'pg'
 import { RetomaError } from '../errors.ts'
@@ -11,6 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
 import { type Link, type Probed, probeLink } from './link.ts'
+import { socketOf, streamTexts } from './stream.ts'
 import { cutsConnection, sqlState, told } from './trouble.ts'
 
 export interface Statement {
@@ -23,13 +24,15 @@ export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** What listening needs of a connection. No type of the driver's shows, so that users need not have its types. */
+/** What listening and long transactions need of a connection. No type of the driver's shows, so that users need not have its types. */
 export interface Connection extends Queryable {
   once(event: 'end', heard: () => void): unknown
   on(event: 'notification', heard: (message: { payload?: string | undefined }) => void): unknown
   end(): Promise<void>
   /** Without saying goodbye. */
   destroy(): void
+  /** The column `text` of every row, in batches, in bounded memory. */
+  stream(text: string): AsyncIterable<string[]>
 }
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
@@ -38,8 +41,10 @@ export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
   /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
-  /** A connection of its own, for LISTEN; the caller ends it. undefined: there is none, a pooler shares every session. */
-  connect(): Promise<Connection | undefined>
+  /** A connection of its own without our session settings, for long transactions; the caller ends it. */
+  connect(): Promise<Connection>
+  /** The same for what outlives a transaction, LISTEN; undefined: there is none, a pooler shares every session. */
+  session(): Promise<Connection | undefined>
   close(): Promise<void>
 }
 
@@ -86,6 +91,7 @@ export function openDb(options: {
         return late(connectDeadline)
       }),
   }
+  const listenUrl = options.directUrl ?? options.url
   const pool = new pg.Pool(config)
   pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
   const alive = new Set<pg.PoolClient>()
@@ -107,7 +113,7 @@ export function openDb(options: {
   }
 
   async function open(url: string): Promise<pg.Client & Probed> {
-    const client = new pg.Client({ ...config, connectionString: url }) as pg.Client & Probed
+    const client = new pg.Client({ ...config, pipeline: false, connectionString: url }) as pg.Client & Probed
     client.on('error', () => {})
     await client.connect()
     return client
@@ -191,19 +197,19 @@ export function openDb(options: {
           throw error
         }
       }),
-    async connect() {
-      const url = options.directUrl ?? options.url
+    connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl))),
+    async session() {
       let client: (pg.Client & Probed) | undefined
       try {
-        client = await open(url)
-        const probed = probeLink(client, () => open(url))
+        client = await open(listenUrl)
+        const probed = probeLink(client, () => open(listenUrl))
         const found = await withDeadline(probed, connectDeadline, () => late(connectDeadline))
-        if (found === 'sessions') return Object.assign(client, { destroy: () => hangUp(client!) })
+        if (found === 'sessions') return asConnection(client)
         await client.end()
         return undefined
       } catch (error) {
         if (client) hangUp(client)
-        throw told(error, url)
+        throw told(error, listenUrl)
       }
     },
     // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
@@ -218,5 +224,10 @@ export function openDb(options: {
 const late = (deadlineMs: number) => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
 
 /** Without saying goodbye. */
-const hangUp = (client: pg.ClientBase): void =>
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+const hangUp = (client: pg.ClientBase): void => void socketOf(client).destroy()
+
+const asConnection = (client: pg.Client): Connection =>
+  Object.assign(client, {
+    destroy: () => hangUp(client),
+    stream: (text: string) => streamTexts(client, text),
+  })

@@ -71,12 +71,7 @@ async function oneStep(
   to: number,
   force: boolean,
 ): Promise<{ found: number; ran?: string }> {
-  await checkPostgres(client)
-  // Waiting for another process's migration is no reason to give up; a migration waiting for a table's readers is.
-  await client.query(`set local lock_timeout = 0`)
-  await client.query(`select pg_advisory_xact_lock($1)`, [lockKey])
-  await client.query(`set local lock_timeout = '60s'`)
-  const found = await installed(client)
+  const found = await holdSchema(client)
   const newest = migrations.at(-1)?.version ?? 0
   if (found > newest) throw new RetomaError('schema_too_new', { found, known: newest })
   if (found === to) return { found }
@@ -102,6 +97,21 @@ async function oneStep(
   return { found, ran: `${migration.name} ${up ? 'up' : 'down'}` }
 }
 
+/** Nobody else migrates before this transaction ends. Answers the newest migration in the database. */
+export async function holdSchema(client: Queryable): Promise<number> {
+  await checkPostgres(client)
+  // Waiting for another process's migration is no reason to give up; a migration waiting for a table's readers is.
+  await client.query(`set local lock_timeout = 0`)
+  await client.query(`select pg_advisory_xact_lock($1)`, [lockKey])
+  await client.query(`set local lock_timeout = '60s'`)
+  return installedIn(client)
+}
+
+/** All steps in the caller's transaction, down without asking: for a restore, into tables it has just emptied. */
+export async function migrateIn(client: Queryable, migrations: Migration[], to: number): Promise<void> {
+  while ((await oneStep(client, migrations, to, true)).ran !== undefined);
+}
+
 /** A schema made beforehand by an administrator is used as it is: its user may lack the right to make one. */
 async function makeHome(client: Queryable): Promise<void> {
   const { rows } = await client.query(`select to_regnamespace('retoma') is null as missing`)
@@ -125,7 +135,7 @@ async function leaveHome(client: Queryable): Promise<void> {
 }
 
 /** The newest migration in the database; 0 when there is none. */
-async function installed(client: Queryable): Promise<number> {
+export async function installedIn(client: Queryable): Promise<number> {
   const { rows } = await client.query(`select to_regclass('retoma.migration') is not null as there`)
   if (!(rows[0] as { there: boolean }).there) return 0
   const newest = await client.query(`select coalesce(max(version), 0) as version from retoma.migration`)
@@ -157,13 +167,17 @@ async function withRights<T>(client: Queryable, work: (client: Queryable) => Pro
     const { rows } = await client.query(whoAndWhere)
     const { user, database, schema, filled } = rows[0] as Where
     const grant = filled
-      ? `grant usage on schema retoma to ${user}; grant select, insert, update, delete on all tables in schema retoma to ${user}; grant usage on all sequences in schema retoma to ${user}`
+      ? grantOnTables(user)
       : schema
         ? `grant usage, create on schema retoma to ${user}`
         : `grant create on database ${database} to ${user}`
     throw new RetomaError('database_no_rights', { user, database, problem: messageOf(error), grant }, { cause: error })
   }
 }
+
+/** For a user who shall do all but migrate. */
+const grantOnTables = (user: string): string =>
+  `grant usage on schema retoma to ${user}; grant select, insert, update, delete on all tables in schema retoma to ${user}; grant usage on all sequences in schema retoma to ${user}`
 
 interface Where {
   user: string
@@ -185,7 +199,7 @@ export async function checkSchema(db: Db): Promise<void> {
   const found = await db.transaction(client =>
     withRights(client, async () => {
       await checkPostgres(client)
-      return installed(client)
+      return installedIn(client)
     }),
   )
   if (found > needed) throw new RetomaError('schema_too_new', { found, known: needed })

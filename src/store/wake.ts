@@ -77,7 +77,7 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, d
     while (!ending.signal.aborted) {
       let client: Connection | undefined
       try {
-        client = await db.connect()
+        client = await db.session()
         if (client === undefined) return await poll()
         const lost = new Promise<void>(resolve => client?.once('end', resolve))
         client.on('notification', message => {

@@ -24,7 +24,7 @@ const arrows: Record<string, string[]> = {
   // The composition root, for jobs and (without a database of one's own) for the embedded server.
   engine: ['worker', 'watchdog', 'scheduler', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
   // The other way to the store: what an operator does to the database without an engine.
-  maintenance: ['store', 'core', 'lib', 'errors'],
+  maintenance: ['store', 'core', 'lib', 'errors', 'version'],
   config: ['core'],
   index: ['engine', 'maintenance', 'config', 'core', 'lib', 'errors', 'version'],
   http: ['index', 'engine', 'core', 'lib', 'errors', 'version'],

@@ -380,7 +380,7 @@ describe('the ear for hints', () => {
     const { db, connections, woken } = await ear()
     let letGo = () => {}
     const held = new Promise<void>(resolve => (letGo = resolve))
-    const slow = { ...db, connect: () => held.then(() => db.connect()) }
+    const slow = { ...db, session: () => held.then(() => db.session()) }
     const listener = listen(slow, systemClock, silentLog, woken)
     const stopped = listener.stop()
     letGo()
@@ -394,8 +394,8 @@ describe('the ear for hints', () => {
     let tries = 0
     const broken = {
       ...db,
-      connect: async () => {
-        const client = (await db.connect())!
+      session: async () => {
+        const client = (await db.session())!
         const query = client.query.bind(client)
         const refuse = () => Promise.reject(linkLost())
         client.query = (++tries < 4 ? refuse : query) as typeof client.query

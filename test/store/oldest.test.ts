@@ -1,7 +1,11 @@
 /** The oldest PostgreSQL we promise: every statement of the store runs there, too. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { defineJob, defineSchedule, hours, seconds, skip, snooze } from '../../src/index.ts'
+import { createEngine, defineJob, defineSchedule, hours, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { backupDatabase, checkBackup, restoreDatabase } from '../../src/maintenance/index.ts'
 import { openDb } from '../../src/store/db.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
@@ -93,6 +97,21 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await t.clean()
     await t.clock.advance(seconds(60))
     expect(await t.run()).toBe(2)
+  })
+
+  test('what is there is backed up and restored', async () => {
+    const greet = defineJob({ kind: 'greet', run: () => 'hi' })
+    await using t = await testEngine({ jobs: [greet], serverUrl: server.url })
+    const { id } = await t.engine.enqueue(greet, undefined)
+    await t.run()
+    const file = join(await mkdtemp(join(tmpdir(), 'retoma-oldest-')), 'b.gz')
+    onTestFinished(() => rm(dirname(file), { recursive: true }))
+    await backupDatabase({ databaseUrl: t.databaseUrl, file })
+    const other = await createTestDatabase(server.url)
+    onTestFinished(() => other.drop())
+    await restoreDatabase({ databaseUrl: other.url, backup: await checkBackup(file) })
+    await using engine = await createEngine({ databaseUrl: other.url, migrate: false })
+    expect(await engine.job(id)).toEqual(await t.engine.job(id))
   })
 
   test('a worker listens, takes what comes and stops', async () => {

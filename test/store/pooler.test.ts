@@ -201,7 +201,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     const text = `select current_setting('lock_timeout') as lock_timeout, (select count(*)::int from pg_prepared_statements) as prepared`
     await db.run({ name: 'ask', text }, [])
     expect(await db.run({ name: 'ask', text }, [])).toEqual([{ lock_timeout: '10s', prepared: 1 }])
-    const listening = await db.connect()
+    const listening = await db.session()
     expect(listening).toBeDefined()
     await listening!.end()
   })
@@ -218,6 +218,6 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
       expect(await Promise.all(Array.from({ length: 20 }, () => db.run(ask, [])))).toEqual(
         Array(20).fill([{ prepared: 0 }]),
       )
-      expect(await db.connect()).toBeUndefined()
+      expect(await db.session()).toBeUndefined()
     })
 })

@@ -1,6 +1,6 @@
 /** `retoma migrate`: the schema up to the newest version, or up or down to one that is named. */
 import type { Command } from 'commander'
-import { migrateDatabase } from '../../maintenance.ts'
+import { migrateDatabase } from '../../maintenance/index.ts'
 import { wholeNumber } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { withDatabase } from '../database.ts'

@@ -2,12 +2,14 @@
  * What an operator does to the database itself, beside the engine's verbs: the command line calls it and so may a deploy
  * script. The engine's own start migrates by itself.
  */
-import { type Log, silentLog } from './lib/log.ts'
-import { openDb } from './store/db.ts'
-import { type Migrated, migrate } from './store/migrate.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import { openDb } from '../store/db.ts'
+import { type Migrated, migrate } from '../store/migrate.ts'
 
-export type { Migrated } from './store/migrate.ts'
-export { addressOf } from './store/trouble.ts'
+export type { Migrated } from '../store/migrate.ts'
+export { addressOf } from '../store/trouble.ts'
+export { backupDatabase } from './backup.ts'
+export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {
   databaseUrl: string

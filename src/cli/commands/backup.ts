@@ -1,0 +1,37 @@
+/** `retoma backup FILE`: everything into one file. */
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { backupDatabase } from '../../maintenance/index.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withDatabase } from '../database.ts'
+import { countOf, sizeOf } from '../numbers.ts'
+import type { Cli } from '../program.ts'
+
+export function backupCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  program
+    .command('backup')
+    .description(help.backup)
+    .argument('<file>', help.backupFile)
+    .option('--force', help.backupForce)
+    .action(cli.action(backup))
+}
+
+async function backup(context: Context, given: string, { force = false }: { force?: boolean }): Promise<void> {
+  const { voice, folder, settings, log } = context
+  await refuseWithoutData(context)
+  const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
+  const { file, bytes, schema, at, rows } = await withDatabase(context, ({ url }, signal) =>
+    backupDatabase({
+      databaseUrl: url,
+      ...(direct ? { databaseDirectUrl: direct } : {}),
+      file: resolve(folder, given),
+      force,
+      log,
+      signal,
+    }),
+  )
+  voice.answer({ file, bytes, schema, at, rows }, [
+    voice.word.backup.wrote(given, sizeOf(bytes, voice.language), countOf(rows, voice.language)),
+  ])
+}

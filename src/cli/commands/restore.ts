@@ -1,0 +1,40 @@
+/** `retoma restore FILE`: a backup back into an empty database, or in the place of what is there. */
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { checkBackup, restoreDatabase } from '../../maintenance/index.ts'
+import type { Context } from '../context.ts'
+import { withDatabase } from '../database.ts'
+import { countOf } from '../numbers.ts'
+import type { Cli } from '../program.ts'
+
+export function restoreCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  program
+    .command('restore')
+    .description(help.restore)
+    .argument('<file>', help.restoreFile)
+    .option('--replace', help.restoreReplace)
+    .action(cli.action(restore))
+}
+
+async function restore(context: Context, given: string, { replace = false }: { replace?: boolean }): Promise<void> {
+  const { voice, folder, settings, log } = context
+  const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
+  // First of all: a file that cannot be restored is no reason to make a data folder.
+  const backup = await checkBackup(resolve(folder, given))
+  const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>
+    restoreDatabase({
+      databaseUrl: url,
+      ...(direct ? { databaseDirectUrl: direct } : {}),
+      backup,
+      replace,
+      log,
+      signal,
+    }),
+  )
+  const word = voice.word.backup
+  voice.answer({ file, from, to, at, rows }, [
+    word.restored(given, countOf(rows, voice.language), at),
+    ...(from === to ? [] : [word.migrated(from, to)]),
+  ])
+}

@@ -1,0 +1,22 @@
+/** Numbers for a person, in the reader's language. */
+import type { Language } from '../errors.ts'
+
+const locale = { en: 'en', pt: 'pt-BR' }
+
+/** All of them together, such as `12,345`. */
+export const countOf = (counts: Readonly<Record<string, number>>, language: Language): string =>
+  Object.values(counts)
+    .reduce((sum, each) => sum + each, 0)
+    .toLocaleString(locale[language])
+
+/** `1.2 MB` */
+export function sizeOf(bytes: number, language: Language): string {
+  const [unit, size] = (
+    [
+      ['GB', 1e9],
+      ['MB', 1e6],
+      ['kB', 1e3],
+    ] as const
+  ).find(each => bytes >= each[1]) ?? ['B', 1]
+  return `${(bytes / size).toLocaleString(locale[language], { maximumFractionDigits: 1 })} ${unit}`
+}

@@ -1,0 +1,71 @@
+/**
+ * Everything in our schema as one file, while work goes on. Called by `retoma backup`.
+ *
+ * Invariant: a file with the asked name is a whole backup of one instant; whatever goes wrong, there is none.
+ */
+import { type Log, silentLog } from '../lib/log.ts'
+import { openDb } from '../store/db.ts'
+import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
+import { told } from '../store/trouble.ts'
+import { version } from '../version.ts'
+import { refuseTaken, writeBackup } from './backup-file.ts'
+import type { Counts, Part } from './backup-format.ts'
+
+export interface BackupOptions {
+  databaseUrl: string
+  /** The same database without a pooler in between. */
+  databaseDirectUrl?: string
+  file: string
+  /** Take the place of a file that is there. */
+  force?: boolean
+  log?: Log
+  signal?: AbortSignal
+}
+
+export interface Backup {
+  file: string
+  bytes: number
+  /** Version of the schema it holds. */
+  schema: number
+  /** The instant it shows. */
+  at: Date
+  /** By table. */
+  rows: Counts
+}
+
+export async function backupDatabase(options: BackupOptions): Promise<Backup> {
+  const { databaseUrl: url, databaseDirectUrl: directUrl, file, force = false, log = silentLog, signal } = options
+  await refuseTaken(file, force)
+  const db = openDb({ url, connections: 1, log, ...(directUrl ? { directUrl } : {}) })
+  try {
+    const connection = await db.connect()
+    try {
+      const snapshot = await openSnapshot(connection)
+      const rows: Counts = {}
+      const bytes = await writeBackup(file, partsOf(snapshot, rows), { force, ...(signal ? { signal } : {}) })
+      return { file, bytes, schema: snapshot.schema, at: snapshot.at, rows }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw told(error, url)
+    } finally {
+      // Half-read or not: it has written nothing, and there is nothing to say goodbye to.
+      connection.destroy()
+    }
+  } finally {
+    await db.close()
+  }
+}
+
+async function* partsOf(snapshot: Snapshot, counts: Counts): AsyncGenerator<Exclude<Part, { what: 'end' }>> {
+  const { schema, postgres, at } = snapshot
+  yield { what: 'header', header: { schema, retoma: version, postgres, at: at.toISOString() } }
+  for (const table of snapshot.tables) {
+    yield { what: 'table', name: table.name, columns: table.columns }
+    counts[table.name] = 0
+    for await (const rows of snapshot.rows(table)) {
+      counts[table.name]! += rows.length
+      yield { what: 'rows', rows }
+    }
+  }
+  yield { what: 'sequences', sequences: await snapshot.sequences() }
+}

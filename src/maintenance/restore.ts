@@ -1,0 +1,107 @@
+/**
+ * A backup back into a database. Called by `retoma restore`. The file is read twice: once to see that it is whole, before
+ * there need be a database, and once to load it, in one transaction that ends with the file's checksum.
+ *
+ * Invariant: either everything of the backup is there, in this code's schema, or nothing was changed.
+ */
+import { RetomaError } from '../errors.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import type { TableFacts } from '../store/catalog.ts'
+import { openDb } from '../store/db.ts'
+import { type Load, loadInto } from '../store/load.ts'
+import { type Migration, readMigrations } from '../store/migrate.ts'
+import { told } from '../store/trouble.ts'
+import { readBackup } from './backup-file.ts'
+import type { Counts, Header, Sequence } from './backup-format.ts'
+
+export interface CheckOptions {
+  /** @internal Other than sql/, for tests. */
+  migrations?: Migration[]
+}
+
+export interface RestoreOptions extends CheckOptions {
+  databaseUrl: string
+  /** The same database without a pooler in between. */
+  databaseDirectUrl?: string
+  backup: CheckedBackup
+  /** Empty the database first when there are jobs in it. */
+  replace?: boolean
+  log?: Log
+  signal?: AbortSignal
+}
+
+export interface Restored {
+  file: string
+  /** The schema version it was made with, and the one it has now. */
+  from: number
+  to: number
+  /** The instant it shows, ISO 8601. */
+  at: string
+  /** By table. */
+  rows: Counts
+}
+
+/** A backup that was read from its beginning to its end, and is whole. */
+export interface CheckedBackup {
+  readonly file: string
+  readonly header: Header
+  readonly rows: Counts
+}
+
+/** Refuses a file that is no backup, is damaged, or is newer than this code. */
+export async function checkBackup(file: string, options: CheckOptions = {}): Promise<CheckedBackup> {
+  const known = (options.migrations ?? (await readMigrations())).at(-1)?.version ?? 0
+  let header: Header | undefined
+  let rows: Counts = {}
+  for await (const part of readBackup(file)) {
+    if (part.what === 'header') header = part.header
+    if (part.what === 'end') rows = part.counts
+    if (header !== undefined && header.schema > known)
+      throw new RetomaError('backup_too_new', { file, version: header.retoma })
+  }
+  return { file, header: header!, rows }
+}
+
+export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
+  const { databaseUrl: url, databaseDirectUrl: directUrl, backup, replace = false, log = silentLog, signal } = options
+  const { file, header, rows } = backup
+  const migrations = options.migrations ?? (await readMigrations())
+  const to = migrations.at(-1)?.version ?? 0
+  const db = openDb({ url, connections: 1, log, ...(directUrl ? { directUrl } : {}) })
+  try {
+    const connection = await db.connect()
+    const stop = () => connection.destroy()
+    signal?.addEventListener('abort', stop)
+    try {
+      await loadInto(connection, { schema: header.schema, migrations, replace }, load => fill(load, file, signal))
+      return { file, from: header.schema, to, at: header.at, rows }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw told(error, url)
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      // Committed or rolled back by now, or the link is gone: no goodbye to wait for.
+      connection.destroy()
+    }
+  } finally {
+    await db.close()
+  }
+}
+
+/** Comes to its end only when the file does: one that changed since it was checked is rolled back. */
+async function fill(load: Load, file: string, signal?: AbortSignal): Promise<void> {
+  let table: TableFacts | undefined
+  let sequences: readonly Sequence[] = []
+  for await (const part of readBackup(file)) {
+    signal?.throwIfAborted()
+    if (part.what === 'table') {
+      table = load.table(part.name, part.columns)
+      if (table === undefined) throw new RetomaError('backup_differs', { file, table: part.name })
+    } else if (part.what === 'rows') {
+      await load.insert(table!, part.rows)
+    } else if (part.what === 'sequences') {
+      sequences = part.sequences
+    }
+  }
+  await load.finish(sequences)
+}

@@ -1,0 +1,93 @@
+/**
+ * Everything in our schema at one instant, while work goes on: one read-only transaction that sees one snapshot and locks
+ * nobody out but a migration. Called by the backup.
+ *
+ * Invariant: rows come in PostgreSQL's own text form under fixed settings, which every type reads back exactly.
+ */
+import { RetomaError } from '../errors.ts'
+import { ours, readSequences, readTables, type TableFacts } from './catalog.ts'
+import type { Connection, Queryable } from './db.ts'
+import { installedIn } from './migrate.ts'
+
+export interface SequenceFacts {
+  name: string
+  last: string
+  called: boolean
+}
+
+export interface Snapshot {
+  schema: number
+  /** The server's version, such as 18.4. */
+  postgres: string
+  /** By the database's clock. */
+  at: Date
+  tables: TableFacts[]
+  rows(table: TableFacts): AsyncIterable<string[]>
+  /** Ask last: a sequence knows no snapshot, and must not be behind a row. */
+  sequences(): Promise<SequenceFacts[]>
+}
+
+export async function openSnapshot(connection: Connection): Promise<Snapshot> {
+  const tables = await lockTables(connection)
+  await settleText(connection)
+  const { rows } = await connection.query(`select now() as at, current_setting('server_version') as postgres`)
+  const { at, postgres } = rows[0] as { at: Date; postgres: string }
+  return {
+    schema: await installedIn(connection),
+    postgres,
+    at,
+    tables,
+    rows: ({ name }) => connection.stream(`select t::text as text from ${ours(name)} t`),
+    sequences: () => sequencesOf(connection),
+  }
+}
+
+const tries = 5
+
+/**
+ * A lock first, the snapshot after it: the other way round a migration could come between, and the rows would have
+ * another shape than the catalog of the snapshot says. Which tables to lock is asked before, so it is asked again.
+ */
+async function lockTables(connection: Connection): Promise<TableFacts[]> {
+  for (let left = tries; ; left--) {
+    const before = await readTables(connection)
+    if (before.length === 0) throw new RetomaError('schema_too_old', { found: 0, needed: 1 })
+    await connection.query(`begin isolation level repeatable read read only`)
+    await connection.query(`set local lock_timeout = '60s'`)
+    try {
+      await connection.query(`lock table ${before.map(each => ours(each.name)).join(', ')} in access share mode`)
+      const tables = await readTables(connection)
+      if (JSON.stringify(tables) === JSON.stringify(before)) return tables
+    } catch (error) {
+      if (left === 0) throw error
+    }
+    if (left === 0) throw new Error('the schema changes all the time')
+    await connection.query(`rollback`)
+  }
+}
+
+/**
+ * For this transaction: text that does not depend on anybody's settings, and none of the limits that a role may have on
+ * how long a statement takes. Not every version knows every limit.
+ */
+export async function settleText(client: Queryable): Promise<void> {
+  await client.query(`
+    set local datestyle = 'ISO, YMD';
+    set local intervalstyle = 'postgres';
+    set local timezone = 'UTC';
+    set local bytea_output = 'hex';
+    set local extra_float_digits = 3;
+    set local xmlbinary = 'base64'`)
+  await client.query(`
+    select set_config(name, '0', true) from pg_settings
+    where name in ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`)
+}
+
+async function sequencesOf(client: Queryable): Promise<SequenceFacts[]> {
+  const found: SequenceFacts[] = []
+  for (const name of await readSequences(client)) {
+    const { rows } = await client.query(`select last_value::text as last, is_called as called from ${ours(name)}`)
+    found.push({ name, ...(rows[0] as Omit<SequenceFacts, 'name'>) })
+  }
+  return found
+}

@@ -1,0 +1,63 @@
+/**
+ * The answer of one statement as it comes, for tables of any size. The socket is paused while the reader is behind, so
+ * memory holds about a batch and the row that overflowed it, whatever the rows weigh; PostgreSQL waits meanwhile.
+ *
+ * Invariant: a link that says nothing for `silenceMs`, while somebody waits for it, is given up.
+ */
+import pg from 'pg'
+import { RetomaError } from '../errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
+
+const batchCharacters = 1_000_000
+const silenceMs = 120_000
+
+/** The column `text` of every row. Whoever stops reading before the end must end the connection. */
+export async function* streamTexts(client: pg.Client, text: string): AsyncGenerator<string[]> {
+  const socket = socketOf(client)
+  let batch: string[] = []
+  let size = 0
+  let over = false
+  let failure: Error | undefined
+  let wake = () => {}
+
+  const query = client.query(new pg.Query<{ text: string }>({ text }))
+  const end = (error?: Error) => {
+    failure = error
+    over = true
+    wake()
+  }
+  query.on('row', row => {
+    batch.push(row.text)
+    size += row.text.length
+    if (size >= batchCharacters) socket.pause()
+    wake()
+  })
+  query.on('error', end)
+  query.on('end', () => end())
+
+  for (;;) {
+    if (batch.length === 0 && !over) {
+      const news = new Promise<void>(resolve => {
+        wake = resolve
+      })
+      await withDeadline(news, silenceMs, () => new RetomaError('database_timeout', { seconds: silenceMs / 1000 }))
+    }
+    const ready = batch
+    batch = []
+    size = 0
+    if (ready.length > 0) yield ready
+    else if (failure !== undefined) throw failure
+    else if (over) return
+    socket.resume()
+  }
+}
+
+interface Socket {
+  pause(): void
+  resume(): void
+  destroy(): void
+}
+
+/** Missing in pg's types. */
+export const socketOf = (client: pg.Client): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream

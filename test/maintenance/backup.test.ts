@@ -1,0 +1,344 @@
+/** What is backed up comes back, and nothing else does. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { createEngine, defineJob, type Engine } from '../../src/index.ts'
+import { backupDatabase } from '../../src/maintenance/index.ts'
+import { type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { until } from '../support/engine.ts'
+import { backUp, filesIn, oddRows, place, restore, scratch } from './support.ts'
+
+const newest = (await readMigrations()).at(-1)!.version
+
+test('every row comes back exactly, whatever is in it, and new ids go on after the old ones', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const before = await from.digest()
+  const file = await backUp(from)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+
+  const to = await place()
+  expect(await restore(to, file)).toMatchObject({
+    from: newest,
+    to: newest,
+    rows: { job: 240, failure: 120, queue: 2 },
+  })
+  expect(await to.digest()).toEqual(before)
+  expect(await from.digest()).toEqual(before)
+})
+
+test('a table that nobody told the backup about is part of it, pointing to itself and to others in a circle too', async () => {
+  const extra = `
+    create table retoma.node (
+      id bigint generated always as identity primary key, parent bigint constraint up references retoma.node,
+      leaf bigint, twice bigint generated always as (id * 2) stored,
+      raw bytea, many timestamptz[], part numrange, "odd name" float8
+    );
+    create table retoma.leaf (id bigint primary key, node bigint references retoma.node);
+    alter table retoma.node add constraint leaf foreign key (leaf) references retoma.leaf deferrable initially deferred`
+  const from = await place('ours')
+  await from.sql(extra)
+  await from.sql(`
+    insert into retoma.node (raw, many, part, "odd name")
+    select decode(md5(i::text), 'hex'), array[now(), null, '-infinity'], numrange(0.1, i), 0.1::float8 / 3 * i from generate_series(1, 3000) i;
+    insert into retoma.node ("odd name") values ('NaN'), ('Infinity');
+    insert into retoma.leaf select i, i from generate_series(1, 10) i;
+    update retoma.node set leaf = id, parent = 3000 where id <= 10`)
+  const file = await backUp(from)
+  const to = await place('ours')
+  await to.sql(extra)
+  await restore(to, file)
+  expect(await to.digest()).toEqual(await from.digest())
+  const links = `select conname, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'retoma'::regnamespace order by 1`
+  expect(await to.sql(links)).toEqual(await from.sql(links))
+
+  await expect(restore(await place(), file)).rejects.toMatchObject({ code: 'backup_differs', facts: { table: 'leaf' } })
+})
+
+test('it shows one instant, while others write', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const writer = new pg.Client({ connectionString: from.url })
+  await writer.connect()
+  let over = false
+  // A job and its failure in one commit: a backup that sees one without the other is of no instant.
+  const writing = (async () => {
+    while (!over) {
+      await writer.query(`
+        with j as (
+          insert into retoma.job (queue, kind, rank, run_at, input, created_at) values ('q', 'pair', 9, now(), '{}', now()) returning id
+        )
+        insert into retoma.failure (job_id, attempt, what, message, at) select id, 1, 'error', 'pair', now() from j`)
+    }
+  })()
+  onTestFinished(() => writer.end())
+  const files = []
+  for (let i = 0; i < 5; i++) files.push(await backUp(from))
+  over = true
+  await writing
+  const counts = []
+  for (const file of files) {
+    const text = gunzipSync(readFileSync(file)).toString()
+    const jobs = [...text.matchAll(/^"\((\d+),q,pair,/gm)].map(match => match[1])
+    const failures = [...text.matchAll(/^"\((\d+),1,error,,pair/gm)].map(match => match[1])
+    expect(failures.sort()).toEqual(jobs.sort())
+    counts.push(jobs.length)
+  }
+  expect(counts.at(-1)).toBeGreaterThan(counts[0]!)
+})
+
+test('a backup made while a worker runs jobs, restored elsewhere: every job ends there', async () => {
+  const from = await place()
+  const to = await place()
+  let ran = 0
+  const work = defineJob({
+    kind: 'work',
+    run: async (_, input: { n: number }) => {
+      ran++
+      await new Promise(resolve => setImmediate(resolve))
+      return input.n * 2
+    },
+  })
+  const first = await createEngine({ databaseUrl: from.url, jobs: [work] })
+  onTestFinished(() => first.close())
+  await first.enqueueMany(
+    work,
+    Array.from({ length: 2000 }, (_, n) => ({ n })),
+  )
+  const worker = await first.work({ queues: { default: 50 } })
+  await until(() => ran > 100)
+  const file = await backUp(from)
+  await worker.stop()
+
+  await restore(to, file)
+  const [then] = await to.sql<{ running: number; done: number }>(
+    `select count(*) filter (where state = 'running')::int as running, count(*) filter (where state = 'succeeded')::int as done from retoma.job`,
+  )
+  expect(then!.done).toBeGreaterThan(0)
+  expect(then!.running).toBeGreaterThan(0)
+
+  const second: Engine = await createEngine({ databaseUrl: to.url, jobs: [work] })
+  onTestFinished(() => second.close())
+  await second.work({ queues: { default: 50 } })
+  await until(async () => {
+    const [left] = await to.sql<{ n: number }>(`select count(*)::int as n from retoma.job where finished_at is null`)
+    return left!.n === 0
+  })
+  expect(
+    await to.sql(
+      `select count(*)::int as right, sum(restarts)::int as restarts from retoma.job where state = 'succeeded' and result = to_jsonb((input ->> 'n')::int * 2)`,
+    ),
+  ).toEqual([{ right: 2000, restarts: then!.running }])
+})
+
+test('after a restore no worker of the backup counts as alive', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  await from.sql(`update retoma.worker set beat_at = now() + interval '1 hour'`)
+  const to = await place()
+  await restore(to, await backUp(from))
+  expect(await to.sql(`select id from retoma.worker where dead_at is null`)).toEqual([])
+})
+
+test('a backup of an older schema is brought up to date, also where the schema is newer', async () => {
+  const ours = await readMigrations()
+  const next: Migration = {
+    version: newest + 1,
+    name: '999_next',
+    up: `alter table retoma.job add column colour text not null default 'red'; create table retoma.more (a int primary key); insert into retoma.more values (1)`,
+    down: `alter table retoma.job drop column colour; drop table retoma.more`,
+  }
+  const migrations = [...ours, next]
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const file = await backUp(from)
+  for (const to of [await place(), await place('ours'), await place(migrations)]) {
+    expect(await restore(to, file, { migrations })).toMatchObject({ from: newest, to: newest + 1 })
+    expect(await to.sql(`select colour, count(*)::int as n from retoma.job group by 1`)).toEqual([
+      { colour: 'red', n: 240 },
+    ])
+    expect(await to.sql(`select max(version) as version from retoma.migration`)).toEqual([{ version: newest + 1 }])
+  }
+
+  const newer = await place(migrations)
+  await newer.sql(oddRows)
+  const late = await backUp(newer)
+  for (const to of [await place(), await place(migrations)]) {
+    await restore(to, late, { migrations })
+    expect(await to.digest()).toEqual(await newer.digest())
+  }
+  await expect(restore(await place(), late)).rejects.toMatchObject({ code: 'backup_too_new' })
+})
+
+test('jobs that are there are not touched unless told to, and a restore in their place is whole', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const file = await backUp(from)
+  const to = await place('ours')
+  await to.sql(
+    `insert into retoma.job (queue, kind, rank, run_at, input, created_at) select 'q', 'mine', 9, now(), '{}', now() from generate_series(1, 500)`,
+  )
+  const before = await to.digest()
+  await expect(restore(to, file)).rejects.toMatchObject({ code: 'restore_not_empty', facts: { jobs: 500 } })
+  expect(await to.digest()).toEqual(before)
+  await restore(to, file, { replace: true })
+  // An id that was given out once is not given out again.
+  expect(await to.digest()).toEqual({ ...(await from.digest()), ids: '500 true' })
+})
+
+test('kinds and queues that are there without a job are no obstacle', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const to = await place('ours')
+  await to.sql(`insert into retoma.queue (name, paused) values ('q', true), ('other', false)`)
+  await restore(to, await backUp(from))
+  expect(await to.digest()).toEqual(await from.digest())
+})
+
+test('it is refused while a worker is alive, with or without jobs, and not because of a dead one', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const file = await backUp(from)
+  const to = await place('ours')
+  const beat = (ago: string) =>
+    to.sql(
+      `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+       values ('live', 'h', 1, '0', '{}', '{}', now(), now() - $1::interval) on conflict (id) do update set beat_at = excluded.beat_at`,
+      [ago],
+    )
+  await beat('15 s')
+  for (const replace of [false, true])
+    await expect(restore(to, file, { replace })).rejects.toMatchObject({ code: 'restore_while_working' })
+  await beat('25 s')
+  await restore(to, file)
+  expect(await to.sql(`select id from retoma.worker`)).toEqual([{ id: 'w' }])
+})
+
+test('a file that is cut anywhere is refused, and nothing is made or changed', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const file = await backUp(from)
+  const whole = readFileSync(file)
+  const to = await place()
+  const cut = join(scratch(), 'cut.gz')
+  const places = Array.from({ length: 40 }, (_, i) => Math.floor((whole.length * i) / 40))
+  for (const length of [...places, whole.length - 1, whole.length - 8, whole.length - 9]) {
+    writeFileSync(cut, whole.subarray(0, length))
+    await expect(restore(to, cut), `cut at ${length}`).rejects.toMatchObject({
+      code: expect.stringMatching(/^(backup_damaged|no_backup)$/),
+    })
+  }
+  expect(await to.sql(`select to_regnamespace('retoma') as made`)).toEqual([{ made: null }])
+})
+
+test('a file with one bit turned over is refused', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const whole = readFileSync(await backUp(from))
+  const to = await place()
+  const turned = join(scratch(), 'turned.gz')
+  // The first ten bytes are gzip's own: when, by what, how. They are not content.
+  for (let at = 10; at < whole.length; at += Math.ceil(whole.length / 150)) {
+    const copy = Buffer.from(whole)
+    copy[at]! ^= 1 << (at % 8)
+    writeFileSync(turned, copy)
+    await expect(restore(to, turned), `byte ${at}`).rejects.toMatchObject({
+      code: expect.stringMatching(/^(backup_damaged|no_backup)$/),
+    })
+  }
+  expect(await to.sql(`select to_regnamespace('retoma') as made`)).toEqual([{ made: null }])
+})
+
+test('content that somebody changed is refused, gzip being sound again', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const text = gunzipSync(readFileSync(await backUp(from))).toString()
+  const lines = text.trimEnd().split('\n')
+  const row = lines.findIndex(line => line.startsWith('"'))
+  const changes: Record<string, string[]> = {
+    'another value': lines.with(row, lines[row]!.replace('(1,', '(1001,')),
+    'a row less': lines.toSpliced(row, 1),
+    'a row more': lines.toSpliced(row, 0, lines[row]!),
+    'two rows exchanged': lines.with(row, lines[row + 1]!).with(row + 1, lines[row]!),
+    'no end': lines.slice(0, -1),
+    'nothing but a beginning': lines.slice(0, 1),
+    'a second backup behind it': [...lines, ...lines],
+    'a line that is no JSON': lines.toSpliced(row, 0, '"'),
+    'rows before their table': [lines[0]!, lines[row]!, ...lines.slice(1)],
+  }
+  const to = await place()
+  const changed = join(scratch(), 'changed.gz')
+  for (const [what, content] of Object.entries(changes)) {
+    writeFileSync(changed, gzipSync(`${content.join('\n')}\n`))
+    await expect(restore(to, changed), what).rejects.toMatchObject({ code: 'backup_damaged' })
+  }
+  writeFileSync(changed, Buffer.concat([gzipSync(text), Buffer.alloc(3)]))
+  await expect(restore(to, changed)).rejects.toMatchObject({ code: 'backup_damaged' })
+  writeFileSync(changed, gzipSync(text))
+  await restore(to, changed)
+})
+
+test.each([
+  ['nothing', ''],
+  ['text', 'hello\n'],
+  ['another gzip', gzipSync('hello\n')],
+  ['a long line', gzipSync(Buffer.alloc(200_000))],
+  ['other JSON', gzipSync('{"backup":true}\n')],
+])('a file that is no backup is told so: %s', async (_, content) => {
+  const file = join(scratch(), 'f')
+  writeFileSync(file, content)
+  await expect(restore(await place(), file)).rejects.toMatchObject({ code: 'no_backup' })
+})
+
+test('a form of backup that is not known yet is told so', async () => {
+  const file = join(scratch(), 'f')
+  writeFileSync(file, gzipSync('{"backup":{"format":2,"retoma":"9.0.0"}}\n'))
+  await expect(restore(await place(), file)).rejects.toMatchObject({
+    code: 'backup_too_new',
+    facts: { version: '9.0.0' },
+  })
+})
+
+test('a file that is there is kept, unless it may be replaced; a folder never is', async () => {
+  const from = await place('ours')
+  const folder = scratch()
+  const file = join(folder, 'b.gz')
+  writeFileSync(file, 'mine')
+  const backup = (given: string, force: boolean) => backupDatabase({ databaseUrl: from.url, file: given, force })
+  await expect(backup(file, false)).rejects.toMatchObject({ code: 'backup_exists' })
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  await expect(backup(folder, true)).rejects.toMatchObject({ code: 'file_not_written' })
+  await expect(backup(join(folder, 'no', 'b.gz'), false)).rejects.toMatchObject({
+    code: 'file_not_written',
+    facts: { problem: { en: 'its folder does not exist' } },
+  })
+  await backup(file, true)
+  await restore(await place(), file)
+  expect(filesIn(folder)).toEqual(['b.gz'])
+})
+
+test('a backup that fails on its way leaves no file: nothing there yet, the database gone, or somebody stops it', async () => {
+  const folder = scratch()
+  const file = join(folder, 'b.gz')
+  await expect(backUp(await place(), file)).rejects.toMatchObject({ code: 'schema_too_old' })
+
+  const from = await place('ours')
+  await from.sql(`insert into retoma.job (queue, kind, rank, run_at, input, created_at)
+    select 'q', 'k', 9, now(), jsonb_build_object('x', (select string_agg(md5(i::text || n), '') from generate_series(1, 100) n)), now() from generate_series(1, 8000) i`)
+  const going = backUp(from, file).catch(error => error)
+  await until(() => filesIn(folder).length > 0)
+  await from.sql(
+    `select pg_terminate_backend(pid) from pg_stat_activity where query like 'select t::text%' and pid <> pg_backend_pid()`,
+  )
+  expect(await going).toMatchObject({ code: 'database_unreachable' })
+  expect(filesIn(folder)).toEqual([])
+
+  const stopping = new AbortController()
+  const stopped = backupDatabase({ databaseUrl: from.url, file, signal: stopping.signal })
+  await until(() => filesIn(folder).length > 0)
+  stopping.abort()
+  await expect(stopped).rejects.toThrow(/abort/)
+  expect(filesIn(folder)).toEqual([])
+})

@@ -1,0 +1,95 @@
+/** What the tests of backup and restore share: databases of their own, files that go again, and a digest made in SQL. */
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject, onTestFinished } from 'vitest'
+import { silentLog } from '../../src/lib/log.ts'
+import { backupDatabase, checkBackup, restoreDatabase } from '../../src/maintenance/index.ts'
+import type { RestoreOptions } from '../../src/maintenance/restore.ts'
+import { openDb } from '../../src/store/db.ts'
+import { type Migration, migrate } from '../../src/store/migrate.ts'
+import { createTestDatabase } from '../../src/testing/index.ts'
+
+export interface Place {
+  readonly url: string
+  sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
+  /** Every table's rows as one digest, made by the server. */
+  digest(): Promise<Record<string, string>>
+}
+
+/** An empty database; with migrations also our schema. */
+export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
+  const database = await createTestDatabase(inject('serverUrl'))
+  const pool = new pg.Pool({ connectionString: database.url, max: 3 })
+  pool.on('error', () => {})
+  onTestFinished(async () => {
+    await pool.end()
+    await database.drop()
+  })
+  if (migrations !== undefined) {
+    const db = openDb({ url: database.url, log: silentLog })
+    await migrate(db, migrations === 'ours' ? {} : { migrations })
+    await db.close()
+  }
+  const sql = async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
+  return { url: database.url, sql, digest: () => digestOf(sql) }
+}
+
+async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
+  const tables = await sql<{ name: string }>(
+    `select relname as name from pg_class
+     where relnamespace = to_regnamespace('retoma') and relkind = 'r' and relname <> 'migration' order by 1`,
+  )
+  const digests: Record<string, string> = {}
+  for (const { name } of tables) {
+    // Of a worker all but its death: a restore declares it.
+    const row = name === 'worker' ? `(to_jsonb(t) - 'dead_at')` : 't'
+    const [found] = await sql<{ digest: string }>(
+      `select count(*) || ' ' || coalesce(sum(hashtextextended(${row}::text, 0)), 0) as digest from retoma.${name} t`,
+    )
+    digests[name] = found!.digest
+  }
+  const [ids] = await sql<{ last: string }>(`select last_value || ' ' || is_called as last from retoma.job_id_seq`)
+  return { ...digests, ids: ids!.last }
+}
+
+export function scratch(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-backup-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export const filesIn = (folder: string): string[] => readdirSync(folder).sort()
+
+export async function backUp({ url }: Place, file = join(scratch(), 'b.gz')): Promise<string> {
+  await backupDatabase({ databaseUrl: url, file })
+  return file
+}
+
+export async function restore(
+  { url }: Place,
+  file: string,
+  options: Partial<Omit<RestoreOptions, 'databaseUrl' | 'backup'>> = {},
+) {
+  return restoreDatabase({ databaseUrl: url, backup: await checkBackup(file, options), ...options })
+}
+
+/** Jobs of every state, with whatever a text form could get wrong. */
+export const oddRows = `
+  insert into retoma.kind (name, queue, policy, version, updated_at)
+  values ('k', 'q', '{"attempts": 3, "big": 123456789012345678901234567890.5, "esc": "\\u00e7 \\"\\\\"}', 2, '2030-01-01T00:00:00.000001Z');
+  insert into retoma.queue (name, paused, limits, swept_at)
+  values ('q', false, '{}', '-infinity'), (E'odd, "name"\\n(\\\\)', true, '{"a": null}', 'infinity');
+  insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+  values ('w', '', 1, '0', '{"q": 1}', array['k', 'a "b" \\c', '', 'null', '{,}'], now(), now() - interval '1 hour');
+  insert into retoma.job (queue, kind, key, key_hold, ref, state, rank, run_at, input, result, attempt, worker_id, error, created_at, finished_at)
+  select 'q', 'k', case when i % 3 = 0 then 'key ' || i end, case when i % 3 = 0 then 'day' end,
+    (array[null, '', ' ', E'\\n', E'\\t', '\\', '"', '()', ',', 'NULL', 'ação 🌱', E'\\u2028'])[i % 12 + 1],
+    s.state, 9, now() + i * interval '1.000001 s', jsonb_build_object('i', i, 't', E'line\\nbreak "quoted" \\\\ ü'), case when s.state = 'succeeded' then 'null'::jsonb end,
+    i, case when s.state = 'running' then 'w' end, '{"message": "a\\\\b"}', clock_timestamp(),
+    case when s.state in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
+  from generate_series(1, 240) i,
+    lateral (select (array['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'])[i % 7 + 1] as state) s;
+  insert into retoma.failure (job_id, attempt, what, message, stack, at)
+  select id, 1, 'error', E'a\\nb', null, now() from retoma.job where id % 2 = 0`
