@@ -1,12 +1,15 @@
 /** What every command has at hand once its settings are read: how to speak, where it is, what is set, where to log. */
+import type { RetomaError } from '../errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
-import { readEnvironment, readSettings, type Settings } from '../settings/index.ts'
+import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
 import type { Voice } from './voice.ts'
 
 export interface Context {
   readonly voice: Voice
   readonly folder: string
   readonly settings: Settings
+  /** Settings that are not usable: only a command that examines them goes on with any. */
+  readonly problems: readonly RetomaError[]
   readonly log: Log
   /** From --config. */
   readonly configFile: string | undefined
@@ -17,14 +20,22 @@ export interface GlobalOptions {
   config?: string
 }
 
-/** `quiet`: commands that answer and end say only what is amiss, unless more is asked for. */
-export function createContext(voice: Voice, options: GlobalOptions, { quiet }: { quiet: boolean }): Context {
+export interface ActionOptions {
+  /** Commands that answer and end say only what is amiss, unless more is asked for. */
+  quiet: boolean
+  /** Go on with settings that are not usable, and say which those are. */
+  examine?: true
+}
+
+export function createContext(voice: Voice, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
   const folder = process.cwd()
   const environment = readEnvironment(folder, process.env)
   // The user's own jobs read process.env and expect to find there what .env says.
   Object.assign(process.env, environment)
-  const settings = readSettings(environment)
+  const { settings, problems } = examine
+    ? examineSettings(environment)
+    : { settings: readSettings(environment), problems: [] }
   const level = quiet && settings.LOG_LEVEL === 'info' ? 'warn' : settings.LOG_LEVEL
   const format = settings.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json')
-  return { voice, folder, settings, log: createLog({ level, format }), configFile: options.config }
+  return { voice, folder, settings, problems, log: createLog({ level, format }), configFile: options.config }
 }

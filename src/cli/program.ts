@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander'
 import type { ErrorCode, RetomaError } from '../errors.ts'
 import { version } from '../version.ts'
 import { backupCommand } from './commands/backup.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -17,7 +18,7 @@ import { statusCommand } from './commands/status.ts'
 import { upCommand } from './commands/up.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
-import { type Context, createContext, type GlobalOptions } from './context.ts'
+import { type ActionOptions, type Context, createContext, type GlobalOptions } from './context.ts'
 import { asWrongUse, speakHelp } from './usage.ts'
 import { allSaid, asRetomaError, createVoice, type Voice } from './voice.ts'
 import { languageOf } from './words/index.ts'
@@ -28,7 +29,7 @@ export interface Cli {
   /** Makes a commander action of a function that gets the context first; the number it may answer is the exit code. */
   action(
     run: (context: Context, ...given: never[]) => Promise<unknown>,
-    options?: { quiet: boolean },
+    options?: ActionOptions,
   ): (...given: unknown[]) => Promise<void>
 }
 
@@ -72,10 +73,10 @@ function createProgram(voice: Voice, ended: (code: number) => void): Command {
   const cli: Cli = {
     voice,
     action:
-      (run, { quiet } = { quiet: true }) =>
+      (run, options = { quiet: true }) =>
       async (...given) => {
         const command = given.at(-1) as Command
-        const context = createContext(voice, command.optsWithGlobals<GlobalOptions>(), { quiet })
+        const context = createContext(voice, command.optsWithGlobals<GlobalOptions>(), options)
         const answer = await run(context, ...(given.slice(0, -1) as never[]))
         ended(typeof answer === 'number' ? answer : 0)
       },
@@ -95,6 +96,7 @@ const commands = [
   queuesCommand,
   jobsCommand,
   schedulesCommand,
+  doctorCommand,
   backupCommand,
   restoreCommand,
 ]

@@ -9,6 +9,7 @@ import { type Migrated, migrate } from '../store/migrate.ts'
 export type { Migrated } from '../store/migrate.ts'
 export { addressOf } from '../store/trouble.ts'
 export { backupDatabase } from './backup.ts'
+export { type Examined, examine, unreachable } from './doctor.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {

@@ -4,7 +4,7 @@
  * Invariant: what is answered is usable as it is; what is not is a RetomaError that names the variable, and never the
  * value of a secret.
  */
-import { RetomaError, type Saying } from '../errors.ts'
+import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
 import { isLoopback, Refusal } from './checks.ts'
 import { suggestion } from './suggestion.ts'
 import { type Settings, type Variable, type VariableName, variables } from './table.ts'
@@ -24,6 +24,26 @@ export function readSettings(environment: Environment): Settings {
   const settings = Object.fromEntries(names.map(name => [name, readOne(name, environment[name])])) as Settings
   checkTogether(settings)
   return settings
+}
+
+/** For a check-up: all that is wrong, and the settings with the default in the place of what is not usable. */
+export function examineSettings(environment: Environment): { settings: Settings; problems: RetomaError[] } {
+  const problems: RetomaError[] = []
+  const noting = <T>(work: () => T): T | undefined => {
+    try {
+      return work()
+    } catch (error) {
+      if (!isRetomaError(error)) throw error
+      problems.push(error)
+      return undefined
+    }
+  }
+  noting(() => refuseUnknown(environment))
+  const settings = Object.fromEntries(
+    names.map(name => [name, noting(() => readOne(name, environment[name])) ?? readOne(name, undefined)]),
+  ) as Settings
+  noting(() => checkTogether(settings))
+  return { settings, problems }
 }
 
 /** An empty variable counts as absent: that is how a shell or a compose file unsets one. */
@@ -77,6 +97,9 @@ function isServiceLink(name: string, value: string): boolean {
   if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
 }
+
+/** Names only: for somebody who helps, and need not know the values. */
+export const settingsSet = (environment: Environment): string[] => names.filter(name => environment[name]?.trim())
 
 const bad = (name: string, problem: Saying) => new RetomaError('bad_setting', { name, problem })
 

@@ -176,7 +176,7 @@ async function withRights<T>(client: Queryable, work: (client: Queryable) => Pro
 }
 
 /** For a user who shall do all but migrate. */
-const grantOnTables = (user: string): string =>
+export const grantOnTables = (user: string): string =>
   `grant usage on schema retoma to ${user}; grant select, insert, update, delete on all tables in schema retoma to ${user}; grant usage on all sequences in schema retoma to ${user}`
 
 interface Where {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineJob, defineSchedule, hours, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { backupDatabase, checkBackup, restoreDatabase } from '../../src/maintenance/index.ts'
+import { backupDatabase, checkBackup, examine, restoreDatabase } from '../../src/maintenance/index.ts'
 import { openDb } from '../../src/store/db.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
@@ -99,7 +99,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await t.run()).toBe(2)
   })
 
-  test('what is there is backed up and restored', async () => {
+  test('what is there is examined, backed up and restored', async () => {
     const greet = defineJob({ kind: 'greet', run: () => 'hi' })
     await using t = await testEngine({ jobs: [greet], serverUrl: server.url })
     const { id } = await t.engine.enqueue(greet, undefined)
@@ -112,6 +112,8 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await restoreDatabase({ databaseUrl: other.url, backup: await checkBackup(file) })
     await using engine = await createEngine({ databaseUrl: other.url, migrate: false })
     expect(await engine.job(id)).toEqual(await t.engine.job(id))
+    const { checks } = await examine({ databaseUrl: other.url })
+    expect(checks.filter(each => ['failure', 'unseen'].includes(each.verdict))).toEqual([])
   })
 
   test('a worker listens, takes what comes and stops', async () => {

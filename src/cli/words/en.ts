@@ -37,6 +37,8 @@ export const en = {
     restore: 'bring a backup back into an empty database',
     restoreFile: 'a file that `retoma backup` wrote',
     restoreReplace: 'lose the jobs that are there; refused while a worker is at work',
+    doctor: 'look the database and the system over and say what to do; exit 1 when something fails',
+    doctorBundle: 'write what was found into a file for somebody who helps; without inputs, results and secrets',
     jobs: 'look at jobs and act on them',
     jobsList: 'list jobs, newest first',
     jobsShow: 'everything about one job, its failures with their stacks included',
@@ -127,6 +129,12 @@ export const en = {
     wrote: (file: string, size: string, rows: string) => `wrote ${file}: ${rows} rows, ${size}`,
     restored: (file: string, rows: string, at: string) => `restored ${rows} rows from ${file}, as they were at ${at}`,
     migrated: (from: number, to: number) => `the schema went from version ${from} to ${to}`,
+  },
+  doctor: {
+    verdict: { ok: 'ok', warning: 'warning', failure: 'failure', unseen: 'not seen' },
+    sum: (failures: number, warnings: number) =>
+      failures + warnings === 0 ? 'all is well' : `failures: ${failures}, warnings: ${warnings}`,
+    bundle: (file: string) => `wrote ${file}; read it before you send it`,
   },
   init: {
     wrote: (file: string) => `wrote ${file}`,

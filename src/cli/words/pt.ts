@@ -39,6 +39,8 @@ export const pt: Words = {
     restore: 'traz um backup de volta para um banco vazio',
     restoreFile: 'um arquivo escrito por `retoma backup`',
     restoreReplace: 'perde os jobs que estão lá; recusado enquanto um worker trabalha',
+    doctor: 'examina o banco e o sistema e diz o que fazer; sai com 1 se algo falha',
+    doctorBundle: 'grava o que achou em um arquivo para quem ajuda; sem entradas, resultados nem segredos',
     jobs: 'ver jobs e agir sobre eles',
     jobsList: 'lista jobs, os mais novos primeiro',
     jobsShow: 'tudo sobre um job, com suas falhas e stacks',
@@ -125,6 +127,11 @@ export const pt: Words = {
     wrote: (file, size, rows) => `escrito ${file}: ${rows} linhas, ${size}`,
     restored: (file, rows, at) => `restauradas ${rows} linhas de ${file}, como estavam em ${at}`,
     migrated: (from, to) => `o esquema foi da versão ${from} para a ${to}`,
+  },
+  doctor: {
+    verdict: { ok: 'ok', warning: 'aviso', failure: 'falha', unseen: 'não visto' },
+    sum: (failures, warnings) => (failures + warnings === 0 ? 'tudo bem' : `falhas: ${failures}, avisos: ${warnings}`),
+    bundle: file => `escrito ${file}; leia antes de enviar`,
   },
   init: {
     wrote: file => `escrito ${file}`,

@@ -1,0 +1,109 @@
+/** `retoma doctor`: a check-up, one line a check; exit 1 when one fails. `--bundle` writes it down for somebody who helps. */
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import type { Check } from '../../core/checkup/check.ts'
+import { failure, ok, saying } from '../../core/checkup/check.ts'
+import type { RetomaError } from '../../errors.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { writeWhole } from '../../lib/whole-file.ts'
+import { type Examined, examine, unreachable } from '../../maintenance/index.ts'
+import { bundleOf } from '../bundle.ts'
+import type { Context } from '../context.ts'
+import { type Database, refuseWithoutData, withDatabase } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { fields } from '../table.ts'
+import type { Voice } from '../voice.ts'
+
+export function doctorCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  program
+    .command('doctor')
+    .description(help.doctor)
+    .option('--bundle', help.doctorBundle)
+    .action(cli.action(doctor, { quiet: true, examine: true }))
+}
+
+async function doctor(context: Context, { bundle = false }: { bundle?: boolean }): Promise<number> {
+  const { voice } = context
+  const found = await lookAround(context)
+  const checks = [settingsCheck(context.problems), ...found.checks]
+  const file = bundle ? await writeBundle(context, { ...found, checks }) : undefined
+
+  const failures = checks.filter(each => each.verdict === 'failure').length
+  const warnings = checks.filter(each => each.verdict === 'warning').length
+  voice.answer(
+    { ok: failures === 0, failures, warnings, checks: checks.map(each => wire(each, voice)), bundle: file ?? null },
+    [
+      ...lines(checks, voice),
+      '',
+      voice.word.doctor.sum(failures, warnings),
+      ...(file === undefined ? [] : [voice.word.doctor.bundle(file)]),
+    ],
+  )
+  return failures === 0 ? 0 : 1
+}
+
+/** Whatever keeps it from the database is what it found. */
+async function lookAround(context: Context): Promise<Examined> {
+  const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
+  if (broken !== undefined) return unreachable(broken)
+  let reached = false
+  try {
+    await refuseWithoutData(context)
+    return await withDatabase(context, async database => {
+      reached = true
+      return examineDatabase(context, database)
+    })
+  } catch (error) {
+    if (reached) throw error
+    return unreachable(error)
+  }
+}
+
+async function examineDatabase({ settings, log }: Context, { url, embedded }: Database): Promise<Examined> {
+  const disk = embedded && (await statfs(embedded.folder).catch(() => undefined))
+  const direct = embedded ? undefined : settings.DATABASE_DIRECT_URL
+  return examine({
+    databaseUrl: url,
+    ...(direct ? { databaseDirectUrl: direct } : {}),
+    ...(disk ? { freeBytes: disk.bavail * disk.bsize } : {}),
+    log,
+  })
+}
+
+function settingsCheck(problems: readonly RetomaError[]): Check {
+  if (problems.length === 0) return ok('settings', saying('every setting is usable', 'todas as configurações servem'))
+  const all = (language: 'en' | 'pt') => problems.map(each => each.in(language)).join('; ')
+  return failure(
+    'settings',
+    saying(all('en'), all('pt')),
+    saying('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
+  )
+}
+
+const wire = ({ name, verdict, sentence, advice }: Check, { language }: Voice) => ({
+  check: name,
+  verdict,
+  sentence: sentence[language],
+  advice: advice?.[language] ?? null,
+})
+
+function lines(checks: readonly Check[], { word, language }: Voice): string[] {
+  return fields(
+    checks.map(({ name, verdict, sentence, advice }) => [
+      word.doctor.verdict[verdict],
+      `${name}: ${sentence[language]}${advice === undefined ? '' : `\n→ ${advice[language]}`}`,
+    ]),
+  )
+}
+
+/** In this folder, under a name that says when. */
+async function writeBundle(context: Context, found: Examined): Promise<string> {
+  const now = systemClock.now()
+  const name = `retoma-doctor-${now.toISOString().replace(/[-:]/g, '').slice(0, 15)}.json`
+  const text = bundleOf(context, found, now)
+  await writeWhole(join(context.folder, name), Readable.from([text]), { replace: true })
+  return name
+}

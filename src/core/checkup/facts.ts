@@ -1,0 +1,59 @@
+/** What a check-up looks at, as store/facts reads it. */
+
+export interface ServerFacts {
+  version: string
+  number: number
+  fsync: boolean
+  fullPageWrites: boolean
+  synchronousCommit: boolean
+  autovacuum: boolean
+  standby: boolean
+  readOnly: boolean
+  maxConnections: number
+  connections: number
+  databaseBytes: number
+  /** Milliseconds the database's clock is ahead of ours, at least; negative: behind. */
+  aheadMs: number
+}
+
+export interface RightsFacts {
+  user: string
+  /** Such as `insert on retoma.job`. */
+  missing: string[]
+  grant: string
+}
+
+/** Somebody who keeps dead rows from being removed. */
+export interface LongTransaction {
+  what: 'transaction' | 'prepared' | 'slot' | 'unused slot' | 'standby'
+  pid: number | null
+  name: string
+  state: string | null
+  seconds: number | null
+  transactions: number
+}
+
+export interface TableSize {
+  name: string
+  bytes: number
+  rows: number
+  live: number
+  dead: number
+  vacuumOff: boolean
+  vacuumedSecondsAgo: number | null
+}
+
+export interface StarvedFacts {
+  queue: string
+  kind: string
+  jobs: number
+  /** Nobody works on the queue at all; otherwise there are workers, without this kind. */
+  noWorker: boolean
+  oldestSeconds: number
+}
+
+export interface WorkFacts {
+  live: number
+  lost: { worker: string; jobs: number; silentSeconds: number | null }[]
+  paused: { queue: string; jobs: number }[]
+}

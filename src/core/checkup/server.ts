@@ -1,0 +1,209 @@
+/** Checks of the server and its schema. */
+import { type Check, failure, ok, saying, span, warning } from './check.ts'
+import type { LongTransaction, RightsFacts, ServerFacts, TableSize } from './facts.ts'
+
+const oldest = 140_000
+const clockMs = 2000
+/** What is older keeps dead rows long enough to be felt. */
+export const pinSeconds = 300
+export const pinTransactions = 1_000_000
+const deadRows = 100_000
+const littleBytes = 1e9
+const noBytes = 1e8
+
+export function checkVersion({ number, version, standby, readOnly }: ServerFacts): Check {
+  if (number < oldest)
+    return failure(
+      'version',
+      saying(`the server is PostgreSQL ${version}`, `o servidor é PostgreSQL ${version}`),
+      saying('Retoma needs PostgreSQL 14 or newer', 'o Retoma precisa do PostgreSQL 14 ou mais novo'),
+    )
+  if (standby || readOnly)
+    return failure(
+      'version',
+      saying(
+        `PostgreSQL ${version} only reads here: ${standby ? 'it is a standby' : 'default_transaction_read_only is on'}`,
+        `o PostgreSQL ${version} aqui só lê: ${standby ? 'é uma réplica' : 'default_transaction_read_only está ligado'}`,
+      ),
+      saying('let DATABASE_URL point to the primary', 'aponte DATABASE_URL para o primário'),
+    )
+  return ok('version', saying(`PostgreSQL ${version}`, `PostgreSQL ${version}`))
+}
+
+export function checkClock({ aheadMs }: ServerFacts): Check {
+  const seconds = Math.abs(aheadMs / 1000).toFixed(1)
+  if (Math.abs(aheadMs) < clockMs)
+    return ok(
+      'clock',
+      saying('the clocks of database and this machine agree', 'os relógios do banco e desta máquina batem'),
+    )
+  const [en, pt] = aheadMs > 0 ? ['ahead of', 'adiantado'] : ['behind', 'atrasado']
+  return warning(
+    'clock',
+    saying(
+      `the database's clock is ${seconds} s ${en} this machine's`,
+      `o relógio do banco está ${seconds} s ${pt} em relação a esta máquina`,
+    ),
+    saying(
+      'the database decides, so no work is lost; but an instant named here (runAt) comes at another time there: set both by NTP',
+      'quem decide é o banco, então nada se perde; mas um instante dado aqui (runAt) chega em outra hora lá: acerte os dois por NTP',
+    ),
+  )
+}
+
+export function checkSchema({ found, known }: { found: number; known: number }): Check {
+  if (found === known) return ok('schema', saying(`schema version ${found}`, `esquema na versão ${found}`))
+  if (found > known)
+    return failure(
+      'schema',
+      saying(
+        `the database has schema version ${found}, this Retoma knows ${known}`,
+        `o banco tem a versão ${found} do esquema, este Retoma conhece a ${known}`,
+      ),
+      saying('update Retoma here', 'atualize o Retoma aqui'),
+    )
+  return failure(
+    'schema',
+    found === 0
+      ? saying('the database has no schema of Retoma yet', 'o banco ainda não tem o esquema do Retoma')
+      : saying(
+          `the database has schema version ${found}, this Retoma needs ${known}`,
+          `o banco tem a versão ${found} do esquema, este Retoma precisa da ${known}`,
+        ),
+    saying(
+      'run: retoma migrate (`retoma up` and workers do it as they start)',
+      'rode: retoma migrate (`retoma up` e os workers o fazem ao iniciar)',
+    ),
+  )
+}
+
+/** `grant`: what its owner would say to put it right. */
+export function checkRights({ user, missing, grant }: RightsFacts): Check {
+  if (missing.length === 0)
+    return ok(
+      'rights',
+      saying(`the user ${user} has the rights it needs`, `o usuário ${user} tem as permissões de que precisa`),
+    )
+  const some = `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ', …' : ''}`
+  return failure(
+    'rights',
+    saying(`the user ${user} lacks ${some}`, `o usuário ${user} não tem ${some}`),
+    saying(`as the owner run: ${grant}`, `como dono rode: ${grant}`),
+  )
+}
+
+export function checkDurability({ fsync, fullPageWrites, synchronousCommit }: ServerFacts): Check {
+  const off = [
+    ...(fsync ? [] : ['fsync']),
+    ...(fullPageWrites ? [] : ['full_page_writes']),
+    ...(synchronousCommit ? [] : ['synchronous_commit']),
+  ].join(', ')
+  if (off === '') return ok('durability', saying('what is committed is on the disk', 'o que foi gravado está no disco'))
+  return warning(
+    'durability',
+    saying(`off: ${off}`, `desligado: ${off}`),
+    saying(
+      'a power cut can lose jobs that were accepted, and without fsync or full_page_writes the whole database: turn it on',
+      'uma queda de energia pode perder jobs aceitos e, sem fsync ou full_page_writes, o banco inteiro: ligue',
+    ),
+  )
+}
+
+const size = (bytes: number): string =>
+  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`
+
+/** `free`: of the disk of an embedded server; we do not see that of another. */
+export function checkDisk({ databaseBytes }: ServerFacts, free: number | undefined): Check {
+  const big = size(databaseBytes)
+  if (free === undefined) return ok('disk', saying(`the database has ${big}`, `o banco tem ${big}`))
+  const left = saying(
+    `the database has ${big}, its disk ${size(free)} left`,
+    `o banco tem ${big}, o disco tem ${size(free)} livres`,
+  )
+  if (free >= littleBytes) return ok('disk', left)
+  const advice = saying(
+    'free some space, or move the data folder to another disk (RETOMA_DATA_DIR)',
+    'libere espaço, ou leve a pasta de dados para outro disco (RETOMA_DATA_DIR)',
+  )
+  return free < noBytes ? failure('disk', left, advice) : warning('disk', left, advice)
+}
+
+export function checkConnections({ connections, maxConnections }: ServerFacts): Check {
+  const sentence = saying(
+    `${connections} of ${maxConnections} connections are in use`,
+    `${connections} de ${maxConnections} conexões em uso`,
+  )
+  if (connections < maxConnections * 0.8) return ok('connections', sentence)
+  return warning(
+    'connections',
+    sentence,
+    saying(
+      'a worker opens up to 11: raise max_connections, or put PgBouncer in front and set DATABASE_DIRECT_URL',
+      'um worker abre até 11: aumente max_connections, ou use PgBouncer e defina DATABASE_DIRECT_URL',
+    ),
+  )
+}
+
+export function checkVacuum({ autovacuum }: ServerFacts, tables: readonly TableSize[]): Check {
+  const off = tables.filter(each => each.vacuumOff).map(each => `retoma.${each.name}`)
+  if (!autovacuum || off.length > 0)
+    return warning(
+      'vacuum',
+      autovacuum
+        ? saying(`autovacuum is off for ${off.join(', ')}`, `o autovacuum está desligado para ${off.join(', ')}`)
+        : saying('autovacuum or track_counts is off', 'o autovacuum ou o track_counts está desligado'),
+      saying(
+        'dead rows pile up and claims slow down: turn it on',
+        'linhas mortas se acumulam e tudo fica lento: ligue',
+      ),
+    )
+  const piling = tables.filter(each => each.dead > deadRows && each.dead > each.live)
+  if (piling.length === 0) return ok('vacuum', saying('dead rows are removed', 'linhas mortas são removidas'))
+  const list = piling.map(each => `retoma.${each.name} ${each.dead}`).join(', ')
+  return warning(
+    'vacuum',
+    saying(`more dead rows than live ones: ${list}`, `mais linhas mortas que vivas: ${list}`),
+    saying(
+      'see who keeps them (pins, above or below); otherwise run: vacuum retoma.job',
+      'veja quem as segura (pins, acima ou abaixo); senão rode: vacuum retoma.job',
+    ),
+  )
+}
+
+export function checkPins(pins: readonly LongTransaction[]): Check {
+  const [first] = pins
+  if (first === undefined)
+    return ok('pins', saying('nobody keeps dead rows from being removed', 'ninguém impede a remoção de linhas mortas'))
+  const more = pins.length > 1 ? ` (+${pins.length - 1})` : ''
+  const who = `${first.name || '?'}${first.pid === null ? '' : `, pid ${first.pid}`}`
+  const age = first.seconds === null ? `${first.transactions} xids` : span(first.seconds)
+  const state = first.state === null ? '' : `, ${first.state}`
+  return warning(
+    'pins',
+    saying(
+      `${names[first.what].en} keeps dead rows for ${age}: ${who}${state}${more}`,
+      `${names[first.what].pt} segura linhas mortas há ${age}: ${who}${state}${more}`,
+    ),
+    first.what === 'transaction'
+      ? saying(
+          `let it end, or end it: select pg_terminate_backend(${first.pid})`,
+          `espere terminar, ou termine-a: select pg_terminate_backend(${first.pid})`,
+        )
+      : first.what === 'prepared'
+        ? saying('commit prepared or rollback prepared it', 'faça commit prepared ou rollback prepared dela')
+        : first.what === 'standby'
+          ? saying('end the long query on the standby', 'termine a consulta longa na réplica')
+          : saying(
+              'drop the slot when nobody needs it: select pg_drop_replication_slot(name)',
+              'remova o slot se ninguém precisa dele: select pg_drop_replication_slot(nome)',
+            ),
+  )
+}
+
+const names: Record<LongTransaction['what'], { en: string; pt: string }> = {
+  transaction: { en: 'a transaction', pt: 'uma transação' },
+  prepared: { en: 'a prepared transaction', pt: 'uma transação preparada' },
+  slot: { en: 'a replication slot', pt: 'um slot de replicação' },
+  'unused slot': { en: 'a replication slot that nobody uses', pt: 'um slot de replicação que ninguém usa' },
+  standby: { en: 'a standby', pt: 'uma réplica' },
+}

@@ -1,0 +1,125 @@
+/** Checks of the work: does it move, and does anybody see to it. */
+import { defaultPolicy } from '../policy.ts'
+import { type Check, failure, ok, saying, span, upTo, warning } from './check.ts'
+import type { StarvedFacts, WorkFacts } from './facts.ts'
+
+/** Counting stops here: more is "many". */
+export const most = 10_000
+const lateSeconds = 60
+const listed = 5
+
+/** `hears`: what came of a notification; the error when the listener could not even connect. */
+export function checkListen(hears: boolean | Error, direct: boolean): Check {
+  if (hears === true)
+    return ok(
+      'listen',
+      saying('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
+    )
+  const why = hears instanceof Error ? `: ${hears.message}` : ''
+  return warning(
+    'listen',
+    saying(
+      `a notification did not arrive${why}; new jobs are found by polling, up to 5 s later`,
+      `uma notificação não chegou${why}; jobs novos são achados por polling, até 5 s depois`,
+    ),
+    direct
+      ? saying(
+          'DATABASE_DIRECT_URL must lead to the same database without a pooler in transaction mode',
+          'DATABASE_DIRECT_URL deve levar ao mesmo banco sem pooler em modo de transação',
+        )
+      : saying(
+          'if DATABASE_URL is a PgBouncer in transaction mode, set DATABASE_DIRECT_URL to the database itself',
+          'se DATABASE_URL é um PgBouncer em modo de transação, defina DATABASE_DIRECT_URL com o próprio banco',
+        ),
+  )
+}
+
+export function checkStarved(starved: readonly StarvedFacts[]): Check {
+  if (starved.length === 0)
+    return ok(
+      'starved',
+      saying('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'),
+    )
+  const list = few(
+    starved.map(each => `${each.queue}/${each.kind} ${upTo(each.jobs, most)} (${span(each.oldestSeconds)})`),
+  )
+  const nobody = starved.some(each => each.noWorker)
+  return warning(
+    'starved',
+    saying(`ready jobs that no live worker takes: ${list}`, `jobs prontos que nenhum worker vivo pega: ${list}`),
+    nobody
+      ? saying(
+          'start a worker for that queue: retoma worker --queues NAME:N, or retoma up',
+          'inicie um worker para essa fila: retoma worker --queues NOME:N, ou retoma up',
+        )
+      : saying(
+          'the workers of that queue do not know this kind: deploy the code that defines it',
+          'os workers dessa fila não conhecem esse tipo: publique o código que o define',
+        ),
+  )
+}
+
+export function checkWorkers({ live, lost }: WorkFacts): Check {
+  if (lost.length === 0) return ok('workers', saying(`workers alive: ${live}`, `workers vivos: ${live}`))
+  const jobs = lost.reduce((sum, each) => sum + each.jobs, 0)
+  const list = few(
+    lost.map(each => (each.silentSeconds === null ? each.worker : `${each.worker} (${span(each.silentSeconds)})`)),
+  )
+  return warning(
+    'workers',
+    saying(
+      `${jobs} running jobs belong to workers that are silent or gone: ${list}`,
+      `${jobs} jobs em execução são de workers calados ou sumidos: ${list}`,
+    ),
+    saying(
+      'a watchdog puts them right within 30 s; if this stays, none runs: start `retoma up`, `serve` or `worker`',
+      'um watchdog os retoma em até 30 s; se isto continuar, não há nenhum: inicie `retoma up`, `serve` ou `worker`',
+    ),
+  )
+}
+
+export function checkPaused({ paused }: WorkFacts): Check {
+  if (paused.length === 0) return ok('paused', saying('no work waits in a paused queue', 'nada espera em fila pausada'))
+  const list = few(paused.map(each => `${each.queue} ${upTo(each.jobs, most)}`))
+  return warning(
+    'paused',
+    saying(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
+    saying('unpause them when it is time', 'reative-as quando for a hora'),
+  )
+}
+
+/** `seconds`: since the last tick; null: never; undefined: not noted by this schema. */
+export function checkWatchdog(seconds: number | null | undefined, { live }: WorkFacts): Check {
+  if (seconds === undefined) {
+    if (live > 0)
+      return ok(
+        'watchdog',
+        saying(`each of ${live} live workers has a watchdog`, `cada um dos ${live} workers vivos tem um watchdog`),
+      )
+    return warning(
+      'watchdog',
+      saying('no worker is alive, so perhaps no watchdog is', 'nenhum worker está vivo, então talvez nenhum watchdog'),
+      start,
+    )
+  }
+  if (seconds !== null && seconds < lateSeconds)
+    return ok('watchdog', saying(`its last tick was ${span(seconds)} ago`, `o último tick foi há ${span(seconds)}`))
+  const sentence =
+    seconds === null
+      ? saying('the watchdog has never ticked', 'o watchdog nunca rodou')
+      : saying(`the watchdog's last tick was ${span(seconds)} ago`, `o último tick do watchdog foi há ${span(seconds)}`)
+  // With nobody alive it is switched off, which is for a person to know; a live worker has no excuse.
+  return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
+}
+
+const start = saying(
+  `start one: retoma up, serve or worker; dead workers' jobs go on about ${defaultPolicy.orphanAfter / 1000} s later`,
+  `inicie um: retoma up, serve ou worker; jobs de workers mortos continuam uns ${defaultPolicy.orphanAfter / 1000} s depois`,
+)
+const look = saying(
+  'workers live but none sweeps: see their log for errors of the watchdog, and restart them',
+  'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
+)
+
+const few = (all: readonly string[]): string =>
+  `${all.slice(0, listed).join(', ')}${all.length > listed ? `, … (+${all.length - listed})` : ''}`

@@ -1,0 +1,162 @@
+/**
+ * A check-up of the database and of the work in it. Called by `retoma doctor`. It reads, and sends one notification on a
+ * channel of its own; nothing it does changes anything.
+ *
+ * Invariant: every check is answered. One that cannot be looked at says so, and keeps no other back.
+ */
+import { type Check, type CheckName, checkNames, failure, ok, saying, unseen } from '../core/checkup/check.ts'
+import type { ServerFacts, TableSize, WorkFacts } from '../core/checkup/facts.ts'
+import {
+  checkClock,
+  checkConnections,
+  checkDisk,
+  checkDurability,
+  checkPins,
+  checkRights,
+  checkSchema,
+  checkVacuum,
+  checkVersion,
+  pinSeconds,
+  pinTransactions,
+} from '../core/checkup/server.ts'
+import { checkListen, checkPaused, checkStarved, checkWatchdog, checkWorkers, most } from '../core/checkup/work.ts'
+import { isRetomaError, type Saying } from '../errors.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import { type Db, openDb } from '../store/db.ts'
+import {
+  hearsNotifications,
+  readPins,
+  readRights,
+  readSchemaVersion,
+  readServer,
+  readSizes,
+  readStarved,
+  readTick,
+  readWork,
+} from '../store/facts.ts'
+import { addressOf } from '../store/trouble.ts'
+import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../store/view.ts'
+
+export interface DoctorOptions {
+  databaseUrl: string
+  databaseDirectUrl?: string
+  /** Bytes left on the disk of an embedded server. */
+  freeBytes?: number
+  log?: Log
+  clock?: Clock
+}
+
+export interface Examined {
+  checks: Check[]
+  /** What was seen besides, as far as it was. */
+  server?: ServerFacts
+  schema?: { found: number; known: number }
+  tables?: TableSize[]
+  queues?: QueueView[]
+  workers?: WorkerView[]
+}
+
+export async function examine(options: DoctorOptions): Promise<Examined> {
+  const { databaseUrl: url, databaseDirectUrl: directUrl, log = silentLog } = options
+  const db = openDb({ url, connections: 2, log, ...(directUrl ? { directUrl } : {}) })
+  try {
+    return await lookAll(db, options)
+  } finally {
+    await db.close()
+  }
+}
+
+/** No check but this one could be made. */
+export function unreachable(error: unknown): Examined {
+  const database = failure('database', told(error), fixDatabase)
+  return {
+    checks: [database, ...rest(['database'], saying('the database was not reached', 'o banco não foi alcançado'))],
+  }
+}
+
+async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
+  const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
+  const now = clock.instant()
+  let server: ServerFacts
+  try {
+    server = await readServer(db, clock)
+  } catch (error) {
+    return unreachable(error)
+  }
+  const where = addressOf(databaseUrl)
+  const checks: Check[] = [
+    ok('database', saying(`the database at ${where} answers`, `o banco em ${where} responde`)),
+    checkVersion(server),
+    checkClock(server),
+    checkDurability(server),
+    checkDisk(server, freeBytes),
+    checkConnections(server),
+  ]
+  const seen: Examined = { checks, server }
+  const look = async (name: CheckName, work: () => Promise<Check>) =>
+    void checks.push(await work().catch(error => notLooked(name, error)))
+
+  await look('pins', async () => checkPins(await readPins(db, pinSeconds, pinTransactions)))
+  await look('listen', async () => {
+    const hears = await hearsNotifications(db).catch((error: Error) => error)
+    return checkListen(hears, databaseDirectUrl !== undefined)
+  })
+  await look('schema', async () => {
+    seen.schema = await readSchemaVersion(db)
+    return checkSchema(seen.schema)
+  })
+  if (seen.schema === undefined || seen.schema.found !== seen.schema.known) {
+    const why = saying('the schema is not the one this Retoma knows', 'o esquema não é o que este Retoma conhece')
+    return {
+      ...seen,
+      checks: sorted([
+        ...checks,
+        ...rest(
+          checks.map(each => each.name),
+          why,
+        ),
+      ]),
+    }
+  }
+
+  await look('rights', async () => checkRights(await readRights(db)))
+  await look('vacuum', async () => {
+    seen.tables = await readSizes(db)
+    return checkVacuum(server, seen.tables)
+  })
+  await look('starved', async () => checkStarved(await readStarved(db, most, now)))
+  let work: WorkFacts = { live: 0, lost: [], paused: [] }
+  await look('workers', async () => {
+    work = await readWork(db, most, now)
+    return checkWorkers(work)
+  })
+  await look('paused', async () => checkPaused(work))
+  await look('watchdog', async () => checkWatchdog(await readTick(db, now), work))
+  const queues = await viewQueues(db, now).catch(() => undefined)
+  const workers = await viewWorkers(db, now).catch(() => undefined)
+  return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }
+}
+
+/** Too slow an answer says little; any other trouble is one. */
+function notLooked(name: CheckName, error: unknown): Check {
+  if (isRetomaError(error, 'database_timeout')) return unseen(name, told(error))
+  return failure(name, told(error), fixDatabase)
+}
+
+const rest = (seen: readonly CheckName[], why: Saying): Check[] =>
+  checkNames.filter(name => name !== 'settings' && !seen.includes(name)).map(name => unseen(name, why))
+
+const sorted = (checks: Check[]): Check[] =>
+  checks.sort((a, b) => checkNames.indexOf(a.name) - checkNames.indexOf(b.name))
+
+function told(error: unknown): Saying {
+  if (isRetomaError(error)) return saying(error.in('en'), error.in('pt'))
+  const text = error instanceof Error ? error.message : String(error)
+  return saying(text, text)
+}
+
+const fixDatabase = saying(
+  'see that the database runs and that DATABASE_URL, or the data folder, is the right one',
+  'veja se o banco está no ar e se DATABASE_URL, ou a pasta de dados, é a certa',
+)
