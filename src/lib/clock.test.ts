@@ -27,3 +27,11 @@ test('an abort ends a sleep at once and leaves no timer', async () => {
   await systemClock.sleep(day, stop.signal)
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('a sleep is never over before its time, so a tick that slept until an instant finds it come', async () => {
+  for (let i = 0; i < 20; i++) {
+    const due = systemClock.elapsed() + 2.9
+    await systemClock.sleep(due - systemClock.elapsed())
+    expect(systemClock.elapsed()).toBeGreaterThanOrEqual(due)
+  }
+})

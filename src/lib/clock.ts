@@ -31,12 +31,15 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done)
         resolve()
       }
-      // setTimeout turns a wait beyond 2^31 ms into none, so a longer one is slept in parts.
-      const nap = (left: number) => {
-        timer = setTimeout(left > longestNap ? () => nap(left - longestNap) : done, Math.min(left, longestNap))
+      const due = performance.now() + ms
+      // setTimeout turns a wait beyond 2^31 ms into none, so a longer one is slept in parts; and it fires up to two
+      // milliseconds early, so that whoever slept until an instant would find it not yet come.
+      const nap = () => {
+        const left = Math.max(Math.ceil(due - performance.now()), 0)
+        timer = setTimeout(() => (performance.now() < due ? nap() : done()), Math.min(left, longestNap))
       }
       let timer: NodeJS.Timeout | undefined
-      nap(ms)
+      nap()
       signal?.addEventListener('abort', done, { once: true })
     }),
 }
