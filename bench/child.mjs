@@ -1,7 +1,9 @@
 /** One contender, one measure, in a process of its own: `node child.mjs '{"contender":…,"measure":…}'` prints a JSON line. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { part, round } from './lib/figures.mjs'
 
 const task = JSON.parse(process.argv[2])
+process.stdin.resume().on('end', () => process.exit(1)) // nobody is left to tell
 const { open } = await import(`./contenders/${task.contender}.mjs`)
 const queue = await open(task.url, task)
 const measures = { burnDown, pickup }
@@ -44,7 +46,5 @@ async function pickup({ jobs }) {
     await added
     await sleep(3 + (i % 7))
   }
-  waits.sort((a, b) => a - b)
-  const part = p => Math.round(waits[Math.min(waits.length - 1, Math.floor(waits.length * p))] * 100) / 100
-  return { p50: part(0.5), p99: part(0.99) }
+  return { p50: round(part(waits, 0.5), 2), p99: round(part(waits, 0.99), 2) }
 }

@@ -1,0 +1,27 @@
+/**
+ * Starts a program that knows nothing of us (redis-server, npm) so that it ends with us: a shell waits on a pipe, and when
+ * the pipe is closed, by our end or by our death, it tells the program to end. A session of its own: Ctrl-C is for us.
+ */
+import { spawn } from 'node:child_process'
+
+const script = 'trap : TERM; "$@" <&- & cat >/dev/null; kill $!; wait $!'
+
+/** `pid` is the shell's, whose only lasting child is the program. */
+export function onLeash(command, args, { output = () => {}, ...options } = {}) {
+  const shell = spawn('sh', ['-c', script, 'leash', command, ...args], {
+    ...options,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  })
+  shell.stdin.on('error', () => {})
+  shell.stdout.on('data', chunk => output(String(chunk)))
+  const ended = new Promise((resolve, reject) => shell.on('exit', resolve).on('error', reject))
+  return {
+    pid: shell.pid,
+    ended,
+    async end() {
+      shell.stdin.end()
+      await ended
+    },
+  }
+}
