@@ -1,10 +1,11 @@
-/** BullMQ on Redis. */
-import { Queue, Worker } from 'bullmq'
+/** BullMQ 6, on Redis or on PostgreSQL; it keeps finished jobs on both. */
+import { createPostgresBackend, createRedisBackend, withBackend } from 'bullmq'
 
-export async function open(url) {
-  const { hostname, port } = new URL(url)
-  const connection = { host: hostname, port: Number(port), maxRetriesPerRequest: null }
+export async function open(url, { mode }) {
+  const { Queue, Worker } = withBackend(mode === 'redis' ? createRedisBackend : createPostgresBackend)
+  const connection = mode === 'redis' ? toRedis(url) : { connectionString: url, max: 10, migrate: true }
   const queue = new Queue('noop', { connection })
+  await queue.waitUntilReady()
   let worker
   return {
     async addMany(inputs) {
@@ -21,6 +22,7 @@ export async function open(url) {
         },
         { connection, concurrency },
       )
+      worker.on('error', () => {})
       await worker.waitUntilReady()
     },
     async unfinished() {
@@ -32,4 +34,9 @@ export async function open(url) {
       await queue.close()
     },
   }
+}
+
+function toRedis(url) {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port), maxRetriesPerRequest: null }
 }

@@ -29,6 +29,7 @@ export function printTable(results) {
 
 const promises = [
   ['graphile-worker, fastest', 'burnDown', 1.3, "burn-down over graphile-worker's fastest"],
+  ['bare loop', 'burnDown', 0.7, 'burn-down over a bare loop of the very same statements'],
   ['graphile-worker', 'p50', 1, "graphile-worker's pickup p50 over ours"],
   ['graphile-worker', 'p99', 1, "graphile-worker's pickup p99 over ours"],
   ['graphile-worker, fastest', 'p50', 1, "graphile-worker's fastest pickup p50 over ours"],

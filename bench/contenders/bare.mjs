@@ -1,0 +1,45 @@
+/**
+ * The very same statements as Retoma's, in a bare loop: no handlers, no attempts, no deadlines, no beats. It claims the
+ * next 500 while it settles the last. What Retoma does beyond it is the cost of its machinery.
+ */
+import pg from 'pg'
+import { createEngine, defineJob } from '../../dist/index.js'
+import { openStatements } from '../lib/statements.mjs'
+
+const bite = 500
+
+export async function open(url) {
+  const job = defineJob({ kind: 'noop', queue: 'bench', attempts: 1, run: async () => {} })
+  const engine = await createEngine({ databaseUrl: url, jobs: [job] })
+  const statements = await openStatements(url, { queues: ['bench'], kinds: ['noop'] })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return {
+    addMany: inputs => engine.enqueueMany(job, inputs),
+    async work(handler) {
+      let settling = Promise.resolve()
+      for (;;) {
+        const claimed = await statements.claim(bite)
+        await settling
+        if (claimed.length === 0) return
+        settling = statements.settle(claimed, outcomeOf)
+        for (const { input } of claimed) handler(input)
+      }
+    },
+    async unfinished() {
+      const { rows } = await client.query('select count(*)::int as n from retoma.job where finished_at is null')
+      return rows[0].n
+    },
+    async close() {
+      await statements.close()
+      await engine.close()
+      await client.end()
+    },
+  }
+}
+
+const failure = { what: 'error', message: 'as asked', code: null, stack: new Error('as asked').stack }
+
+function outcomeOf({ input }) {
+  return input.fails ? { state: 'failed', failure } : { state: 'succeeded', result: 'null' }
+}
