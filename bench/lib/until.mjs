@@ -1,0 +1,22 @@
+/** Waits until the condition holds, asking every so often; throws when it never does. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export async function until(condition, { everyMs = 20, seconds = 600, what = 'what was waited for' } = {}) {
+  const end = performance.now() + seconds * 1000
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`${what} did not come about in ${seconds} s`)
+    await sleep(everyMs)
+  }
+}
+
+/** Resolves when every job of that database is final. Cheap: both sides of the question are partial indexes. */
+export const untilFinished = (database, options) =>
+  until(
+    async () => {
+      const [{ left }] = await database.sql(
+        `select exists (select from retoma.job where state = 'waiting') or exists (select from retoma.job where state = 'running') as left`,
+      )
+      return !left
+    },
+    { what: 'the end of all jobs', ...options },
+  )

@@ -1,0 +1,11 @@
+/** How many of these instants lie, at most, in any stretch of time shorter than `ms`. */
+export function mostInAnyWindow(instants, ms) {
+  const sorted = instants.toSorted((a, b) => a - b)
+  let most = 0
+  let first = 0
+  for (let last = 0; last < sorted.length; last++) {
+    while (sorted[last] - sorted[first] >= ms) first++
+    most = Math.max(most, last - first + 1)
+  }
+  return most
+}

@@ -1,0 +1,153 @@
+/**
+ * xmin pinned: somebody's open transaction keeps every dead row and index entry, so claims walk among them. Three
+ * databases side by side: not pinned, pinned by a reader, pinned by an idle writer. In each, a worker process burns down
+ * a backlog in chunks, with vacuum analyze while it is paused between them; then, by turns, a paced load.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createEngine } from '../../dist/index.js'
+import { silentLog } from '../../dist/lib/log.js'
+import { openDb } from '../../dist/store/db.js'
+import { beatWorker } from '../../dist/store/heartbeat.js'
+import { recoverOrphans } from '../../dist/store/recover.js'
+import { now } from '../lib/clock.mjs'
+import { grouped, median, part, round } from '../lib/figures.mjs'
+import { toEnqueue } from '../lib/jobs.mjs'
+import { until, untilFinished } from '../lib/until.mjs'
+import { startWorker } from '../lib/worker.mjs'
+
+export const title =
+  'xmin pinned: 500,000 jobs at 90 % of the first 50,000’s rate or more; at a paced load pickup p50 at most twice the unpinned one'
+
+const pins = {
+  'not pinned': [],
+  'pinned by a reader': ['begin isolation level repeatable read', 'select count(*) from retoma.kind'],
+  'pinned by an idle writer': ['begin', 'select pg_current_xact_id()', 'create table mine (id int)'],
+}
+const chunks = 10
+const warmUp = 20_000
+/** Until the worker hears that the queue is paused it goes on; so many more are there for it. */
+const surplus = 5000
+
+export async function prove({ room, scale, say, atLeast, atMost }) {
+  const server = await room.server()
+  const stands = []
+  for (const name of Object.keys(pins)) stands.push(await open(room, server, name))
+  const chunk = Math.round(50_000 * scale)
+  say(`jobs/s in each chunk of ${grouped(chunk)}: ${stands.map(stand => stand.name).join(', ')}`)
+  await burnDown(stands, chunk, say)
+  for (const { name, rates } of stands.slice(1)) {
+    const all = chunks / rates.reduce((sum, rate) => sum + 1 / rate, 0)
+    atLeast(`${name}: all ${chunks} chunks over the first`, all / rates[0], 0.9)
+    atLeast(`${name}: the last three over the first`, median(rates.slice(-3)) / rates[0], 0.9)
+  }
+  for (const stand of stands) say(await upkeep(stand))
+  const rate = await pace(stands, scale)
+  for (const { name, waits } of stands)
+    say(
+      `${name}: at ${rate} jobs/s, pickup p50 ${round(part(waits, 0.5), 2)} ms, p99 ${round(part(waits, 0.99), 1)} ms`,
+    )
+  const [free, ...pinned] = stands
+  for (const { name, waits } of pinned) atMost(`${name}: pickup p50`, median(waits) / median(free.waits), 2, ' ×')
+}
+
+async function open(room, server, name) {
+  const database = await server.database()
+  const noop = toEnqueue('noop')
+  const engine = await createEngine({ databaseUrl: database.url, jobs: [noop] })
+  room.atEnd(() => engine.close())
+  const stand = { name, database, engine, noop, rates: [], waits: [], reports: [] }
+  const heard = report => stand.reports.push(report)
+  stand.worker = await startWorker(room, { url: database.url, jobs: [{ name: 'noop' }], queues: { bench: 50 }, heard })
+  await enqueue(stand, warmUp)
+  await untilFinished(database)
+  const pin = await database.session()
+  for (const text of pins[name]) await pin.query(text)
+  return stand
+}
+
+/** Chunk by chunk in all of them, so that a noisy minute hits each alike. */
+async function burnDown(stands, chunk, say) {
+  for (const stand of stands) {
+    await stand.engine.pauseQueue('bench')
+    await enqueue(stand, chunks * (chunk + surplus))
+  }
+  for (let i = 0; i < chunks; i++) {
+    for (const stand of stands) stand.rates.push(await burnChunk(stand, chunk))
+    say(stands.map(({ rates }) => grouped(rates[i]).padStart(8)).join(''))
+  }
+  for (const { database, engine } of stands) {
+    await engine.unpauseQueue('bench')
+    await untilFinished(database)
+    await database.sql('vacuum analyze')
+  }
+}
+
+async function burnChunk({ database, engine, reports }, chunk) {
+  await database.sql('vacuum analyze')
+  const from = reports.length
+  const begun = reports.at(-1).ran
+  await engine.unpauseQueue('bench')
+  await until(() => reports.at(-1).ran >= begun + chunk, { everyMs: 5 })
+  await engine.pauseQueue('bench')
+  const [first, last] = [reports[from], reports.find(each => each.ran >= begun + chunk)]
+  await until(() => isIdle(database), { what: 'a paused worker at rest' })
+  return ((last.ran - first.ran) / (last.at - first.at)) * 1000
+}
+
+/** What a heartbeat and a pass of the watchdog cost by now: no bound, but a beat has 4.5 s and a pass 8. */
+async function upkeep({ name, database, worker }) {
+  const db = openDb({ url: database.url, log: silentLog })
+  const cost = async work => {
+    const times = []
+    for (let i = 0; i < 5; i++) {
+      const at = now()
+      await work()
+      times.push(now() - at)
+    }
+    return round(median(times), 1)
+  }
+  const beat = await cost(() => beatWorker(db, worker.id, 0, 30_000, null))
+  const pass = await cost(() => recoverOrphans(db, 100, null))
+  await db.close()
+  return `${name}: a heartbeat takes ${beat} ms, the watchdog's look for orphans ${pass} ms`
+}
+
+/** Waits go into each stand, by turns of some seconds; answers the rate: 800 jobs/s, or what the machine takes. */
+async function pace(stands, scale) {
+  const seconds = Math.max(2, Math.round(5 * scale))
+  let rate = 800
+  for (; rate > 50; rate /= 2) {
+    const waits = await load(stands[0], rate, seconds)
+    if (median(waits) < 50) break
+  }
+  for (let turn = 0; turn < 4; turn++) {
+    for (const stand of stands) stand.waits.push(...(await load(stand, rate, seconds)))
+  }
+  return rate
+}
+
+/** How long each job waited from the call to enqueue until its handler began. */
+async function load({ engine, noop, worker, database }, rate, seconds) {
+  const sent = []
+  const began = now()
+  while (now() - began < seconds * 1000) {
+    while (sent.length < ((now() - began) / 1000) * rate) sent.push(engine.enqueue(noop, { at: now() }))
+    await sleep(1)
+  }
+  await Promise.all(sent)
+  await untilFinished(database)
+  return worker.ask('waits')
+}
+
+async function enqueue({ engine, noop }, jobs) {
+  for (let left = jobs; left > 0; left -= 10_000)
+    await engine.enqueueMany(
+      noop,
+      Array.from({ length: Math.min(left, 10_000) }, () => ({})),
+    )
+}
+
+async function isIdle(database) {
+  const [{ idle }] = await database.sql(`select not exists (select from retoma.job where state = 'running') as idle`)
+  return idle
+}
