@@ -10,8 +10,9 @@
  */
 import type { CatchUp } from '../core/catch-up.ts'
 import type { Plan } from '../core/plan.ts'
-import { type Db, runIn } from './db.ts'
+import type { Db } from './db.ts'
 import { enqueueJobs, type NewJob } from './enqueue.ts'
+import { runIn } from './tx.ts'
 
 /** A scheduler that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
 const tickMs = 8000

@@ -59,5 +59,5 @@ interface Socket {
 }
 
 /** Missing in pg's types. */
-export const socketOf = (client: pg.Client): Socket =>
+export const socketOf = (client: pg.ClientBase): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
