@@ -98,6 +98,21 @@ create table retoma.queue (
   constraint queue_pkey PRIMARY KEY (name)
 );
 
+create table retoma.schedule (
+  name text collate "C" not null,
+  kind text collate "C" not null,
+  plan jsonb not null,
+  catch_up text collate "C" not null,
+  next_at timestamp with time zone not null,
+  last_slot timestamp with time zone,
+  last_at timestamp with time zone,
+  last_job bigint,
+  seen_at timestamp with time zone not null,
+  retired jsonb[] not null default '{}'::jsonb[],
+  constraint schedule_catch_up CHECK ((catch_up = ANY (ARRAY['skip'::text, 'once'::text, 'all'::text]))),
+  constraint schedule_pkey PRIMARY KEY (name)
+);
+
 create table retoma.tick (
   name text collate "C" not null,
   at timestamp with time zone not null,
