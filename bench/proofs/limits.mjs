@@ -110,7 +110,7 @@ function byKey(starts) {
 /** Two databases by turns, one of them with a full key; the rate of the others in each. */
 async function crowd({ room, scale, say, atLeast }, server) {
   const stands = [await openCrowd(room, server, 0), await openCrowd(room, server, Math.round(100_000 * scale))]
-  const jobs = Math.round(20_000 * scale)
+  const jobs = Math.round(10_000 * scale)
   for (let turn = 0; turn < 5; turn++) for (const stand of stands) stand.rates.push(await burnOthers(stand, jobs))
   const [alone, beside] = stands.map(({ rates }) => median(rates.slice(1)))
   say(

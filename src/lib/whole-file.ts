@@ -20,13 +20,11 @@ export async function writeWhole(file: string, content: Readable, options: Whole
   try {
     return await write(file, content, options)
   } catch (error) {
-    const { code, syscall = '' } = error as NodeJS.ErrnoException
-    throw code !== undefined && code !== 'EEXIST' && ofFiles.includes(syscall) ? notWritten(file, code, error) : error
+    // By the codes that only a disk has: a socket that the content is read from has a call `write` as well.
+    const { code = '', syscall } = error as NodeJS.ErrnoException
+    throw syscall !== undefined && code in reasons ? notWritten(file, code, error) : error
   }
 }
-
-/** An error of the content's own, a socket's perhaps, has a call as well. */
-const ofFiles = ['open', 'write', 'fsync', 'close', 'link', 'rename']
 
 export function notWritten(file: string, code: string, cause?: unknown): RetomaError {
   return new RetomaError('file_not_written', { file, problem: reasons[code] ?? { en: code, pt: code } }, { cause })
@@ -42,6 +40,7 @@ const reasons: Readonly<Record<string, Saying>> = {
   EPERM: { en: 'this user may not write there', pt: 'este usuário não pode escrever ali' },
   EROFS: { en: 'the disk is read-only', pt: 'o disco é somente leitura' },
   EISDIR: { en: 'it is a folder', pt: 'é uma pasta' },
+  ENAMETOOLONG: { en: 'its name is too long', pt: 'o nome é longo demais' },
   EIO: { en: 'the disk reports an error', pt: 'o disco relata um erro' },
 }
 

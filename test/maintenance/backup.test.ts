@@ -328,10 +328,10 @@ test('a backup that fails on its way leaves no file: nothing there yet, the data
   await from.sql(`insert into retoma.job (queue, kind, rank, run_at, input, created_at)
     select 'q', 'k', 9, now(), jsonb_build_object('x', (select string_agg(md5(i::text || n), '') from generate_series(1, 100) n)), now() from generate_series(1, 8000) i`)
   const going = backUp(from, file).catch(error => error)
-  await until(() => filesIn(folder).length > 0)
-  await from.sql(
-    `select pg_terminate_backend(pid) from pg_stat_activity where query like 'select t::text%' and pid <> pg_backend_pid()`,
-  )
+  const cut = `
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and state = 'active' and query like 'select t::text%"job" t'`
+  await until(async () => (await from.sql(cut)).length > 0)
   expect(await going).toMatchObject({ code: 'database_unreachable' })
   expect(filesIn(folder)).toEqual([])
 
