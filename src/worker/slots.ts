@@ -60,8 +60,9 @@ export class Slots {
   take(): Attempt | undefined {
     if (this.#used >= this.size || this.waiting === 0) return undefined
     const attempt = this.#waiting[this.#next++]!
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = []
+    // With work that never ends the list never runs empty: what was taken must not stay in it.
+    if (this.#next === this.#waiting.length || this.#next > mostAhead) {
+      this.#waiting = this.#waiting.slice(this.#next)
       this.#next = 0
     }
     this.#used++

@@ -1,0 +1,24 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import type { Attempt } from './attempt.ts'
+import { Slots } from './slots.ts'
+
+setFlagsFromString('--expose_gc')
+const collect = runInNewContext('gc') as () => void
+
+test('a worker that is never out of work does not keep the attempts it has run', async () => {
+  const slots = new Slots('busy', 1)
+  const add = () => slots.add({ claimedAt: 0 } as Attempt, 10)
+  add()
+  const ran: WeakRef<Attempt>[] = []
+  for (let i = 0; i < 10_000; i++) {
+    add()
+    ran.push(new WeakRef(slots.take()!))
+    slots.ended('quick', 1)
+  }
+  // A WeakRef keeps its target until the present turn of the loop is over.
+  await new Promise(resolve => setImmediate(resolve))
+  collect()
+  expect(ran.filter(each => each.deref() !== undefined).length).toBeLessThan(2000)
+})
