@@ -37,6 +37,12 @@ export interface Connection extends Queryable {
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
 
+/** A transaction of our own as a Run. */
+export const runOn =
+  (client: Queryable): Run =>
+  async <Row>({ text }: Statement, values: unknown[]) =>
+    (await client.query(text, values)).rows as Row[]
+
 export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
   /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */

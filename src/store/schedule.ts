@@ -10,9 +10,8 @@
  */
 import type { CatchUp } from '../core/catch-up.ts'
 import type { Plan } from '../core/plan.ts'
-import type { Db } from './db.ts'
+import { type Db, runOn } from './db.ts'
 import { enqueueJobs, type NewJob } from './enqueue.ts'
-import { runIn } from './tx.ts'
 
 /** A scheduler that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
 const tickMs = 8000
@@ -128,7 +127,7 @@ export function fireSlots(
 ): Promise<string[] | undefined> {
   const { name, kind, plan, catchUp } = schedule
   return db.transaction(async client => {
-    const run = runIn(client)
+    const run = runOn(client)
     const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
     if (won.length === 0) return undefined
     const made = await enqueueJobs(run, jobs, now)
@@ -141,7 +140,7 @@ export function fireSlots(
 /** One job beside the plan. */
 export function fireByHand(db: Db, name: string, job: NewJob, now: Date | null): Promise<string> {
   return db.transaction(async client => {
-    const run = runIn(client)
+    const run = runOn(client)
     const [made] = await enqueueJobs(run, [job], now)
     await run(noteJob, [now, name, made!.id])
     return made!.id

@@ -30,7 +30,7 @@ test('with the embedded server: out of one folder, into another, in the language
   await start(['migrate'], { folder }).ended
   expect(await run(['backup', 'b.gz'], { folder, env: pt })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^escrito b\.gz: 0 linhas, \d+ B\n$/),
+    stdout: expect.stringMatching(/^escrito b\.gz: 1 linhas, \d+ B\n$/),
   })
   expect(await answer(['backup', 'b.gz', '--force'], { folder })).toMatchObject({
     file: join(folder, 'b.gz'),

@@ -36,6 +36,7 @@ test('a sound database: exit 0, whatever is only a warning', async () => {
   const well = await place('ours')
   await queue(well)
   await well.sql(worker('w', '1 s'))
+  await well.sql(`update retoma.tick set at = now()`)
   const { code, stdout } = await run(['doctor'], { folder: folderWith(), env: { DATABASE_URL: well.url } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ok +settings: every setting is usable\nok +database: the database at \S+ \S+ answers\n/)
