@@ -126,8 +126,8 @@ export const en = {
     done: (from: number, to: number) => `the schema went from version ${from} to ${to}`,
   },
   backup: {
-    wrote: (file: string, size: string, rows: string) => `wrote ${file}: ${rows} rows, ${size}`,
-    restored: (file: string, rows: string, at: string) => `restored ${rows} rows from ${file}, as they were at ${at}`,
+    wrote: (file: string, size: string, rows: string) => `wrote ${file}: ${size}, rows: ${rows}`,
+    restored: (file: string, rows: string, at: string) => `restored ${file}, as it was at ${at}; rows: ${rows}`,
     migrated: (from: number, to: number) => `the schema went from version ${from} to ${to}`,
   },
   doctor: {

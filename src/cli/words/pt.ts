@@ -124,8 +124,8 @@ export const pt: Words = {
     done: (from, to) => `o esquema foi da versão ${from} para a ${to}`,
   },
   backup: {
-    wrote: (file, size, rows) => `escrito ${file}: ${rows} linhas, ${size}`,
-    restored: (file, rows, at) => `restauradas ${rows} linhas de ${file}, como estavam em ${at}`,
+    wrote: (file, size, rows) => `escrito ${file}: ${size}, linhas: ${rows}`,
+    restored: (file, rows, at) => `restaurado ${file}, como estava em ${at}; linhas: ${rows}`,
     migrated: (from, to) => `o esquema foi da versão ${from} para a ${to}`,
   },
   doctor: {
