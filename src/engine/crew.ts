@@ -18,7 +18,7 @@ import type { Db } from '../store/db.ts'
 import { type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
-import { watchdogTick } from '../watchdog/watchdog.ts'
+import { Watchdog } from '../watchdog/watchdog.ts'
 import { Worker } from '../worker/worker.ts'
 import type { Registry } from './registry.ts'
 import type { Waiters } from './waiters.ts'
@@ -58,11 +58,13 @@ export class Crew {
   #listener: Listener | undefined
   #watchdog: Loop | undefined
   #janitor: Loop | undefined
+  readonly #dog: Watchdog
   readonly #scheduler: Scheduler
   #schedules: Loop | undefined
 
   constructor(given: CrewOptions) {
     this.#given = given
+    this.#dog = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired: queue => this.#tell(queue) })
   }
 
@@ -133,8 +135,7 @@ export class Crew {
   }
 
   async tick(): Promise<undefined> {
-    const { db, log, clock } = this.#given
-    const { recovered } = await watchdogTick(db, log, clock.instant())
+    const { recovered } = await this.#dog.tick()
     // What is not given back may have freed a place under its queue's limit.
     for (const queue of new Set(recovered.map(each => each.queue))) this.#tell(queue)
   }

@@ -26,8 +26,9 @@ export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | nu
   await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now])
 }
 
-// The beat also answers what the database says this worker holds (an index of its own, as long as its slots): a lease
-// lost to cancel or recover is noticed by a handler that writes nothing, and a claim whose answer was lost is noticed too.
+// The beat also answers which of the attempts in flight this worker no longer holds, each looked up by its job's id: so a
+// lease lost to cancel or recover is noticed by a handler that writes nothing. Not by a look at all it holds: behind
+// somebody's long transaction that index is full of entries of the past, and a beat must not be late.
 const beat = {
   name: 'worker_beat',
   text: `
@@ -38,13 +39,18 @@ const beat = {
       returning id
     )
     select exists (select from beaten) as alive,
-      coalesce((select jsonb_agg(jsonb_build_object('id', id::text, 'attempt', attempt)) from retoma.job where worker_id = $1 and state = 'running'), '[]') as held`,
+      array(
+        select f.place::int - 1
+        from unnest($4::bigint[], $5::int[]) with ordinality as f (id, attempt, place)
+        where (select true from retoma.job j where j.id = f.id and j.attempt = f.attempt and j.worker_id = $1) is null
+      ) as lost`,
 }
 
 export interface Beat {
   /** false: this worker was declared dead. */
   alive: boolean
-  held: Held[]
+  /** Those in flight whose lease is gone. */
+  lost: Held[]
 }
 
 export interface Held {
@@ -57,18 +63,38 @@ export const nameOf = ({ id, attempt }: Held): string => `${id}/${attempt}`
 
 export async function beatWorker(
   db: Db,
-  id: string,
-  memoryBytes: number,
+  worker: { id: string; memoryBytes: number; inFlight: readonly Held[] },
   deadlineMs: number,
   now: Date | null,
 ): Promise<Beat> {
-  const [row] = await db.run<Beat>(beat, [id, now, memoryBytes], deadlineMs)
-  return row!
+  const { id, memoryBytes, inFlight } = worker
+  const values = [id, now, memoryBytes, inFlight.map(each => each.id), inFlight.map(each => each.attempt)]
+  const [row] = await db.run<{ alive: boolean; lost: number[] }>(beat, values, deadlineMs)
+  const { alive, lost } = row!
+  return { alive, lost: lost.map(place => inFlight[place]!) }
 }
 
-// Only with nothing left running: a row that vanishes makes what it ran orphans at the next tick, which is right as well.
-const leave = { name: 'worker_leave', text: `delete from retoma.worker where id = $1` }
+const held = {
+  name: 'worker_held',
+  text: `select id, attempt from retoma.job where worker_id = $1 and state = 'running'`,
+}
 
-export async function leaveWorker(db: Db, id: string, deadlineMs: number): Promise<void> {
-  await db.run(leave, [id], deadlineMs)
+/** All that the database says this worker holds. */
+export const heldBy = (db: Db, id: string): Promise<Held[]> => db.run<Held>(held, [id], 8000)
+
+// What still runs is the watchdog's to give back, at its next tick.
+const leave = {
+  name: 'worker_leave',
+  text: `
+    with runs as materialized (
+      select exists (select from retoma.job where worker_id = $1 and state = 'running') as busy
+    ), gone as (
+      delete from retoma.worker where id = $1 and not (select busy from runs)
+    )
+    update retoma.worker set dead_at = coalesce(dead_at, coalesce($2::timestamptz, now()))
+    where id = $1 and (select busy from runs)`,
+}
+
+export async function leaveWorker(db: Db, id: string, deadlineMs: number, now: Date | null): Promise<void> {
+  await db.run(leave, [id, now], deadlineMs)
 }

@@ -41,7 +41,8 @@ const silentLooks = 6
 
 // One statement, so that an idle watchdog costs one. The look is won by the row of retoma.tick: whoever finds it locked or
 // young writes nothing. A beat in the future (after a failover to a clock that runs behind) would never age: it is taken
-// as one of now; so is the last look. Workers dead for a day are forgotten, once their orphans are recovered.
+// as one of now; so is the last look. Workers dead for a day are forgotten, once their orphans are recovered. Orphans are
+// looked for among all that runs, or only among what the lately dead have left.
 const look = {
   name: 'watchdog_look',
   text: `
@@ -89,15 +90,27 @@ const look = {
         and not exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
     )
     select coalesce((select jsonb_agg(to_jsonb(judged)) from judged), '[]') as judged,
-      exists (
-        select from retoma.job j
-        where j.state = 'running'
-          and not exists (select from retoma.worker w where w.id = j.worker_id and w.dead_at is null)
-      ) as orphans`,
+      case
+        when $6 then exists (
+          select from retoma.job j
+          where j.state = 'running'
+            and not exists (select from retoma.worker w where w.id = j.worker_id and w.dead_at is null)
+        )
+        else exists (
+          select from retoma.worker w
+          where dead_at > coalesce($1::timestamptz, now()) - interval '5 minutes'
+            and exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
+        )
+      end as orphans`,
 }
 
-export async function lookAfterWorkers(db: Db, rule: OrphanRule, now: Date | null): Promise<Look> {
-  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks]
+export async function lookAfterWorkers(
+  db: Db,
+  rule: OrphanRule,
+  among: 'all' | 'the lately dead',
+  now: Date | null,
+): Promise<Look> {
+  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks, among === 'all']
   const [found] = await db.run<Look>(look, values, tickMs)
   const { judged, orphans } = found!
   // The statement saw the workers as they were before it: who has just died may have left some, too.

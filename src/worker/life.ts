@@ -88,7 +88,7 @@ export class Life {
       if (how === 'landed' && end.state === 'waiting') delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
     } catch (error) {
-      // A mistake of ours must not end the process: the next beats find the job unheld and give it back.
+      // A mistake of ours must not end the process: a later beat finds the job unheld and gives it back.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     } finally {
       // What is left is still ours: handed back it would run again, and nobody would count it.
@@ -111,7 +111,7 @@ export class Life {
     const claims = attempts.filter(each => !each.started).map(each => each.claimed)
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
-    // When this fails, the next beats find them unheld and give them back.
+    // When this fails, beats find them unheld and give them back.
     await this.#handBack(claims)
   }
 
@@ -126,22 +126,24 @@ export class Life {
   }
 
   /**
-   * Compares what the database says we hold with what we held before asking. Ours and not there: the lease is lost
-   * (cancelled, recovered), the handler hears it. There and not ours, twice in a row so that it is no claim or settle on
-   * its way: the answer to a claim was lost, and the job goes back.
+   * What the database says we hold and we do not know of, twice in a row so that it is no claim or settle on its way: the
+   * answer to a claim was lost, and the job goes back.
    */
-  async reconcile(before: readonly Held[], held: readonly Held[]): Promise<void> {
-    const there = new Set(held.map(nameOf))
-    for (const each of before) {
-      const attempt = this.#held.get(nameOf(each))
-      if (attempt !== undefined && !there.has(nameOf(each))) this.#lose(attempt)
-    }
+  async reconcile(held: readonly Held[]): Promise<void> {
     const unknown = held.filter(each => !this.#held.has(nameOf(each)))
     const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
     this.#unknown = new Set(unknown.map(nameOf))
     if (lost.length === 0) return
     await this.#handBack(lost)
     this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
+  }
+
+  /** Cancelled or recovered: the handlers hear it. */
+  lose(lost: readonly Held[]): void {
+    for (const each of lost) {
+      const attempt = this.#held.get(nameOf(each))
+      if (attempt !== undefined) this.#lose(attempt)
+    }
   }
 
   /** Declared dead: every attempt hears that its lease is gone. */

@@ -15,7 +15,7 @@ import { type Random, randomName } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
 import { type Claimed, lookAhead } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
-import { beatWorker, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { beatWorker, heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { Claimer } from './claimer.ts'
 import { GatedClaimer } from './gated-claimer.ts'
 import { Life } from './life.ts'
@@ -44,6 +44,7 @@ const lastWriteMs = 2000
 const leaveMs = 1000
 /** A claimed job that has not started by then is handed back, so that others may run it. */
 const startWithinMs = 1000
+const beatsBetweenSearches = 12
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -67,6 +68,8 @@ export class Worker {
   #dueAt = Number.POSITIVE_INFINITY
   #askedAt = Number.NEGATIVE_INFINITY
   #givingBack = false
+  #searches = 0
+  #beatsSince = 0
   readonly #goodbye = new AbortController()
 
   /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
@@ -146,7 +149,7 @@ export class Worker {
       )
     }
     over.abort()
-    await leaveWorker(db, this.id, leaveMs).catch(error =>
+    await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
     log.info({ worker: this.id }, 'worker stopped')
@@ -223,8 +226,8 @@ export class Worker {
     const failed = (what: string) => (error: unknown) => log.warn({ err: error }, `${what} failed; trying again`)
     const claimFailed = (error: unknown) => {
       failed('claiming')(error)
-      // Its answer may be lost and not its commit: the heartbeat finds what we hold and do not know of.
-      this.#beats?.wake()
+      // Its answer may be lost and not its commit.
+      this.#unsure()
     }
     this.#claims = loop({ clock, every: pollMs, tick: () => this.#claimTick(), failed: claimFailed })
     this.#beats = loop({ clock, every: beatEvery, tick: () => this.#beat(), failed: failed('the heartbeat') })
@@ -304,7 +307,10 @@ export class Worker {
     while (!this.#goodbye.signal.aborted && this.#slots.some(slots => slots.waiting > 0)) {
       await clock.sleep(startWithinMs, this.#goodbye.signal)
       const late = this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs))
-      await this.#life.giveBack(late).catch(error => log.warn({ err: error }, 'handing jobs back failed; trying again'))
+      await this.#life.giveBack(late).catch(error => {
+        log.warn({ err: error }, 'handing jobs back failed; trying again')
+        this.#unsure()
+      })
     }
     this.#givingBack = false
   }
@@ -313,22 +319,39 @@ export class Worker {
     return this.#options.clock.elapsed()
   }
 
+  /** Something of ours may be in the database that we do not know of: an answer was lost. */
+  #unsure(): void {
+    this.#searches = 2
+    this.#beats?.wake()
+  }
+
+  /** Looks for it at the next two beats, and once a minute anyway. */
+  async #search(life: Life): Promise<void> {
+    if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
+    if (this.#searches === 0) return
+    this.#beatsSince = 0
+    await life.reconcile(await heldBy(this.#options.db, life.id))
+    this.#searches--
+  }
+
   async #beat(): Promise<undefined> {
     const { db, clock, log } = this.#options
-    const before = this.#life.held
-    const { alive, held } = await beatWorker(db, this.id, process.memoryUsage.rss(), beatEvery - 500, clock.instant())
+    const life = this.#life
+    const inFlight = life.held
+    const facts = { id: life.id, memoryBytes: process.memoryUsage.rss(), inFlight }
+    const { alive, lost } = await beatWorker(db, facts, beatEvery - 500, clock.instant())
     if (alive) {
-      await this.#life.reconcile(before, held)
+      life.lose(lost)
+      await this.#search(life)
       return
     }
     this.#dead = true
     log.error(
-      { worker: this.id, attempts: before.length },
+      { worker: this.id, attempts: inFlight.length },
       'this worker was declared dead (paused too long?); it starts over under a new id',
     )
-    const last = this.#life
-    last.end()
-    void last.idle().then(() => this.#lives.delete(last))
+    life.end()
+    void life.idle().then(() => this.#lives.delete(life))
     const next = this.#newLife()
     await this.#register(next.id)
     this.#life = next

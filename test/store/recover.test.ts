@@ -2,20 +2,24 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { beatEvery, defaultPolicy } from '../../src/core/policy.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { claimJobs } from '../../src/store/claim.ts'
+import type { Db } from '../../src/store/db.ts'
 import { openDb } from '../../src/store/db.ts'
-import { beatWorker } from '../../src/store/heartbeat.ts'
+import { beatWorker, heldBy, leaveWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { lookAfterWorkers, orphanMessage, recoverOrphans } from '../../src/store/recover.ts'
-import { watchdogTick } from '../../src/watchdog/watchdog.ts'
+import { Watchdog } from '../../src/watchdog/watchdog.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: 0 }
-const judge = async (seconds: number) => (await lookAfterWorkers(store.db, rule, at(seconds))).judged
-const tick = (seconds: number, db = store.db) => watchdogTick(db, silentLog, at(seconds))
-const beat = (seconds: number, id = 'w') => beatWorker(store.db, id, 1000, 5000, at(seconds))
+const judge = async (seconds: number) => (await lookAfterWorkers(store.db, rule, 'all', at(seconds))).judged
+const tick = (seconds: number, db = store.db) =>
+  new Watchdog(db, { instant: () => at(seconds), elapsed: () => 0 } as unknown as Clock, silentLog).tick()
+const beat = (seconds: number, id = 'w') =>
+  beatWorker(store.db, { id, memoryBytes: 1000, inFlight: [] }, 5000, at(seconds))
 const worker = async (id = 'w') =>
   (
     await store.sql<{ beat_at: Date; suspected_at: Date | null; suspected_looks: number; dead_at: Date | null }>(
@@ -77,12 +81,33 @@ describe('a worker', () => {
     expect(await beat(32, 'never-there')).toMatchObject({ alive: false })
   })
 
-  test('hears with its beat which attempts it holds', async () => {
+  test('hears with its beat which of its attempts it has lost', async () => {
     await store.worker('w', at(0))
-    const mine = await store.put('running', { attempt: 3 })
-    await store.put('running', { worker: 'other' })
-    await store.put('waiting')
-    expect(await beat(1)).toEqual({ alive: true, held: [{ id: mine, attempt: 3 }] })
+    const [mine, taken, over] = [
+      await store.put('running', { attempt: 3 }),
+      await store.put('running', { worker: 'other' }),
+      await store.put('succeeded'),
+    ]
+    const inFlight = [
+      { id: taken!, attempt: 1 },
+      { id: mine!, attempt: 3 },
+      { id: mine!, attempt: 2 },
+      { id: over!, attempt: 1 },
+      { id: '999', attempt: 1 },
+    ]
+    const heard = await beatWorker(store.db, { id: 'w', memoryBytes: 1, inFlight }, 5000, at(1))
+    expect(heard).toEqual({ alive: true, lost: inFlight.filter(each => each !== inFlight[1]) })
+    expect(await heldBy(store.db, 'w')).toEqual([{ id: mine, attempt: 3 }])
+  })
+
+  test('that leaves is gone; one that leaves jobs behind is dead at once, and they go back at the next tick', async () => {
+    await store.worker('w', at(0))
+    await store.worker('busy', at(0))
+    const id = await store.put('running', { worker: 'busy' })
+    for (const each of ['w', 'busy']) await leaveWorker(store.db, each, 1000, at(1))
+    expect(await store.sql(`select id, dead_at from retoma.worker`)).toEqual([{ id: 'busy', dead_at: at(1) }])
+    expect((await lookAfterWorkers(store.db, rule, 'the lately dead', at(2))).orphans).toBe(true)
+    expect((await tick(2)).recovered).toMatchObject([{ id, worker: 'busy' }])
   })
 
   test('whose beat lies in the future, after a failover to a slower clock, ages from now on', async () => {
@@ -180,13 +205,13 @@ describe('of many watchdogs', () => {
     const dbs = [store.db, ...Array.from({ length: 7 }, () => store.another())]
     const asked = { ...rule, apartMs: 4500 }
     for (let now = 15; now <= 25; now += 5) {
-      const looks = await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, at(now))))
+      const looks = await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, 'all', at(now))))
       expect(looks.filter(each => each.judged.length > 0)).toHaveLength(1)
       expect(await row()).toMatchObject({ at: at(now) })
     }
     expect(await worker()).toMatchObject({ dead_at: at(25), suspected_looks: 3 })
     const before = await row()
-    await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, at(29))))
+    await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, 'all', at(29))))
     expect(await row()).toEqual(before)
   })
 
@@ -350,3 +375,24 @@ async function slowReader(table: string) {
     letGo: () => holder.query(`select pg_advisory_unlock(${key})`),
   }
 }
+
+test('a look that takes its time is followed by looks among the lately dead, and by one at everything in due course', async () => {
+  let ms = 0
+  const asked: unknown[] = []
+  const run: Db['run'] = async (statement, values) => {
+    ms += 100
+    asked.push(values[5])
+    return store.db.run(statement, values)
+  }
+  const clock = { instant: () => at(ms / 1000), elapsed: () => ms } as unknown as Clock
+  const dog = new Watchdog({ ...store.db, run }, clock, silentLog)
+  const id = await store.put('running', { worker: 'w' })
+  await store.worker('w', at(0))
+  await dog.tick()
+  await store.sql(`update retoma.worker set dead_at = $1`, [at(0)])
+  ms += 500
+  expect((await dog.tick()).recovered).toMatchObject([{ id }])
+  ms += 1500
+  await dog.tick()
+  expect(asked.filter(each => typeof each === 'boolean')).toEqual([true, false, true])
+})
