@@ -27,9 +27,14 @@ export class GatedClaimer {
     this.#kinds = kinds
   }
 
-  /** `nextMs`: when to ask again though nobody says that there is work. */
-  async claim(worker: string, queue: string, want: number): Promise<{ claimed: Claimed[]; nextMs: number }> {
-    const claimed: Claimed[] = []
+  /** Hands over what each statement brings; answers when to ask again though nobody says that there is work. */
+  async claim(
+    worker: string,
+    queue: string,
+    want: number,
+    took: (claimed: readonly Claimed[]) => void,
+  ): Promise<number> {
+    let missing = want
     let nextMs = Number.POSITIVE_INFINITY
     let from = this.#turns.get(queue) ?? firstTurn
     let fromStart = from === firstTurn
@@ -37,16 +42,17 @@ export class GatedClaimer {
     for (let round = 0; round < mostRounds; round++) {
       const asked = {
         queue,
-        want: want - claimed.length,
+        want: missing,
         worker,
         kinds: this.#kinds,
         from,
         lanes: Math.min(lanes, mostLanes),
       }
       const answer = await claimGated(this.#db, asked, this.#clock.instant())
-      claimed.push(...answer.claimed)
+      took(answer.claimed)
+      missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
-      if (claimed.length >= want) {
+      if (missing <= 0) {
         this.#turns.set(queue, turnAfter(answer))
         break
       }
@@ -64,7 +70,7 @@ export class GatedClaimer {
       from = wasLast ? firstTurn : answer.last!
       lanes *= 4
     }
-    return { claimed, nextMs }
+    return nextMs
   }
 }
 

@@ -270,33 +270,40 @@ export class Worker {
     for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0 || this.#goodbye.signal.aborted) return 0
     const life = this.#life
-    const claimed = await this.#ask(life.id, wants)
-    if (this.#goodbye.signal.aborted) {
-      await life.refuse(claimed)
-      return 0
+    const taken = new Map<string, number>()
+    const late: Claimed[] = []
+    // As it comes: when a later statement fails, what an earlier one brought runs all the same.
+    const took = (claimed: readonly Claimed[]) => {
+      if (this.#goodbye.signal.aborted) return void late.push(...claimed)
+      for (const each of claimed) {
+        taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
+        const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
+        if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+      }
+      this.#pump()
     }
-    for (const { slots, queue, want } of wants)
-      slots.more = claimed.filter(each => each.queue === queue).length === want
-    for (const each of claimed) {
-      const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
-      if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+    try {
+      await this.#ask(life.id, wants, took)
+      for (const { slots, queue, want } of wants) slots.more = taken.get(queue) === want
+    } finally {
+      await life.refuse(late)
+      if (this.#slots.some(slots => slots.waiting > 0)) void this.#giveBackLate()
     }
-    this.#pump()
-    if (this.#slots.some(slots => slots.waiting > 0)) void this.#giveBackLate()
-    return claimed.length
+    return [...taken.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  async #ask(worker: string, wants: readonly { slots: Slots; queue: string; want: number }[]): Promise<Claimed[]> {
+  async #ask(
+    worker: string,
+    wants: readonly { slots: Slots; queue: string; want: number }[],
+    took: (claimed: readonly Claimed[]) => void,
+  ): Promise<void> {
     const open = wants.filter(each => !each.slots.gated)
-    const gated = wants.filter(each => each.slots.gated)
-    const claimed = open.length > 0 ? await this.#claimer.claim(worker, open) : []
-    for (const { queue, want } of gated) {
-      if (this.#goodbye.signal.aborted) break
-      const answer = await this.#gatedClaimer.claim(worker, queue, want)
-      claimed.push(...answer.claimed)
-      this.#dueAt = Math.min(this.#dueAt, this.#now() + answer.nextMs)
+    if (open.length > 0) took(await this.#claimer.claim(worker, open))
+    for (const { slots, queue, want } of wants) {
+      if (!slots.gated || this.#goodbye.signal.aborted) continue
+      const nextMs = await this.#gatedClaimer.claim(worker, queue, want, took)
+      this.#dueAt = Math.min(this.#dueAt, this.#now() + nextMs)
     }
-    return claimed
   }
 
   /** While anything is claimed and not started: once a second, what has waited too long goes back. */
