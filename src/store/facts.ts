@@ -173,7 +173,9 @@ const work = unnamed(`
       select jsonb_agg(jsonb_build_object('queue', name, 'jobs', jobs) order by name)
       from (
         select q.name, (select count(*)::int from (
-            select from retoma.job where queue = q.name and state = 'waiting' and not gated limit $3
+            (select 1 from retoma.job where queue = q.name and state = 'waiting' and not gated limit $3)
+            union all
+            (select 1 from retoma.job where queue = q.name and state = 'waiting' and gated limit $3)
           ) j) as jobs
         from retoma.queue q
         where q.paused

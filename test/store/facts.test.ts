@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
-import { readPins, readServer, readStarved } from '../../src/store/facts.ts'
+import { readPins, readServer, readStarved, readWork } from '../../src/store/facts.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -56,4 +56,11 @@ test('how far the clocks are apart is told in the right direction', async () => 
   expect(aheadMs).toBeGreaterThan(50_000)
   expect(aheadMs).toBeLessThanOrEqual(60_000)
   expect(Math.abs((await readServer(store.db, systemClock)).aheadMs)).toBeLessThan(2000)
+})
+
+test('a paused queue is told with all that waits in it, behind a limit too', async () => {
+  await store.sql(`insert into retoma.queue (name, paused) values ('q', true), ('empty', true)`)
+  const [first] = await store.putMany(3, 'waiting')
+  await store.sql(`update retoma.job set gated = true where id = $1`, [first])
+  expect((await readWork(store.db, 100, at(0))).paused).toEqual([{ queue: 'q', jobs: 3 }])
 })
