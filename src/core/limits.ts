@@ -2,6 +2,7 @@
 import { RetomaError } from '../errors.ts'
 import { type Duration, hours } from './duration.ts'
 import { asText } from './json.ts'
+import { namePattern, nameRule } from './name.ts'
 import { didYouMean } from './suggest.ts'
 
 export interface Rate {
@@ -32,6 +33,7 @@ const longestPer = hours(24)
 export function checkLimits(limits: Limits): Limits {
   for (const [queue, asked] of Object.entries(object('limits', limits))) {
     const at = `limits.${queue}`
+    if (!namePattern.test(queue)) refuse(at, `a queue's name is ${nameRule}`)
     known(at, object(at, asked), ['concurrency', 'rate', 'perGroup', 'maxDepth'])
     gate(at, asked)
     whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
@@ -64,8 +66,8 @@ function known(at: string, given: object, names: readonly string[]): void {
 }
 
 function object<T extends object>(at: string, value: T): T {
-  if (value === null || typeof value !== 'object' || Array.isArray(value))
-    refuse(at, `it is an object, not ${asText(value)}`)
+  const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
+  if (prototype !== Object.prototype && prototype !== null) refuse(at, `it is an object, not ${asText(value)}`)
   return value
 }
 

@@ -14,6 +14,7 @@ import { bringIntoForce, fireSlots, type Looked, lookAtSchedules, type Planned }
 
 /** How often it looks although nothing is due: for plans that another process put into force. */
 export const lookEveryMs = 30_000
+const againMs = 1000
 
 /** Slots that fire in one transaction, and such transactions in one tick. */
 const bite = 100
@@ -84,17 +85,18 @@ export function createScheduler(given: {
       let looked = await lookAtSchedules(db, planned, now)
       since ??= looked[0]?.now
       if ((await bring(looked, now)) > 0) looked = await lookAtSchedules(db, planned, now)
-      let pause = lookEveryMs
-      let trouble: unknown
-      for (const each of looked.filter(one => one.inForce)) {
-        try {
-          pause = Math.min(pause, await fire(named.get(each.name)!, each, now))
-        } catch (error) {
-          trouble ??= error // the others get their turn first
-        }
-      }
-      if (trouble !== undefined) throw trouble
-      return pause
+      // Side by side: one that has to wait, for a key that somebody's transaction holds, keeps no other from its slot.
+      const pauses = await Promise.all(
+        looked
+          .filter(one => one.inForce)
+          .map(each =>
+            fire(named.get(each.name)!, each, now).catch(error => {
+              log.warn({ err: error, schedule: each.name }, 'a schedule could not be fired; trying again')
+              return againMs
+            }),
+          ),
+      )
+      return Math.min(lookEveryMs, ...pauses)
     },
   }
 }

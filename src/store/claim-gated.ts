@@ -34,11 +34,14 @@ export const firstTurn: Turn = { key: '', rank: -1 }
 export const after = (key: string): Turn => ({ key, rank: 32_767 })
 
 const now = `coalesce($8::timestamptz, now())`
-/** Starts that a rate still counts, and when the first of them no longer does. */
-const used = (per: string) =>
-  `(select coalesce(sum(h.n), 0) from unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per})`
-const frees = (per: string) =>
-  `(select min(h.at) + ${per} from unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per})`
+/**
+ * Starts that a rate still counts, and when the first of them no longer does. Starts that lie in the future, after a
+ * failover to a clock that runs behind, count no more: nothing would start until it has caught up.
+ */
+const counts = (per: string) =>
+  `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${now} + ${per} / 256 + interval '2 seconds'`
+const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
+const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
 const nextLane = (after: string) => `
   select j.gate_key, j.rank, j.run_at
   from retoma.job j
@@ -47,18 +50,18 @@ const nextLane = (after: string) => `
   limit 1`
 
 // What a gate with a rate remembers from now on. A start under one above 256 is noted at the end of its 256th part of the
-// time, so that a gate holds at most 257 of them and counts each a little too long, never too short. Time does not run
-// backwards behind the lock.
+// time, so that a gate holds at most 257 of them and counts each a little too long, never too short. The instant is that
+// behind the lock, which may have been waited for, and time does not run backwards there.
 const hits = `
   select u.at, sum(u.n)::int as n
   from (
-    select * from unnest(g.hit_at, g.hit_n) as old (at, n) where old.at > ${now} - l.per
+    select h.at, h.n from ${counts('l.per')}
     union all
     select case
         when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
         else t.at
       end, s.n
-    from (select greatest(${now}, g.hit_at[cardinality(g.hit_at)]) as at) t
+    from (select greatest(coalesce($8::timestamptz, clock_timestamp()), (select max(h.at) from ${counts('l.per')})) as at) t
   ) u
   group by u.at`
 
@@ -77,7 +80,7 @@ const claim = {
       where name = $1 and gated and not paused
         and exists (select from retoma.worker where id = $3 and dead_at is null)
     ), whole as materialized (
-      select least($2::bigint, r.concurrency - g.running, r.rate - ${used('r.per')}) as free, ${frees('r.per')} as frees
+      select least($2::bigint, r.concurrency - g.running, r.rate - ${used('r.per')}) as free, ${used('r.per')} as used, ${frees('r.per')} as frees
       from rule r, retoma.gate g
       where g.queue = $1 and g.group_key = '' and coalesce(r.concurrency, r.rate) is not null
       for update of g
@@ -98,11 +101,11 @@ const claim = {
           select s.free from (
             select least(r.group_concurrency - g.running, r.group_rate - ${used('r.group_per')}) as free
             from retoma.gate g
-            where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> ''
+            where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
               and coalesce(g.running < r.group_concurrency, true) and coalesce(${used('r.group_per')} < r.group_rate, true)
             for update of g
           ) s
-          union all select $2::bigint where k.gate_key = ''
+          union all select $2::bigint where k.gate_key = '' or coalesce(r.group_concurrency, r.group_rate) is null
         ) gate
         cross join lateral (
           select found.id
@@ -150,8 +153,12 @@ const claim = {
         coalesce((select n from allowed), 0)::int as allowed,
         extract(epoch from least(
           min(run_at) filter (where run_at > ${now}),
-          (select frees from whole),
-          (select min((select ${frees('r.group_per')} from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key))
+          (select w.frees from whole w, rule r where w.used + (select count(*) from taken) >= r.rate),
+          (select min((
+              select ${frees('r.group_per')} from retoma.gate g
+              where g.queue = $1 and g.group_key = k.gate_key
+                and ${used('r.group_per')} + coalesce((select s.n from started s where s.key = k.gate_key), 0) >= r.group_rate
+            ))
             from rule r, ripe k where r.group_rate is not null and k.gate_key <> '')
         ) - ${now})::float8 * 1000 as "nextMs"
       from walk

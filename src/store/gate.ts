@@ -53,47 +53,42 @@ export async function addGates(db: Db, queue: string, keys: readonly string[], n
   await db.run(add, [queue, keys, now])
 }
 
-// A claim and a settle change jobs and gates in one statement, so within one snapshot any difference is a real one.
-const differing = {
-  name: 'gate_differing',
+// A claim and a settle change jobs and gates in one statement, so within one snapshot any difference is a real one, and it
+// stays the same while others go on: it is taken off whatever the gate counts by then.
+const recount = {
+  name: 'gate_recount',
   text: `
     with counted as (
       select j.queue, k.key, count(*)::int as running
       from retoma.job j cross join lateral (select '' as key union all select j.gate_key where j.gate_key <> '') k
       where j.state = 'running' and j.gated
       group by 1, 2
+    ), wrong as materialized (
+      select g.queue, g.group_key, g.running - coalesce(c.running, 0) as surplus
+      from retoma.gate g
+        join retoma.queue q on q.name = g.queue
+        left join counted c on c.queue = g.queue and c.key = g.group_key
+      where g.running <> coalesce(c.running, 0)
+        and case when g.group_key = '' then q.limits else q.limits -> 'perGroup' end ? 'concurrency'
+      order by 1, 2
+      limit 1000
+    ), locked as materialized (
+      select w.*
+      from wrong w cross join lateral (
+        select from retoma.gate where queue = w.queue and group_key = w.group_key for update
+      ) g
     )
-    select g.queue, g.group_key as key
-    from retoma.gate g
-      join retoma.queue q on q.name = g.queue
-      left join counted c on c.queue = g.queue and c.key = g.group_key
-    where g.running <> coalesce(c.running, 0)
-      and case when g.group_key = '' then q.limits else q.limits -> 'perGroup' end ? 'concurrency'
-    order by 1, 2
-    limit 1000`,
+    update retoma.gate g
+    set running = greatest(g.running - l.surplus, 0)
+    from locked l
+    where g.queue = l.queue and g.group_key = l.group_key
+    returning g.queue, g.group_key as key`,
 }
-
-const lock = `select from retoma.gate where queue = $1 and group_key = $2 for update`
-const recount = `
-  update retoma.gate g
-  set running = (
-    select count(*) from retoma.job j
-    where j.state = 'running' and j.gated and j.queue = g.queue and (g.group_key = '' or j.gate_key = g.group_key)
-  )
-  where queue = $1 and group_key = $2`
 
 /** Puts right what a change of limits, or a mistake of ours, has left wrong; answers the gates it corrected. */
-export async function recountGates(db: Db): Promise<{ queue: string; key: string }[]> {
-  const wrong = await db.run<{ queue: string; key: string }>(differing, [])
-  for (const { queue, key } of wrong) {
-    // Two statements: the count's snapshot must be younger than the lock.
-    await db.transaction(async client => {
-      await client.query(lock, [queue, key])
-      await client.query(recount, [queue, key])
-    })
-  }
-  return wrong
-}
+export const recountGates = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])
+
+const bite = 1000
 
 const prune = {
   name: 'gate_prune',
@@ -102,12 +97,13 @@ const prune = {
     where ctid = any (array(
       select ctid from retoma.gate
       where group_key <> '' and running = 0 and used_at < coalesce($1::timestamptz, now()) - interval '25 hours'
-      limit 1000
+      limit $2
       for update skip locked
-    ))`,
+    ))
+    returning queue`,
 }
 
 /** Groups that nobody has used for longer than any rate looks back. */
 export async function pruneGates(db: Db, now: Date | null): Promise<void> {
-  await db.run(prune, [now])
+  while ((await db.run(prune, [now, bite])).length >= bite);
 }

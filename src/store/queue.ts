@@ -64,7 +64,8 @@ const regate = {
     returning j.queue`,
 }
 
-// Only when a queue's groups have come or gone: that its jobs lie under other keys is in no index.
+// Jobs under a key that their queue no longer has are found by it. Those without one that should have it are in no index,
+// so they are looked for only when the queue's groups have just come.
 const regroup = {
   name: 'queue_regroup',
   text: `
@@ -73,7 +74,7 @@ const regroup = {
       from retoma.queue q
         join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.gated
           and j.gate_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
-      where q.name = any ($1::text[]) and q.gated
+      where q.gated and (q.name = any ($1::text[]) or not q.grouped and j.gate_key > '')
       limit $2
       for update of j skip locked
     )
@@ -88,7 +89,7 @@ const bite = 5000
 /** Puts waiting jobs where their queue's limits, as they are now, want them. */
 export async function regateJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
   while ((await db.run(regate, [bite, now])).length >= bite);
-  if (changed.length > 0) while ((await db.run(regroup, [changed, bite])).length >= bite);
+  while ((await db.run(regroup, [changed, bite])).length >= bite);
 }
 
 const pause = {

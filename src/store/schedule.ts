@@ -128,6 +128,7 @@ export function fireSlots(
   const { name, kind, plan, catchUp } = schedule
   return db.transaction(async client => {
     const run = runOn(client)
+    await client.query(`set local lock_timeout = '500ms'`) // a key that somebody's transaction holds
     const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
     if (won.length === 0) return undefined
     const made = await enqueueJobs(run, jobs, now)

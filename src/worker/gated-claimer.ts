@@ -52,11 +52,10 @@ export class GatedClaimer {
       took(answer.claimed)
       missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
-      if (missing <= 0) {
-        this.#turns.set(queue, turnAfter(answer))
+      if (missing <= 0 || answer.allowed <= answer.claimed.length) {
+        if (answer.claimed.length > 0) this.#turns.set(queue, turnAfter(answer, asked.lanes))
         break
       }
-      if (answer.allowed <= answer.claimed.length) break
       if (answer.missing.length > 0) {
         await addGates(this.#db, queue, answer.missing, this.#clock.instant())
         continue
@@ -75,8 +74,10 @@ export class GatedClaimer {
 }
 
 /** Who got something comes last next time; but nobody is asked twice when there is nobody else. */
-function turnAfter({ claimed, last }: GatedClaim): Turn {
-  const keys = claimed.map(each => each.gate_key).sort()
-  const key = keys.at(-1)!
-  return last !== null && key < last.key ? after(key) : firstTurn
+function turnAfter({ claimed, last, lanes }: GatedClaim, asked: number): Turn {
+  const key = claimed.map(each => each.gate_key).reduce((a, b) => (isBefore(a, b) ? b : a))
+  return lanes < asked && key === last?.key ? firstTurn : after(key)
 }
+
+/** As the database orders keys: by their bytes. */
+const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0

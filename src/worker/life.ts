@@ -41,6 +41,7 @@ export class Life {
   #over = false
   /** What the database said we hold and we did not know, when last compared. */
   #unknown = new Set<string>()
+  readonly #handedBack = new Set<string>()
   /** When the first time-out is due, and what wakes us then. */
   #due = Number.POSITIVE_INFINITY
   #alarm: AbortController | undefined
@@ -60,9 +61,12 @@ export class Life {
     return this.#unsettled
   }
 
-  /** Undefined: the claim was on its way while this life was declared dead; the watchdog gives the job back. */
+  /**
+   * Undefined: the claim was on its way while this life was declared dead, and the watchdog gives the job back; or for so
+   * long that it was handed back as one whose answer was lost.
+   */
   hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
-    if (this.#over) return undefined
+    if (this.#over || this.#handedBack.delete(nameOf(claimed))) return undefined
     const attempt = new Attempt(claimed, job, this.#options)
     this.#held.set(nameOf(claimed), attempt)
     return attempt
@@ -134,6 +138,7 @@ export class Life {
     const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
     this.#unknown = new Set(unknown.map(nameOf))
     if (lost.length === 0) return
+    for (const each of lost) this.#handedBack.add(nameOf(each))
     await this.#handBack(lost)
     this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
   }

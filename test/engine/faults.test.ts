@@ -28,6 +28,29 @@ test('when the answer to a claim is lost the job goes back within two heartbeats
   expect(await row(id)).toMatchObject({ failures: 0, restarts: 0 })
 })
 
+test('a claim that was on its way for so long that its job was handed back starts nothing', async () => {
+  const { db, clock, begin, enqueue, row, runs } = await faultyWorker()
+  const id = await enqueue()
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  db.hold('claim', 'after', held)
+  const claimed = db.askedFor('claim')
+  await begin()
+  await claimed
+  await until(async () => {
+    await clock.advance(seconds(5))
+    return (await row(id)).state === 'waiting' && (await row(id)).attempt === 1
+  })
+  letGo()
+  await until(async () => {
+    await clock.advance(seconds(1))
+    return (await row(id)).state === 'succeeded'
+  })
+  expect(runs).toEqual([{ id, attempt: 2 }])
+})
+
 test('a claim on its way while the heartbeat looks is not handed back', async () => {
   const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
   const worker = await begin()

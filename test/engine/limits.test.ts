@@ -176,10 +176,29 @@ test('limits that are none are refused with their name, and nothing is written',
     [{ q: { maxDepth: '5' } }, 'limits.q.maxDepth'],
     [{ q: 5 }, 'limits.q'],
     [[], 'limits'],
+    [new Map(), 'limits'],
+    [{ 'a b': {} }, 'limits.a b'],
+    [{ 'x\0': {} }, 'limits.x\0'],
   ] as const
   for (const [limits, option] of bad) {
     const made = createEngine({ databaseUrl, limits: limits as never })
     await expect(made).rejects.toMatchObject({ code: 'bad_option', facts: { option } })
   }
   expect(await engine.queues()).toEqual([])
+})
+
+test('groups have their turns, whatever the limit of the queue and whatever their keys', async () => {
+  for (const [first, second] of [
+    ['a', 'b'],
+    ['～', '😀'],
+  ] as const) {
+    const order: string[] = []
+    const job = defineJob({ kind: 'k', queue: 'q', run: (_, group: string) => void order.push(group) })
+    const limits = { q: { concurrency: 2, perGroup: { concurrency: 2 } } }
+    const { engine, run } = await engineOf({ jobs: [job], limits })
+    const inputs = [...Array.from({ length: 20 }, () => first), second]
+    await engine.enqueueMany(job, inputs, { each: group => ({ groupKey: group }) })
+    await run()
+    expect(order.indexOf(second)).toBeLessThan(5)
+  }
 })

@@ -26,7 +26,9 @@ test('no fence in the store names the state', () => {
   const found = files.flatMap(file =>
     fences(readFileSync(new URL(file, folder), 'utf8')).map(clause => ({ file, clause })),
   )
-  expect(new Set(found.map(each => each.file))).toEqual(new Set(['claim.ts', 'heartbeat.ts', 'recover.ts', 'settle.ts']))
+  expect(new Set(found.map(each => each.file))).toEqual(
+    new Set(['claim.ts', 'heartbeat.ts', 'recover.ts', 'settle.ts']),
+  )
   expect(found.filter(each => namesState(each.clause))).toEqual([])
 })
 
