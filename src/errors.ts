@@ -276,6 +276,36 @@ export const errorTable = define({
     en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
     pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
   },
+  step_twice: {
+    status: 500,
+    en: 'two steps of one job are named "{step}"; each needs a name of its own',
+    pt: 'duas etapas de um job se chamam "{step}"; cada uma precisa de um nome próprio',
+  },
+  step_not_awaited: {
+    status: 500,
+    en: 'the handler ended before its steps: {steps}; await each of them',
+    pt: 'o handler terminou antes de suas etapas: {steps}; espere cada uma com await',
+  },
+  step_too_large: {
+    status: 413,
+    en: 'the result of step "{step}" is {bytes} bytes of JSON, at most {most} are kept; store it elsewhere and return a reference',
+    pt: 'o resultado da etapa "{step}" tem {bytes} bytes de JSON, no máximo {most} são guardados; grave-o em outro lugar e devolva uma referência',
+  },
+  step_timeout: {
+    status: 500,
+    en: 'step "{step}" took longer than its timeout of {seconds} s',
+    pt: 'a etapa "{step}" passou do seu timeout de {seconds} s',
+  },
+  list_changed: {
+    status: 500,
+    en: 'the list of "{step}" is not the one it began with; give each element a key, with the option key',
+    pt: 'a lista de "{step}" não é a mesma com que começou; dê uma chave a cada elemento, com a opção key',
+  },
+  attempt_over: {
+    status: 409,
+    en: 'this attempt of job {job} is over; "{step}" is no longer part of it',
+    pt: 'esta tentativa do job {job} terminou; "{step}" não faz mais parte dela',
+  },
   worker_stopping: {
     status: 503,
     en: 'the worker is shutting down; job {job} goes back to its queue',

@@ -4,7 +4,16 @@ export type { Backoff } from './core/backoff.ts'
 export type { CatchUp } from './core/catch-up.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
-export { type AnyJob, defineJob, type Job, type JobContext, type JobLog, type JobOptions } from './core/job.ts'
+export {
+  type AnyJob,
+  defineJob,
+  type EachOptions,
+  type Job,
+  type JobContext,
+  type JobLog,
+  type JobOptions,
+  type Progress,
+} from './core/job.ts'
 export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
@@ -13,6 +22,7 @@ export type { Action, Isolation, Policy } from './core/policy.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
+export type { StepOptions } from './core/step.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export {
   createEngine,
@@ -30,4 +40,4 @@ export type { Log } from './lib/log.ts'
 export type { Enqueued } from './store/enqueue.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'
-export type { FailureView, JobError, JobFilter, JobView, QueueView, WorkerView } from './store/view.ts'
+export type { CheckpointView, FailureView, JobError, JobFilter, JobView, QueueView, WorkerView } from './store/view.ts'

@@ -8,9 +8,10 @@ const snakeCase = (view: object): Record<string, unknown> =>
   )
 
 export const jobWire = (job: JobView) => snakeCase(job)
-export const jobDetailWire = ({ history, ...job }: JobDetail) => ({
+export const jobDetailWire = ({ history, checkpoints, ...job }: JobDetail) => ({
   ...snakeCase(job),
   history: history.map(snakeCase),
+  checkpoints: checkpoints.map(snakeCase),
 })
 export const queueWire = (queue: QueueView) => snakeCase(queue)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)

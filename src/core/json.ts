@@ -6,8 +6,8 @@
 
 /** Of one input or result, as JSON. More belongs into a file or an object store, and its name into the job. */
 export const maxValueBytes = 8 * 1024 * 1024
-const maxDepth = 1000
-const tooDeep = `it is nested more than ${maxDepth} deep`
+export const maxDepth = 1000
+export const tooDeep = `it is nested more than ${maxDepth} deep`
 
 export type Checked = { ok: true; text: string } | { ok: false; problem: string }
 

@@ -6,10 +6,20 @@ import type { Clock } from '../lib/clock.ts'
 import { type ControlVerb, press } from '../store/control.ts'
 import type { Db } from '../store/db.ts'
 import { passes } from '../store/trouble.ts'
-import { type FailureView, type JobFilter, type JobView, viewFailures, viewJob, viewJobs } from '../store/view.ts'
+import {
+  type CheckpointView,
+  type FailureView,
+  type JobFilter,
+  type JobView,
+  viewCheckpoints,
+  viewFailures,
+  viewJob,
+  viewJobs,
+} from '../store/view.ts'
 import type { Waiters } from './waiters.ts'
 
-export type JobDetail = JobView & { history: FailureView[] }
+/** With what went wrong so far, and the steps that are done. */
+export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[] }
 
 /** What was pressed: the state afterwards, and whether this call changed it. */
 export interface Pressed {
@@ -44,7 +54,9 @@ export function createDesk(given: {
   async function job(id: string): Promise<JobDetail | null> {
     if (!isId(id)) return null
     const found = await viewJob(db, id)
-    return found === undefined ? null : { ...found, history: await viewFailures(db, id) }
+    if (found === undefined) return null
+    const [history, checkpoints] = await Promise.all([viewFailures(db, id), viewCheckpoints(db, id)])
+    return { ...found, history, checkpoints }
   }
 
   /** Undefined: the database is away; it comes back, and so does whoever waits. */

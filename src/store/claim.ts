@@ -22,6 +22,10 @@ export interface Claimed {
   gate_key: string
   /** What it weighs here, as JSON text; what the table stores of it may be compressed a hundredfold. */
   input_bytes: number
+  /** What its code noted of its own place. */
+  resume: unknown
+  /** The database's clock at this claim, in milliseconds. */
+  started_ms: number
   rank: number
   /** Its run_at in UTC as PostgreSQL prints it: with rank and id its place in its lane. */
   run_at: string
@@ -42,8 +46,8 @@ export interface Want {
 
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.group_key, j.gate_key, j.rank,
-  (j.run_at at time zone 'UTC')::text as run_at`
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.group_key, j.gate_key, j.rank, j.resume,
+  extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /** Priority * 2, + 1 when new: see job.rank. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)

@@ -8,16 +8,21 @@ import type { Db } from './db.ts'
 const prune = {
   name: 'prune_jobs',
   text: `
-    delete from retoma.job
-    where id = any (array(
+    with old as (
+      delete from retoma.job
+      where id = any (array(
       select id from retoma.job
       where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
         and state = any ($1::text[])
       order by finished_at, id
       limit $4
       for update skip locked
-    ))
-    returning id`,
+      ))
+      returning id
+    ), kept as (
+      delete from retoma.checkpoint where job_id = any (array(select id from old))
+    )
+    select id from old`,
 }
 
 /** Deletes at most `limit` jobs that ended in one of these states longer ago than that; answers how many. */

@@ -68,6 +68,22 @@ const failures = {
 
 export const viewFailures = (db: Db, id: string): Promise<FailureView[]> => db.run<FailureView>(failures, [id])
 
+/** A step that is done, without its value. */
+export interface CheckpointView {
+  name: string
+  attempt: number
+  at: Date
+}
+
+const checkpoints = {
+  name: 'view_checkpoints',
+  text: `select name, attempt, at from retoma.checkpoint where job_id = $1 order by at, name limit 1000`,
+}
+
+/** The first thousand. */
+export const viewCheckpoints = (db: Db, id: string): Promise<CheckpointView[]> =>
+  db.run<CheckpointView>(checkpoints, [id])
+
 // By id, newest first: the primary key gives the order, the filters thin it out.
 const list = {
   name: 'view_jobs',

@@ -1,25 +1,43 @@
 /**
- * One attempt, from claimed row to outcome. It touches no database: what `run` resolves to is settled by the worker.
+ * One attempt, from claimed row to outcome. It touches no database: what it keeps on its way goes through its keeper, and
+ * what `run` resolves to is settled by the worker.
  *
  * Invariant: it always ends. A handler that ignores its signal is left behind after a grace; whatever it does later
  * reaches nothing, because the outcome has been decided and the fence moves with it.
  *
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
-import type { AnyJob, JobContext, JobLog } from '../core/job.ts'
-import { decide, doNotRetry, type Ended, type Outcome } from '../core/outcome.ts'
+import { milliseconds } from '../core/duration.ts'
+import type { AnyJob } from '../core/job.ts'
+import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
+import { decodeValue } from '../core/value.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
+import { Context, type ContextHost } from './context.ts'
+import type { Landed } from './group-commit.ts'
+import { type Noted, Place } from './place.ts'
+import { Steps } from './steps.ts'
 
 export interface AttemptOptions {
+  /** The worker's. */
+  id: string
   clock: Clock
   log: Log
   random: Random
   /** How long after its signal a handler may still end by itself. */
   graceMs: number
+  keeper: Keeper
+}
+
+/** Where an attempt's checkpoints are. */
+export interface Keeper {
+  /** What earlier attempts have saved; waits for a database that is away. */
+  load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
+  save(claimed: Claimed, name: string, value: string): Promise<Landed>
+  note(claimed: Claimed, note: Noted): Promise<Landed>
 }
 
 export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
@@ -36,6 +54,8 @@ export class Attempt {
   #leave: ((ended: Ended) => void) | undefined
   #ended = false
   #grace: AbortController | undefined
+  #steps: Steps | undefined
+  #place: Place | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
@@ -89,13 +109,22 @@ export class Attempt {
     return this.#decide(ended)
   }
 
+  /** The handler, and after it whatever it has begun to write. */
   async #handle(): Promise<Ended> {
+    const ended = await this.#runHandler()
+    const left = await this.#steps?.close()
+    await this.#place?.close()
+    if (left === undefined || left.length === 0 || 'thrown' in ended) return ended
+    return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
+  }
+
+  async #runHandler(): Promise<Ended> {
     try {
       const parsed = await this.job.parse(this.claimed.input)
       if ('problem' in parsed) {
         return { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
       }
-      return { returned: await this.job.run(new Context(this, this.#options.log), parsed.value as never) }
+      return { returned: await this.job.run(new Context(this.#host(), this.#options.log), parsed.value as never) }
     } catch (thrown) {
       return { thrown }
     }
@@ -111,37 +140,56 @@ export class Attempt {
     if (ended.thrown !== reason) reason.cause = ended.thrown
     return decide(this.claimed, policy, { thrown: reason, timedOut: true }, this.#options.random())
   }
-}
 
-class Context implements JobContext {
-  readonly id: string
-  readonly attempt: number
-  readonly #attempt: Attempt
-  readonly #log: Log
-  #jobLog: JobLog | undefined
-
-  constructor(attempt: Attempt, log: Log) {
-    this.id = attempt.claimed.id
-    this.attempt = attempt.claimed.attempt
-    this.#attempt = attempt
-    this.#log = log
+  #host(): ContextHost {
+    const { clock, random, keeper } = this.#options
+    const { claimed } = this
+    const { id, attempt, kind } = claimed
+    const self = this
+    /** Who finds the lease lost tells the handler. */
+    const told = async (landed: Promise<Landed>): Promise<Landed> => {
+      const how = await landed
+      if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
+      return how
+    }
+    return {
+      id,
+      attempt,
+      kind,
+      resumeData: claimed.resume === null ? undefined : decodeValue(claimed.resume),
+      get signal() {
+        return self.signal
+      },
+      get place() {
+        self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))
+        return self.#place
+      },
+      get steps() {
+        const { place } = this
+        self.#steps ??= new Steps({
+          job: id,
+          clock,
+          random,
+          get signal() {
+            return self.signal
+          },
+          load: () => keeper.load(claimed, self.signal),
+          async save(name, value) {
+            const how = await told(keeper.save(claimed, name, value))
+            if (how === 'landed') place.note({ checkpoint: name })
+            return how
+          },
+        })
+        return self.#steps
+      },
+      now: () => claimed.started_ms + clock.elapsed() - this.claimedAt,
+      rest: ms => void this.#rest(ms),
+    }
   }
 
-  get signal(): AbortSignal {
-    return this.#attempt.signal
+  async #rest(ms: number): Promise<void> {
+    await this.#steps?.close()
+    await this.#place?.close()
+    this.#leave?.({ returned: new Snooze(milliseconds(ms)) })
   }
-
-  get log(): JobLog {
-    const { kind } = this.#attempt.claimed
-    this.#jobLog ??= jobLog(this.#log.child({ job: this.id, kind, attempt: this.attempt }))
-    return this.#jobLog
-  }
-}
-
-function jobLog(log: Log): JobLog {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
-      line.length === 1 ? log[level]({}, line[0]) : log[level](...line)
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

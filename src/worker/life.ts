@@ -13,8 +13,9 @@ import type { Random } from '../lib/random.ts'
 import { type Claimed, giveBackClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
-import { Attempt, type AttemptEnd } from './attempt.ts'
+import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter, type Settled } from './committer.ts'
+import { createKeeper } from './keeper.ts'
 
 export interface LifeOptions {
   id: string
@@ -35,6 +36,7 @@ export class Life {
   readonly id: string
   readonly #options: LifeOptions
   readonly #committer: Committer
+  readonly #forAttempts: AttemptOptions
   readonly #held = new Map<string, Attempt>()
   readonly #running = new Set<Promise<void>>()
   #unsettled = 0
@@ -50,6 +52,7 @@ export class Life {
     this.id = options.id
     this.#options = options
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
+    this.#forAttempts = { ...options, keeper: createKeeper(options.db, this.#committer, options.clock) }
   }
 
   get held(): Held[] {
@@ -67,7 +70,7 @@ export class Life {
    */
   hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
     if (this.#over || this.#handedBack.delete(nameOf(claimed))) return undefined
-    const attempt = new Attempt(claimed, job, this.#options)
+    const attempt = new Attempt(claimed, job, this.#forAttempts)
     this.#held.set(nameOf(claimed), attempt)
     return attempt
   }

@@ -1,6 +1,6 @@
 /** A worker with loops on a virtual clock, and faults between it and its database. */
 import { onTestFinished } from 'vitest'
-import { defineJob, type JobContext, minutes } from '../../src/index.ts'
+import { defineJob, type JobContext, minutes, seconds } from '../../src/index.ts'
 import { createLog, silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
@@ -66,10 +66,16 @@ export async function faultyWorker(
     return (await enqueueJobs(real.run, jobs, clock.instant())).map(each => each.id)
   }
   const enqueue = async (about: Partial<NewJob> = {}) => (await enqueueMany(1, about))[0]!
-  const sql = <T = Row>(text: string, values: unknown[]) => real.run<T>({ name: '', text }, values)
+  const sql = <T = Row>(text: string, values: unknown[] = []) => real.run<T>({ name: '', text }, values)
   const row = async (id: string) => (await sql(`select * from retoma.job where id = $1`, [id]))[0]!
   const ended = (id: string) => until(async () => (await row(id)).state === 'succeeded')
+  /** It is final; the clock goes on meanwhile, for what backs off and what beats. */
+  const settles = (id: string) =>
+    until(async () => {
+      await clock.advance(seconds(1))
+      return ['succeeded', 'failed'].includes((await row(id)).state)
+    }).then(() => clock.advance(seconds(10)))
   /** Both loops have done what they had to do and sleep; once a job has run, its time-out does too. */
   const asleep = () => until(() => clock.sleepers === 2 + (runs.length > 0 ? 1 : 0))
-  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, asleep, runs, hints, lines }
+  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, settles, asleep, runs, hints, lines }
 }

@@ -18,6 +18,7 @@ export const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 12, 0
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
   delete from retoma.gate;
+  delete from retoma.checkpoint;
   delete from retoma.failure;
   delete from retoma.job;
   delete from retoma.worker;

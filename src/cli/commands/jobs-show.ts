@@ -24,7 +24,11 @@ async function show(context: Context, id: string): Promise<void> {
   await refuseWithoutData(context)
   const job = await withEngine(context, {}, engine => engine.job(id))
   if (job === null) throw new RetomaError('not_found', { what: 'job', id })
-  voice.answer(jobDetailWire(job), [...jobFields(job, voice), ...historyLines(job, voice)])
+  voice.answer(jobDetailWire(job), [
+    ...jobFields(job, voice),
+    ...checkpointLines(job, voice),
+    ...historyLines(job, voice),
+  ])
 }
 
 export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
@@ -42,6 +46,16 @@ export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
       return text === undefined ? [] : [[label, text] as const]
     }),
   )
+}
+
+function checkpointLines({ checkpoints }: JobDetail, { word, language }: Voice): string[] {
+  if (checkpoints.length === 0) return []
+  const now = systemClock.now()
+  return [
+    '',
+    word.jobs.checkpoints,
+    ...checkpoints.map(({ name, attempt, at }) => `  ${name}: ${word.jobs.saved(attempt, when(at, now, language))}`),
+  ]
 }
 
 function historyLines({ history }: JobDetail, { word, language }: Voice): string[] {

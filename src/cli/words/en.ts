@@ -205,6 +205,8 @@ export const en = {
       skipped: 'skipped because',
     },
     history: 'what went wrong:',
+    checkpoints: 'steps that are done:',
+    saved: (attempt: number, at: string) => `by attempt ${attempt}, ${at}`,
     attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
   },
   schedules: {

@@ -202,6 +202,8 @@ export const pt: Words = {
       skipped: 'pulado porque',
     },
     history: 'o que deu errado:',
+    checkpoints: 'etapas concluídas:',
+    saved: (attempt, at) => `pela tentativa ${attempt}, ${at}`,
     attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
   },
   schedules: {

@@ -1,0 +1,2 @@
+alter table retoma.job drop column resume;
+drop table retoma.checkpoint;

@@ -1,0 +1,54 @@
+/** What may be said of a step, checked when it is called. */
+import { RetomaError } from '../errors.ts'
+import { type Backoff, defaultBackoff } from './backoff.ts'
+import { type Duration, longestDuration } from './duration.ts'
+import { asText } from './json.ts'
+import { didYouMean } from './suggest.ts'
+
+export interface StepOptions {
+  /** How often it is tried in all, within this attempt of the job. Default 1. */
+  attempts?: number
+  backoff?: Partial<Backoff>
+  /** Longest time one try may take. */
+  timeout?: Duration
+}
+
+export interface CheckedStep {
+  attempts: number
+  backoff: Backoff
+  timeoutMs: number
+}
+
+const names = ['attempts', 'backoff', 'timeout']
+const longestName = 200
+
+export function checkStepName(name: unknown): string {
+  if (
+    typeof name !== 'string' ||
+    name.length === 0 ||
+    name.length > longestName ||
+    !name.isWellFormed() ||
+    name.includes('\u0000')
+  )
+    refuse('name', `a step's name is a text of 1 to ${longestName} characters, not ${asText(name)}`)
+  return name
+}
+
+export function checkStepOptions(options: StepOptions = {}): CheckedStep {
+  for (const option of Object.keys(options))
+    if (!names.includes(option)) refuse(option, `there is no such option${didYouMean(option, names)}`)
+  const { attempts = 1, timeout } = options
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
+    refuse('attempts', `it is a whole number from 1 to 1000, not ${asText(attempts)}`)
+  if (timeout !== undefined && !(timeout > 0 && timeout <= longestDuration))
+    refuse('timeout', `it is a duration above zero, such as seconds(30), not ${asText(timeout)}`)
+  return {
+    attempts,
+    backoff: { ...defaultBackoff, ...options.backoff },
+    timeoutMs: timeout ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+function refuse(option: string, problem: string): never {
+  throw new RetomaError('bad_option', { option, problem })
+}

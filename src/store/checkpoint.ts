@@ -1,0 +1,115 @@
+/**
+ * What attempts save on their way: results of steps, and how far they are.
+ *
+ * Invariant: a checkpoint lands only while its attempt holds the job. The job's row is locked FOR SHARE by the statement
+ * that inserts it: without the lock, or with FOR KEY SHARE, one could land after the job was given to another attempt,
+ * which has already looked for it in vain. A row that is there already from the same attempt is one sent twice: landed.
+ */
+import type { Db } from './db.ts'
+
+export interface Checkpoint {
+  id: string
+  attempt: number
+  name: string
+  /** JSON text. */
+  value: string
+}
+
+// Each job is found by itself, through its primary key, in the order of the ids: so flushes do not deadlock, and no plan
+// can read the table.
+const save = {
+  name: 'checkpoint_save',
+  text: `
+    with given as materialized (
+      select g.*, row_number() over (order by g.id) as place
+      from unnest((select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::json[])) as g (id, attempt, name, value)
+    ), held as materialized (
+      select g.*
+      from (select * from given order by place) g
+        cross join lateral (
+          select from retoma.job j where j.id = g.id and j.attempt = g.attempt and j.worker_id = $5 for share
+        ) j
+    )
+    insert into retoma.checkpoint (job_id, name, attempt, value, at)
+    select id, name, attempt, value, coalesce($6::timestamptz, now()) from held
+    on conflict (job_id, name) do update set name = excluded.name where checkpoint.attempt = excluded.attempt
+    returning job_id as id, name`,
+}
+
+/** Those that are in the database, by this call or by an earlier one whose answer was lost. */
+export async function saveCheckpoints<T extends Checkpoint>(
+  db: Db,
+  worker: string,
+  given: readonly T[],
+  now: Date | null,
+): Promise<Set<T>> {
+  const rows = await db.run<{ id: string; name: string }>(save, [
+    given.map(each => each.id),
+    given.map(each => each.attempt),
+    given.map(each => each.name),
+    given.map(each => each.value),
+    worker,
+    now,
+  ])
+  const landed = new Set(rows.map(row => `${row.id} ${row.name}`))
+  return new Set(given.filter(each => landed.has(`${each.id} ${each.name}`)))
+}
+
+const saved = {
+  name: 'checkpoint_load',
+  text: `select name, value from retoma.checkpoint where job_id = $1`,
+}
+
+/** Everything a job has saved, by name. */
+export async function loadCheckpoints(db: Db, jobId: string): Promise<Map<string, unknown>> {
+  const rows = await db.run<{ name: string; value: unknown }>(saved, [jobId])
+  return new Map(rows.map(row => [row.name, row.value]))
+}
+
+export interface Note {
+  id: string
+  attempt: number
+  /** The name of the last checkpoint; null: as it was. So with the others, which are JSON texts. */
+  checkpoint: string | null
+  resume: string | null
+  progress: string | null
+}
+
+const note = {
+  name: 'checkpoint_note',
+  text: `
+    with given as materialized (
+      select *
+      from unnest((select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::json[]), (select $5::jsonb[]))
+        as g (id, attempt, checkpoint, resume, progress)
+    )
+    update retoma.job j
+    set progress_at = coalesce($7::timestamptz, now()),
+      checkpoint = coalesce(g.checkpoint, j.checkpoint),
+      resume = coalesce(g.resume, j.resume),
+      progress = coalesce(g.progress, j.progress)
+    from given g
+    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $6
+    returning j.id`,
+}
+
+/** Those whose attempt still holds the job. */
+export async function noteProgress<T extends Note>(
+  db: Db,
+  worker: string,
+  given: readonly T[],
+  now: Date | null,
+): Promise<Set<T>> {
+  const sorted = given.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+  const rows = await db.run<{ id: string }>(note, [
+    sorted.map(each => each.id),
+    sorted.map(each => each.attempt),
+    sorted.map(each => each.checkpoint),
+    sorted.map(each => each.resume),
+    sorted.map(each => each.progress),
+    worker,
+    now,
+  ])
+  const landed = new Set(rows.map(row => row.id))
+  return new Set(given.filter(each => landed.has(each.id)))
+}

@@ -1,0 +1,131 @@
+/** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
+import { type Duration, longestDuration } from '../core/duration.ts'
+import type { EachOptions, JobContext, JobLog, Progress } from '../core/job.ts'
+import { asText, storable } from '../core/json.ts'
+import { doNotRetry } from '../core/outcome.ts'
+import { checkStepName, type StepOptions } from '../core/step.ts'
+import { encodeValue } from '../core/value.ts'
+import { RetomaError } from '../errors.ts'
+import type { Log } from '../lib/log.ts'
+import { each } from './each.ts'
+import type { Place } from './place.ts'
+import type { Steps } from './steps.ts'
+
+/** What a context needs of its attempt. */
+export interface ContextHost {
+  readonly id: string
+  readonly attempt: number
+  readonly kind: string
+  readonly signal: AbortSignal
+  readonly resumeData: unknown
+  readonly steps: Steps
+  readonly place: Place
+  /** The database's clock, as far as we can tell without asking it, in milliseconds. */
+  now(): number
+  /** Ends the attempt, to begin again after so many milliseconds. */
+  rest(ms: number): void
+}
+
+export class Context implements JobContext {
+  readonly #host: ContextHost
+  readonly #log: Log
+  #jobLog: JobLog | undefined
+
+  constructor(host: ContextHost, log: Log) {
+    this.#host = host
+    this.#log = log
+  }
+
+  get id(): string {
+    return this.#host.id
+  }
+
+  get attempt(): number {
+    return this.#host.attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#host.signal
+  }
+
+  get log(): JobLog {
+    const { id, attempt, kind } = this.#host
+    this.#jobLog ??= jobLog(this.#log.child({ job: id, kind, attempt }))
+    return this.#jobLog
+  }
+
+  get resumeData(): unknown {
+    return this.#host.resumeData
+  }
+
+  step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T> {
+    return heard(this.#host.steps.step(name, run, options))
+  }
+
+  each<Item, Result>(
+    name: string,
+    items: Iterable<Item>,
+    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+    options?: EachOptions<Item>,
+  ): Promise<Result[]> {
+    return heard(each(this.#host.steps, name, items, run, options))
+  }
+
+  checkpoint(name: string, data?: unknown, options: { progress?: Progress } = {}): Promise<void> {
+    return heard(this.#checkpoint(name, data, options))
+  }
+
+  async #checkpoint(name: string, data: unknown, { progress }: { progress?: Progress }): Promise<void> {
+    const encoded = encodeValue(data)
+    if (!encoded.ok) throw unkept(`the data of checkpoint "${name}"`, encoded.problem)
+    const noted = { checkpoint: checkStepName(name), resume: encoded.text }
+    const how = await this.#host.place.keep(
+      progress === undefined ? noted : { ...noted, progress: progressText(progress) },
+    )
+    if (how === 'refused') throw unkept(`the data of checkpoint "${name}"`, 'PostgreSQL refuses it')
+    if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
+  }
+
+  async progress(progress: Progress): Promise<void> {
+    this.#host.place.note({ progress: progressText(progress) })
+  }
+
+  sleep(name: string, duration: Duration): Promise<void> {
+    return heard(this.#sleep(name, duration))
+  }
+
+  async #sleep(name: string, duration: Duration): Promise<void> {
+    if (!(duration >= 0 && duration <= longestDuration)) {
+      const problem = `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`
+      throw new RetomaError('bad_option', { option: 'sleep', problem })
+    }
+    const until = await this.#host.steps.step(name, () => this.#host.now() + duration)
+    const left = until - this.#host.now()
+    if (left <= 0) return
+    this.#host.rest(left)
+    // Never: this attempt is over, and the next comes by here again.
+    await new Promise<never>(() => {})
+  }
+}
+
+/** One that nobody waits for is told when the handler ends; that it failed must not end the process. */
+function heard<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => {})
+  return work
+}
+
+function progressText(progress: Progress): string {
+  const checked = storable(progress)
+  if (!checked.ok) throw unkept('the progress', checked.problem)
+  return checked.text
+}
+
+const unkept = (what: string, problem: string) => doNotRetry(new RetomaError('bad_value', { what, problem }))
+
+function jobLog(log: Log): JobLog {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
+      line.length === 1 ? log[level]({}, line[0]) : log[level](...line)
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

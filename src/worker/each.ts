@@ -1,0 +1,60 @@
+/**
+ * `ctx.each`: a step for every element of a list, so that a job which was interrupted goes on inside the list.
+ *
+ * Invariant: an element that was saved is not run again. By index only while the list is the same: its print is the first
+ * thing saved. One that fails stops the others from beginning; what has begun is waited for.
+ */
+import { createHash } from 'node:crypto'
+import type { EachOptions } from '../core/job.ts'
+import { asText } from '../core/json.ts'
+import { doNotRetry } from '../core/outcome.ts'
+import { checkStepName, checkStepOptions } from '../core/step.ts'
+import { encodeValue } from '../core/value.ts'
+import { RetomaError } from '../errors.ts'
+import type { Steps } from './steps.ts'
+
+export async function each<Item, Result>(
+  steps: Steps,
+  name: string,
+  list: Iterable<Item>,
+  run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+  { key, concurrency = 1, ...rest }: EachOptions<Item> = {},
+): Promise<Result[]> {
+  checkStepName(name)
+  const options = checkStepOptions(rest)
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new RetomaError('bad_option', {
+      option: 'concurrency',
+      problem: `it is a whole number from 1, not ${asText(concurrency)}`,
+    })
+  const items = [...list]
+  if (key === undefined) await sameList(steps, name, items)
+  const names = items.map((item, index) => `${name}[${key === undefined ? index : checkStepName(key(item, index))}]`)
+  const results: Result[] = new Array(items.length)
+  let next = 0
+  let failed = false
+  const work = async () => {
+    while (next < items.length && !failed) {
+      const index = next++
+      try {
+        results[index] = await steps.keep(names[index]!, signal => run(items[index]!, index, signal), options)
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  const all = await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, work))
+  const bad = all.find(one => one.status === 'rejected')
+  if (bad) throw bad.reason
+  return results
+}
+
+async function sameList(steps: Steps, name: string, items: readonly unknown[]): Promise<void> {
+  const encoded = encodeValue(items)
+  const text = encoded.ok ? encoded.text : `${items.length}`
+  const print = createHash('sha256').update(text).digest('base64').slice(0, 22)
+  const saved = await steps.step(name, () => ({ length: items.length, print }))
+  if (saved.length !== items.length || saved.print !== print)
+    throw doNotRetry(new RetomaError('list_changed', { step: name }))
+}

@@ -1,0 +1,31 @@
+/** What attempts keep on their way: read for a later attempt, written through the committer. */
+import type { Clock } from '../lib/clock.ts'
+import { loadCheckpoints } from '../store/checkpoint.ts'
+import type { Db } from '../store/db.ts'
+import { isFaultOfRow } from '../store/trouble.ts'
+import type { Keeper } from './attempt.ts'
+import type { Committer } from './committer.ts'
+
+const longestPauseMs = 5000
+
+export function createKeeper(db: Db, committer: Committer, clock: Clock): Keeper {
+  return {
+    async load({ id, attempt }, signal) {
+      // A first attempt has nobody before it.
+      if (attempt === 1) return new Map()
+      for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+        signal.throwIfAborted()
+        try {
+          return await loadCheckpoints(db, id)
+        } catch (error) {
+          // That the database is away is no failure of the job.
+          if (isFaultOfRow(error)) throw error
+          await clock.sleep(pause, signal)
+        }
+      }
+    },
+    save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
+    note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
+      committer.note({ id, attempt, checkpoint, resume, progress }),
+  }
+}

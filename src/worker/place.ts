@@ -1,0 +1,64 @@
+/**
+ * How far an attempt is, for people and for the stall clock: the name of its last checkpoint, its progress, its own data.
+ *
+ * Invariant: at most one note a second, the newest of each; what is pending is written before the attempt ends. Only
+ * `keep` is waited for: it is the place its code goes on from.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Landed } from './group-commit.ts'
+
+export interface Noted {
+  checkpoint?: string
+  resume?: string
+  progress?: string
+}
+
+const everyMs = 1000
+
+export class Place {
+  readonly #clock: Clock
+  readonly #write: (note: Noted) => Promise<Landed>
+  readonly #ended = new AbortController()
+  #pending: Noted | undefined
+  #notedAt = Number.NEGATIVE_INFINITY
+  #writing: Promise<unknown> | undefined
+
+  constructor(clock: Clock, write: (note: Noted) => Promise<Landed>) {
+    this.#clock = clock
+    this.#write = write
+  }
+
+  /** Soon. */
+  note(noted: Noted): void {
+    const waits = this.#pending !== undefined
+    this.#pending = { ...this.#pending, ...noted }
+    if (waits || this.#ended.signal.aborted) return
+    const rest = Math.max(this.#notedAt + everyMs - this.#clock.elapsed(), 0)
+    void this.#clock.sleep(rest, this.#ended.signal).then(() => this.#flush())
+  }
+
+  /** At once, and waited for. */
+  async keep(noted: Noted): Promise<Landed> {
+    const all = { ...this.#pending, ...noted }
+    this.#pending = undefined
+    await this.#writing
+    this.#notedAt = this.#clock.elapsed()
+    return this.#write(all)
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await this.#flush()
+    await this.#writing
+  }
+
+  async #flush(): Promise<void> {
+    await this.#writing
+    const noted = this.#pending
+    if (noted === undefined) return
+    this.#pending = undefined
+    this.#notedAt = this.#clock.elapsed()
+    this.#writing = this.#write(noted)
+    await this.#writing
+  }
+}

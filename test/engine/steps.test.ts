@@ -1,0 +1,346 @@
+/** Steps: what was saved never runs again, whatever dies at whatever instant. */
+import { describe, expect, test } from 'vitest'
+import { defineJob, doNotRetry, hours, milliseconds, minutes, seconds } from '../../src/index.ts'
+import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
+import { databaseError, linkLost } from '../support/faulty-db.ts'
+import { faultyWorker } from '../support/faulty-worker.ts'
+
+test('a later attempt gets what was saved, and goes on after it', async () => {
+  const ran: string[] = []
+  const job = defineJob({
+    kind: 'k',
+    backoff: { first: seconds(1), jitter: 0 },
+    run: async ctx => {
+      const at = await ctx.step('first', () => {
+        ran.push('first')
+        return new Date('2030-01-01T00:00:00Z')
+      })
+      const [a, b] = await Promise.all([
+        ctx.step('a', () => void ran.push('a')),
+        ctx.step('b', async () => ran.push('b') && new Map([[1n, 'x']])),
+      ])
+      if (ctx.attempt === 1) throw new Error('cut')
+      return [at.toISOString(), a === undefined, b]
+    },
+  })
+  const { engine, run, clock } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  await clock.advance(seconds(1))
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', attempt: 2 })
+  expect(ran).toEqual(['first', 'a', 'b'])
+  expect((await engine.job(id))?.checkpoints.map(({ name, attempt }) => [name, attempt])).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['first', 1],
+  ])
+  // A Map is for steps; a result is JSON.
+  expect((await engine.job(id))?.result).toEqual(['2030-01-01T00:00:00.000Z', true, {}])
+})
+
+describe('with a fault at every call of the store', () => {
+  const steps = ['one', 'two', 'three', 'four', 'five']
+  const statements = ['claim', 'checkpoint_save', 'checkpoint_load', 'checkpoint_note', 'settle', 'worker_beat']
+  const cases = statements.flatMap(name => ['before', 'after'].map(when => [name, when] as const))
+
+  test.each(cases)('%s, %s it: each step that was saved ran once, and the job succeeds', async (name, when) => {
+    const effects: string[] = []
+    const run = async (ctx: Parameters<Parameters<typeof defineJob>[0]['run']>[0]) => {
+      for (const step of steps) await ctx.step(step, () => void effects.push(step))
+      // The first attempt is cut short after all of its steps.
+      if (ctx.attempt === 1) throw new Error('cut')
+    }
+    for (let nth = 0; nth < 6; nth++) {
+      const w = await faultyWorker({ run })
+      effects.length = 0
+      let calls = 0
+      w.db.fail(name, when as 'before' | 'after', linkLost(), { matches: () => calls++ === nth })
+      const id = await w.enqueue()
+      await w.begin()
+      await w.settles(id)
+      expect(effects).toEqual(steps)
+    }
+  })
+})
+
+test('a worker that lost its job saves nothing more, and its handler hears it', async () => {
+  const begun = gate()
+  const go = gate()
+  const heard = gate<unknown>()
+  const w = await faultyWorker({
+    run: async ctx => {
+      if (ctx.attempt > 1) return ctx.step('s', () => 'second')
+      begun.open()
+      await go.passed
+      await ctx.step('s', () => 'first').catch(heard.open)
+      throw new Error('never mind')
+    },
+  })
+  const id = await w.enqueue()
+  await w.begin()
+  await begun.passed
+  await w.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [id])
+  go.open()
+  expect(await heard.passed).toMatchObject({ code: 'lease_lost' })
+  await w.settles(id)
+  expect(await w.sql(`select value, attempt from retoma.checkpoint`)).toEqual([{ value: 'second', attempt: 2 }])
+})
+
+test('what PostgreSQL refuses fails its own step, and the others of the flush are saved', async () => {
+  const w = await faultyWorker({ run: ctx => ctx.step('s', () => 1), queues: { q: 10 } })
+  const bad = await w.enqueue()
+  const ids = [await w.enqueue(), await w.enqueue()]
+  w.db.fail('checkpoint_save', 'before', databaseError('22P02'), {
+    times: 100,
+    matches: values => (values[0] as string[]).includes(bad),
+  })
+  await w.begin()
+  for (const id of [...ids, bad]) await w.settles(id)
+  expect(await w.row(bad)).toMatchObject({ state: 'failed', failures: 1 })
+  expect(await w.sql(`select job_id as id from retoma.checkpoint order by 1`)).toEqual(ids.map(id => ({ id })))
+})
+
+describe('misuse is told', () => {
+  const cases: Record<string, [(ctx: Ctx) => unknown, string]> = {
+    'two steps of one name': [async ctx => (await ctx.step('a', () => 1), ctx.step('a', () => 2)), 'step_twice'],
+    'a step nobody waits for': [
+      ctx => void ctx.step('slow', () => new Promise(resolve => setImmediate(resolve, 1))),
+      'step_not_awaited',
+    ],
+    'a step nobody waits for, which fails': [
+      ctx => void ctx.step('slow', () => Promise.reject(new Error('unheard'))),
+      'step_not_awaited',
+    ],
+    'a result too large': [ctx => ctx.step('a', () => 'x'.repeat(1024 * 1024)), 'step_too_large'],
+    'a result that is no data': [ctx => ctx.step('a', () => () => 1), 'bad_value'],
+    'a name that is none': [ctx => ctx.step('', () => 1), 'bad_option'],
+    'an option that is none': [ctx => ctx.step('a', () => 1, { retries: 2 } as never), 'bad_option'],
+    'a concurrency that is none': [ctx => ctx.each('a', [1], () => 1, { concurrency: 0 }), 'bad_option'],
+    'a sleep that is none': [ctx => ctx.sleep('a', -1 as never), 'bad_option'],
+    'two elements of one key': [ctx => ctx.each('a', [1, 2], () => 1, { key: () => 'same' }), 'step_twice'],
+  }
+  type Ctx = Parameters<Parameters<typeof defineJob>[0]['run']>[0]
+  test.each(Object.entries(cases))('%s', async (_, [use, code]) => {
+    const job = defineJob({ kind: 'k', attempts: 1, run: ctx => use(ctx) as Promise<undefined> })
+    const { engine, run } = await engineWith(job)
+    const { id } = await engine.enqueue(job, undefined)
+    await run()
+    expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { code } })
+  })
+
+  test('a step begun after its attempt is over', async () => {
+    const late = gate()
+    const refused = gate<unknown>()
+    const job = defineJob({
+      kind: 'k',
+      run: ctx => {
+        void late.passed.then(() => ctx.step('late', () => 1)).catch(refused.open)
+      },
+    })
+    const { engine, run } = await engineWith(job)
+    await engine.enqueue(job, undefined)
+    await run()
+    late.open()
+    expect(await refused.passed).toMatchObject({ code: 'attempt_over' })
+  })
+})
+
+test('a step is tried again by itself when it says so, and not when trying cannot help', async () => {
+  const tries: string[] = []
+  const job = defineJob({
+    kind: 'k',
+    attempts: 1,
+    run: async ctx => {
+      const backoff = { first: milliseconds(0), jitter: 0 }
+      const answer = await ctx.step(
+        'flaky',
+        () => {
+          if (tries.push('flaky') < 3) throw new Error('503')
+          return tries.length
+        },
+        { attempts: 3, backoff },
+      )
+      const final = ctx.step(
+        'final',
+        () => {
+          tries.push('final')
+          throw doNotRetry('402')
+        },
+        { attempts: 3, backoff },
+      )
+      return [answer, await final.catch(error => error.message)]
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: [3, '402'] })
+  expect(tries).toEqual(['flaky', 'flaky', 'flaky', 'final'])
+})
+
+test('a step that takes too long is told so, and its signal says it', async () => {
+  const heard = gate<unknown>()
+  const job = defineJob({
+    kind: 'k',
+    attempts: 1,
+    run: ctx =>
+      ctx.step('slow', signal => new Promise(() => signal.addEventListener('abort', () => heard.open(signal.reason))), {
+        timeout: seconds(30),
+      }),
+  })
+  const { engine, clock } = await engineWith(job)
+  await engine.work()
+  const { id } = await engine.enqueue(job, undefined)
+  await until(async () => (await engine.job(id))?.state === 'running')
+  await until(async () => {
+    await clock.advance(seconds(10))
+    return (await engine.job(id))?.state === 'failed'
+  })
+  expect(await heard.passed).toMatchObject({ code: 'step_timeout' })
+  expect(await engine.job(id)).toMatchObject({ error: { code: 'step_timeout' } })
+})
+
+describe('each', () => {
+  const listJob = (
+    list: (attempt: number) => string[],
+    options: { key?: (item: string) => string; concurrency?: number } = {},
+  ) => {
+    const ran: string[] = []
+    const job = defineJob({
+      kind: 'k',
+      backoff: { first: milliseconds(0), jitter: 0 },
+      run: ctx =>
+        ctx.each(
+          'pages',
+          list(ctx.attempt),
+          item => {
+            if (item === 'bad' && ctx.attempt === 1) throw new Error('bad')
+            ran.push(item)
+            return item.toUpperCase()
+          },
+          options,
+        ),
+    })
+    return { job, ran }
+  }
+
+  test('goes on inside the list, and answers in its order', async () => {
+    const { job, ran } = listJob(() => ['a', 'b', 'bad', 'd'])
+    const { engine, run } = await engineWith(job)
+    const { id } = await engine.enqueue(job, undefined)
+    await run()
+    expect(await engine.job(id)).toMatchObject({ state: 'succeeded', attempt: 2, result: ['A', 'B', 'BAD', 'D'] })
+    expect(ran).toEqual(['a', 'b', 'bad', 'd'])
+  })
+
+  test('several at once, and none begins after one has failed', async () => {
+    const { job, ran } = listJob(() => ['a', 'bad', 'c', 'd', 'e'], { concurrency: 2 })
+    const { engine, run } = await engineWith(job)
+    const { id } = await engine.enqueue(job, undefined)
+    await run()
+    expect(await engine.job(id)).toMatchObject({ result: ['A', 'BAD', 'C', 'D', 'E'] })
+    expect(ran.toSorted()).toEqual(['a', 'bad', 'c', 'd', 'e'])
+  })
+
+  test('a changed list is refused without keys, and goes on with them', async () => {
+    const lists = (attempt: number) => (attempt === 1 ? ['a', 'bad', 'c'] : ['c', 'x', 'a'])
+    const plain = listJob(lists)
+    const keyed = listJob(lists, { key: item => item })
+    const one = await engineWith(plain.job)
+    const { id } = await one.engine.enqueue(plain.job, undefined)
+    await one.run()
+    expect(await one.engine.job(id)).toMatchObject({ state: 'failed', error: { code: 'list_changed' } })
+    const two = await engineWith(keyed.job)
+    const second = await two.engine.enqueue(keyed.job, undefined)
+    await two.run()
+    expect(await two.engine.job(second.id)).toMatchObject({ result: ['C', 'X', 'A'] })
+    expect(keyed.ran).toEqual(['a', 'c', 'x'])
+  })
+})
+
+test('code that keeps its own place finds it again, and people see how far it is', async () => {
+  const seen: unknown[] = []
+  const job = defineJob({
+    kind: 'k',
+    backoff: { first: milliseconds(0), jitter: 0 },
+    run: async ctx => {
+      seen.push(ctx.resumeData)
+      await ctx.checkpoint('PRICES', { tested: new Set([ctx.attempt]) }, { progress: { done: 3, total: 10 } })
+      await ctx.progress({ done: 4, total: 10, note: 'page 4' })
+      if (ctx.attempt < 3) throw new Error('cut')
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  expect(seen).toEqual([undefined, { tested: new Set([1]) }, { tested: new Set([2]) }])
+  expect(await engine.job(id)).toMatchObject({
+    state: 'succeeded',
+    checkpoint: 'PRICES',
+    progress: { done: 4, total: 10, note: 'page 4' },
+  })
+})
+
+test('sleep gives its slot away, costs no try, and is slept once, also when the attempt dies in between', async () => {
+  const passed: number[] = []
+  const job = defineJob({
+    kind: 'k',
+    attempts: 1,
+    run: async ctx => {
+      await ctx.sleep('nap', hours(1))
+      passed.push(ctx.attempt)
+      await ctx.sleep('again', minutes(1))
+      return 'rested'
+    },
+  })
+  const { engine, run, clock } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  expect(await run()).toBe(1)
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', failures: 0 })
+  await clock.advance(minutes(59))
+  expect(await run()).toBe(0)
+  await clock.advance(minutes(1))
+  await run()
+  expect(passed).toEqual([2])
+  await clock.advance(minutes(1))
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'rested', failures: 0, attempt: 3 })
+})
+
+test('finished jobs take their checkpoints with them when they are removed', async () => {
+  const job = defineJob({ kind: 'k', run: ctx => ctx.step('s', () => 1) })
+  const t = await engineOf({ jobs: [job], retention: hours(1) })
+  await t.engine.enqueue(job, undefined)
+  await t.run()
+  const count = async () => (await t.engine.jobs()).items.length
+  expect(await count()).toBe(1)
+  await t.clock.advance(hours(2))
+  await t.clean()
+  expect(await count()).toBe(0)
+})
+
+test('two engines: a job that was begun by one goes on in the other', async () => {
+  const url = await shareDatabase()
+  const ran: string[] = []
+  const cut = gate()
+  const job = defineJob({
+    kind: 'k',
+    run: async ctx => {
+      await ctx.step('paid', () => void ran.push('paid'))
+      if (ctx.attempt === 1) {
+        cut.open()
+        await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+      }
+      return 'done'
+    },
+  })
+  const [{ engine: a }, { engine: b }] = [await liveEngine([job], {}, url), await liveEngine([job], {}, url)]
+  const worker = await a.work()
+  const { id } = await a.enqueue(job, undefined)
+  await cut.passed
+  await worker.stop()
+  await b.work()
+  expect(await b.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 'done', attempt: 2 })
+  expect(ran).toEqual(['paid'])
+})
