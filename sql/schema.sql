@@ -1,5 +1,14 @@
 -- The schema after all migrations, read from PostgreSQL's catalog by `npm run docs`. Do not edit: change sql/NNN_*.sql.
 
+create table retoma.checkpoint (
+  job_id bigint not null,
+  name text collate "C" not null,
+  attempt integer not null,
+  value json not null,
+  at timestamp with time zone not null,
+  constraint checkpoint_pkey PRIMARY KEY (job_id, name)
+);
+
 create table retoma.failure (
   job_id bigint not null,
   attempt integer not null,
@@ -52,6 +61,7 @@ create table retoma.job (
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   gate_key text collate "C" not null default ''::text,
+  resume json,
   constraint job_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'skipped'::text, 'cancelled'::text])))),
   constraint job_key_hold CHECK (((key_hold IS NULL) OR ((key IS NOT NULL) AND (key_hold = ANY (ARRAY['day'::text, 'final'::text]))))),
   constraint job_leased_while_running CHECK (((state = 'running'::text) = (worker_id IS NOT NULL))),

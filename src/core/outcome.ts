@@ -52,10 +52,13 @@ export function snooze(delay: Duration): Snooze {
   throw new RetomaError('bad_option', { option: 'snooze', problem })
 }
 
+/** It was said of it that trying again cannot help. */
+export const isFinal = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
+
 /** `throw doNotRetry(error)`: trying again cannot help; the job fails at once, whatever tries are left. */
 export function doNotRetry(error: Error | string): Error {
   const known = error instanceof Error ? error : new Error(asText(error))
-  if (hasBrand(known, 'doNotRetry')) return known
+  if (isFinal(known)) return known
   // A frozen error cannot carry the mark; one that inherits all it says can.
   const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
   return brand(marked, 'doNotRetry')
@@ -74,13 +77,7 @@ export function decide(
   random: number,
 ): Outcome {
   if ('thrown' in ended)
-    return afterFailure(
-      job,
-      policy,
-      describe(ended.thrown, ended.timedOut),
-      random,
-      hasBrand(ended.thrown, 'doNotRetry'),
-    )
+    return afterFailure(job, policy, describe(ended.thrown, ended.timedOut), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = storable(ended.returned)

@@ -4,9 +4,8 @@
  * Invariant: `step` resolves only once its checkpoint is committed, and only while the attempt holds the job; so whatever
  * follows it may count on it, after any crash. An attempt does not end before its steps have.
  */
-import { hasBrand } from '../brand.ts'
 import { backoffAfter } from '../core/backoff.ts'
-import { doNotRetry } from '../core/outcome.ts'
+import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { type CheckedStep, checkStepName, checkStepOptions, type StepOptions } from '../core/step.ts'
 import { decodeValue, encodeValue } from '../core/value.ts'
 import { RetomaError } from '../errors.ts'
@@ -97,7 +96,7 @@ export class Steps {
       try {
         return await this.#once(name, run, timeoutMs)
       } catch (error) {
-        if (failures >= attempts || signal.aborted || hasBrand(error, 'doNotRetry')) throw error
+        if (failures >= attempts || signal.aborted || isFinal(error)) throw error
         await clock.sleep(backoffAfter(failures, backoff, random()), signal)
       }
     }
