@@ -10,7 +10,6 @@
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
-import { decodeValue } from '../core/value.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -124,7 +123,9 @@ export class Attempt {
       if ('problem' in parsed) {
         return { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
       }
-      return { returned: await this.job.run(new Context(this.#host(), this.#options.log), parsed.value as never) }
+      return {
+        returned: await this.job.run(new Context(this, () => this.#host(), this.#options.log), parsed.value as never),
+      }
     } catch (thrown) {
       return { thrown }
     }
@@ -144,7 +145,7 @@ export class Attempt {
   #host(): ContextHost {
     const { clock, random, keeper } = this.#options
     const { claimed } = this
-    const { id, attempt, kind } = claimed
+    const { id, attempt } = claimed
     const self = this
     /** Who finds the lease lost tells the handler. */
     const told = async (landed: Promise<Landed>): Promise<Landed> => {
@@ -153,13 +154,6 @@ export class Attempt {
       return how
     }
     return {
-      id,
-      attempt,
-      kind,
-      resumeData: claimed.resume === null ? undefined : decodeValue(claimed.resume),
-      get signal() {
-        return self.signal
-      },
       get place() {
         self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))
         return self.#place

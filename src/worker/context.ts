@@ -4,20 +4,20 @@ import type { EachOptions, JobContext, JobLog, Progress } from '../core/job.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, type StepOptions } from '../core/step.ts'
-import { encodeValue } from '../core/value.ts'
+import { decodeValue, encodeValue } from '../core/value.ts'
 import { RetomaError } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import { each } from './each.ts'
 import type { Place } from './place.ts'
 import type { Steps } from './steps.ts'
 
-/** What a context needs of its attempt. */
-export interface ContextHost {
-  readonly id: string
-  readonly attempt: number
-  readonly kind: string
+/** What a context needs of its attempt at once, and what when the handler keeps something. */
+interface Running {
+  readonly claimed: { readonly id: string; readonly attempt: number; readonly kind: string; readonly resume: unknown }
   readonly signal: AbortSignal
-  readonly resumeData: unknown
+}
+
+export interface ContextHost {
   readonly steps: Steps
   readonly place: Place
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
@@ -27,35 +27,44 @@ export interface ContextHost {
 }
 
 export class Context implements JobContext {
-  readonly #host: ContextHost
+  readonly #running: Running
+  readonly #makeHost: () => ContextHost
   readonly #log: Log
   #jobLog: JobLog | undefined
+  #made: ContextHost | undefined
 
-  constructor(host: ContextHost, log: Log) {
-    this.#host = host
+  constructor(running: Running, makeHost: () => ContextHost, log: Log) {
+    this.#running = running
+    this.#makeHost = makeHost
     this.#log = log
   }
 
+  get #host(): ContextHost {
+    this.#made ??= this.#makeHost()
+    return this.#made
+  }
+
   get id(): string {
-    return this.#host.id
+    return this.#running.claimed.id
   }
 
   get attempt(): number {
-    return this.#host.attempt
+    return this.#running.claimed.attempt
   }
 
   get signal(): AbortSignal {
-    return this.#host.signal
+    return this.#running.signal
   }
 
   get log(): JobLog {
-    const { id, attempt, kind } = this.#host
+    const { id, attempt, kind } = this.#running.claimed
     this.#jobLog ??= jobLog(this.#log.child({ job: id, kind, attempt }))
     return this.#jobLog
   }
 
   get resumeData(): unknown {
-    return this.#host.resumeData
+    const { resume } = this.#running.claimed
+    return resume === null ? undefined : decodeValue(resume)
   }
 
   step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T> {
