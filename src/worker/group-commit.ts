@@ -37,7 +37,7 @@ interface Entry<Item> {
 const maxRows = 500
 const maxLength = 8 * 1024 * 1024
 
-export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
+export function createGroupCommit<Item extends { id: string }>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
   const { clock, log, what, instead } = options
   const ending = new AbortController()
   const gathered: Entry<Item>[] = []
@@ -61,7 +61,7 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
         if (isFaultOfRow(error)) return divide(entries, error)
         if (ending.signal.aborted) {
           log.warn(
-            { err: error, count: entries.length },
+            { err: error, jobs: entries.map(entry => entry.item.id) },
             `${what} were not written; the watchdog gives their jobs back`,
           )
           for (const entry of entries) entry.done('left')

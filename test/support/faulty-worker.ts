@@ -22,10 +22,10 @@ export async function faultyWorker(
   given: { run?: (context: JobContext) => unknown; queues?: Record<string, number>; clock?: VirtualClock } = {},
 ) {
   const database = await borrowDatabase()
-  const real = openDb({ url: database.url, log: silentLog })
+  const clock = given.clock ?? new VirtualClock()
+  const real = openDb({ url: database.url, log: silentLog, clock })
   await migrate(real)
   const db = faulty(real)
-  const clock = given.clock ?? new VirtualClock()
   const runs: { id: string; attempt: number }[] = []
   const lines: string[] = []
   const log = createLog({ level: 'debug', format: 'json', write: line => void lines.push(line) })
