@@ -210,8 +210,13 @@ export const errorTable = define({
   },
   restore_not_empty: {
     status: 409,
-    en: 'there are {jobs} jobs in the database; nothing was changed: restore into an empty one, or say --replace to lose what is there',
-    pt: 'há {jobs} jobs no banco; nada foi alterado: restaure em um banco vazio, ou use --replace para perder o que está lá',
+    en: 'the database is not empty (rows in retoma.{table}: {rows}); nothing was changed: restore into an empty one, or say --replace to lose what is there',
+    pt: 'o banco não está vazio (linhas em retoma.{table}: {rows}); nada foi alterado: restaure em um banco vazio, ou use --replace para perder o que está lá',
+  },
+  restore_loses_table: {
+    status: 409,
+    en: 'retoma.{table} is not a table of Retoma, has rows, and is not in the backup, so they would be lost; nothing was changed: move it away first, such as by alter table retoma."{table}" set schema public',
+    pt: 'retoma.{table} não é uma tabela do Retoma, tem linhas e não está no backup, então elas se perderiam; nada foi alterado: tire-a daí antes, por exemplo com alter table retoma."{table}" set schema public',
   },
   restore_while_working: {
     status: 409,

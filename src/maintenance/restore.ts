@@ -24,7 +24,7 @@ export interface RestoreOptions extends CheckOptions {
   /** The same database without a pooler in between. */
   databaseDirectUrl?: string
   backup: CheckedBackup
-  /** Empty the database first when there are jobs in it. */
+  /** Empty the database first when there are jobs in it, or rows of a table of somebody else that the backup has. */
   replace?: boolean
   log?: Log
   signal?: AbortSignal
@@ -73,7 +73,8 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     const stop = () => connection.destroy()
     signal?.addEventListener('abort', stop)
     try {
-      await loadInto(connection, { schema: header.schema, migrations, replace }, load => fill(load, file, signal))
+      const options = { schema: header.schema, migrations, tables: Object.keys(rows), replace }
+      await loadInto(connection, options, load => fill(load, file, signal))
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()

@@ -2,15 +2,16 @@
  * Filling our schema from a backup: everything from the first lock to the commit is one transaction, so a restore that
  * ends anywhere else changed nothing. Called by the restore, which hands over the rows as it reads them.
  *
- * Invariant: no job that is there and no worker that lives is overwritten unasked; afterwards no worker of the backup
- * counts as alive, so that the watchdog takes up what it was running.
+ * Invariant: no job that is there, no row of a table that is not ours and no worker that lives is overwritten unasked; a
+ * table that is neither ours nor in the backup loses nothing even when asked. Afterwards no worker of the backup counts
+ * as alive, so that the watchdog takes up what it was running.
  */
 import { defaultPolicy } from '../core/policy.ts'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { backwards, ours, quoted, readSequences, readTables, type TableFacts } from './catalog.ts'
 import type { Connection, Queryable } from './db.ts'
-import { holdSchema, type Migration, migrateIn } from './migrate.ts'
+import { holdSchema, type Migration, migrateIn, tablesMadeBy } from './migrate.ts'
 import { type SequenceFacts, settleText } from './snapshot.ts'
 
 /** Each step has its own time; a load as a whole takes as long as it takes. */
@@ -20,6 +21,8 @@ export interface LoadOptions {
   /** The schema version of the backup. */
   schema: number
   migrations: Migration[]
+  /** The tables that the backup has rows for, or could have. */
+  tables: readonly string[]
   /** Empty what is there instead of refusing. */
   replace: boolean
 }
@@ -57,15 +60,16 @@ const bounded = (connection: Connection): Queryable => ({
     }),
 })
 
-async function openLoad(client: Queryable, { schema, migrations, replace }: LoadOptions): Promise<Load> {
+async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> {
+  const { schema, migrations } = options
   await settleText(client)
   const found = await holdSchema(client)
   const newest = migrations.at(-1)?.version ?? 0
   if (found > newest) throw new RetomaError('schema_too_new', { found, known: newest })
-  if (found > 0) {
-    await refuseToDisturb(client, replace)
-    await empty(client)
-  }
+  const there = await lockTables(client)
+  if (found > 0) await refuseToDisturbWorkers(client)
+  await refuseToLose(client, there, options)
+  await empty(client)
   await migrateIn(client, migrations, schema)
   // Again: a migration may put rows of its own into a table, and the backup has them.
   const tables = await empty(client)
@@ -92,28 +96,50 @@ async function openLoad(client: Queryable, { schema, migrations, replace }: Load
 
 async function empty(client: Queryable): Promise<TableFacts[]> {
   const tables = await readTables(client)
-  await client.query(`truncate ${tables.map(each => ours(each.name)).join(', ')}`)
+  if (tables.length > 0) await client.query(`truncate ${tables.map(each => ours(each.name)).join(', ')}`)
   return tables
 }
 
-/** Under a lock, so that nobody enqueues or begins to work between the question and the commit. */
-async function refuseToDisturb(client: Queryable, replace: boolean): Promise<void> {
-  const tables = (await readTables(client)).map(each => ours(each.name)).join(', ')
-  await client.query(`lock table ${tables} in access exclusive mode`)
-  const { rows } = await client.query(whatIsThere, [defaultPolicy.orphanAfter])
-  const { jobs, workers } = rows[0] as { jobs: number; workers: number }
-  if (workers > 0) throw new RetomaError('restore_while_working', { workers })
-  if (jobs > 0 && !replace) throw new RetomaError('restore_not_empty', { jobs: jobs > most ? `${most}+` : jobs })
+/** So that nobody enqueues, begins to work or adds a row between the questions and the commit. */
+async function lockTables(client: Queryable): Promise<string[]> {
+  const names = (await readTables(client)).map(each => each.name)
+  if (names.length > 0) await client.query(`lock table ${names.map(ours).join(', ')} in access exclusive mode`)
+  return names
 }
 
+const liveWorkers = `
+  select count(*)::int as workers from retoma.worker
+  where dead_at is null and beat_at > now() - make_interval(secs => $1 / 1000.0)`
+
+async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
+  const { rows } = await client.query(liveWorkers, [defaultPolicy.orphanAfter])
+  const { workers } = rows[0] as { workers: number }
+  if (workers > 0) throw new RetomaError('restore_while_working', { workers })
+}
+
+/** Of our tables only jobs count: the rest is made again by whoever starts next. */
+async function refuseToLose(client: Queryable, there: readonly string[], options: LoadOptions): Promise<void> {
+  const { migrations, tables, replace } = options
+  const made = tablesMadeBy(migrations)
+  const foreign = there.filter(name => !made.includes(name))
+  for (const table of foreign.filter(name => !tables.includes(name)))
+    if ((await countIn(client, table)) > 0) throw new RetomaError('restore_loses_table', { table })
+  if (replace) return
+  for (const table of there.filter(name => name === 'job' || foreign.includes(name))) {
+    const rows = await countIn(client, table)
+    if (rows > 0) throw new RetomaError('restore_not_empty', { table, rows: rows > most ? `${most}+` : rows })
+  }
+}
+
+/** Counting stops here: more is "many". */
 const most = 10_000
-const whatIsThere = `
-  select
-    (select count(*)::int from (select from retoma.job limit ${most + 1}) j) as jobs,
-    (
-      select count(*)::int from retoma.worker
-      where dead_at is null and beat_at > now() - make_interval(secs => $1 / 1000.0)
-    ) as workers`
+
+async function countIn(client: Queryable, table: string): Promise<number> {
+  const { rows } = await client.query(
+    `select count(*)::int as rows from (select from ${ours(table)} limit ${most + 1}) t`,
+  )
+  return (rows[0] as { rows: number }).rows
+}
 
 async function insertInto(client: Queryable, table: TableFacts, rows: readonly string[]): Promise<void> {
   const columns = table.columns

@@ -41,6 +41,10 @@ export async function readMigrations(folder = sqlFolder): Promise<Migration[]> {
   )
 }
 
+/** Every table that one of them makes; what else is in our schema belongs to somebody else. */
+export const tablesMadeBy = (migrations: readonly Migration[]): string[] =>
+  migrations.flatMap(({ up }) => [...up.matchAll(/\bcreate table retoma\.(\w+)/g)].map(match => match[1]!))
+
 /** Brings the schema to `to` (default: the newest this code knows). Going down needs to be asked for by number. */
 export async function migrate(
   db: Db,

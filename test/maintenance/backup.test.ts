@@ -181,11 +181,59 @@ test('jobs that are there are not touched unless told to, and a restore in their
     `insert into retoma.job (queue, kind, rank, run_at, input, created_at) select 'q', 'mine', 9, now(), '{}', now() from generate_series(1, 500)`,
   )
   const before = await to.digest()
-  await expect(restore(to, file)).rejects.toMatchObject({ code: 'restore_not_empty', facts: { jobs: 500 } })
+  await expect(restore(to, file)).rejects.toMatchObject({
+    code: 'restore_not_empty',
+    facts: { table: 'job', rows: 500 },
+  })
   expect(await to.digest()).toEqual(before)
   await restore(to, file, { replace: true })
   // An id that was given out once is not given out again.
   expect(await to.digest()).toEqual({ ...(await from.digest()), ids: '500 true' })
+})
+
+test('a table of somebody else that the backup does not have keeps its rows: the restore is refused, whatever it was told', async () => {
+  const from = await place('ours')
+  await from.sql(oddRows)
+  const file = await backUp(from)
+  const orders = `create table retoma."Order" (id int primary key); insert into retoma."Order" values (1), (2), (3)`
+  for (const [to, schema] of [
+    [await place('ours'), ''],
+    [await place(), 'create schema retoma;'],
+  ] as const) {
+    await to.sql(schema + orders)
+    for (const replace of [false, true])
+      await expect(restore(to, file, { replace })).rejects.toMatchObject({
+        code: 'restore_loses_table',
+        facts: { table: 'Order' },
+      })
+    expect(await to.sql(`select count(*)::int as n from retoma."Order"`)).toEqual([{ n: 3 }])
+    await to.sql(`alter table retoma."Order" set schema public`)
+    await restore(to, file)
+    expect(await to.sql(`select count(*)::int as n from public."Order"`)).toEqual([{ n: 3 }])
+  }
+})
+
+test('an empty table of somebody else is no obstacle, and stays', async () => {
+  const to = await place('ours')
+  await to.sql(`create table retoma.note (id int primary key, job bigint references retoma.job)`)
+  await restore(to, await backUp(await place('ours')))
+  expect(await to.sql(`select * from retoma.note`)).toEqual([])
+})
+
+test('rows of a table of somebody else that the backup has are replaced only when told to, without any job there too', async () => {
+  const note = (text: string) =>
+    `create table retoma.note (id int primary key, text text); insert into retoma.note values (1, '${text}')`
+  const [from, to] = [await place('ours'), await place('ours')]
+  await from.sql(note('then'))
+  await to.sql(note('now'))
+  const file = await backUp(from)
+  await expect(restore(to, file)).rejects.toMatchObject({
+    code: 'restore_not_empty',
+    facts: { table: 'note', rows: 1 },
+  })
+  expect(await to.sql(`select text from retoma.note`)).toEqual([{ text: 'now' }])
+  await restore(to, file, { replace: true })
+  expect(await to.sql(`select text from retoma.note`)).toEqual([{ text: 'then' }])
 })
 
 test('kinds and queues that are there without a job are no obstacle', async () => {

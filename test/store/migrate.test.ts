@@ -5,7 +5,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { randomName } from '../../src/lib/random.ts'
 import { type Db, openDb } from '../../src/store/db.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
-import { checkSchema, type Migration, migrate, readMigrations } from '../../src/store/migrate.ts'
+import { checkSchema, type Migration, migrate, readMigrations, tablesMadeBy } from '../../src/store/migrate.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { readCatalog } from '../../src/testing/print-schema.ts'
 import { at, newJob } from '../support/store.ts'
@@ -64,6 +64,15 @@ test('down to nothing and up again gives the same schema', async () => {
   expect(await sql(`select to_regnamespace('retoma') as home`)).toEqual([{ home: null }])
   await migrate(db)
   expect(await readCatalog(url)).toBe(schema)
+})
+
+test('every table in our schema is known as one that a migration makes, so none is taken for theirs', async () => {
+  const { db, sql } = await empty()
+  await migrate(db)
+  const tables = await sql(
+    `select relname as name from pg_class where relnamespace = 'retoma'::regnamespace and relkind in ('r', 'p') and relname <> 'migration'`,
+  )
+  expect(tablesMadeBy(await readMigrations()).sort()).toEqual(tables.map(each => each.name).sort())
 })
 
 test('many that migrate at once apply each migration once', async () => {
