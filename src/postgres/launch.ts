@@ -81,6 +81,8 @@ function serverOptions(home: Home, fsync: boolean): string[] {
     unix_socket_directories: `"${home.socket.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     logging_collector: 'off',
+    // Not "$user" first: the user is called like our schema, and whatever somebody makes would land among our tables.
+    search_path: 'public',
     ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])

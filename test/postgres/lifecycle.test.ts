@@ -343,3 +343,13 @@ test('fsync is on, nothing listens on the network, and only the owner may enter'
   expect(await shown('unix_socket_permissions')).toBe('0700')
   expect(readFileSync(join(dataDir, 'postgres', 'pg_hba.conf'), 'utf8')).not.toMatch(/^host/m)
 })
+
+test('a table that somebody makes lies in public, not in the schema that is called like the user', async () => {
+  const { url } = await open(await house())
+  await query(url, 'create schema if not exists retoma; drop table if exists mine; create table mine (n int)')
+  const made = await query(
+    url,
+    `select relnamespace::regnamespace::text as schema from pg_class where relname = 'mine'`,
+  )
+  expect(made).toEqual([{ schema: 'public' }])
+})
