@@ -4,6 +4,7 @@
  */
 
 import type {
+  Hearing,
   LongTransaction,
   RightsFacts,
   ServerFacts,
@@ -206,16 +207,20 @@ export async function readTick(db: Db, now: Date | null): Promise<number | null 
 
 const echoMs = 3000
 
-/** Whether a notification sent as hints are arrives where hints are heard. Throws when the listener cannot connect. */
-export async function hearsNotifications(db: Db): Promise<boolean> {
+/**
+ * What comes of a notification, sent and listened for as hints are. Throws when the listener cannot connect. Where a
+ * pooler shares the sessions nothing is tried: LISTEN would stay behind in a session of somebody else.
+ */
+export async function hearsNotifications(db: Db): Promise<Hearing> {
   const channel = randomName('retoma_doctor').replace('-', '_')
-  const listener = await db.connect()
+  const listener = await db.session()
+  if (listener === undefined) return 'shared'
   try {
-    const heard = new Promise<boolean>(resolve => listener.on('notification', () => resolve(true)))
+    const heard = new Promise<Hearing>(resolve => listener.on('notification', () => resolve('heard')))
     const late = () => new Error('no notification')
     await withDeadline(listener.query(`listen ${channel}`), answerMs, late)
     await db.run(unnamed(`select pg_notify($1, '')`), [channel], answerMs)
-    return await withDeadline(heard, echoMs, late).catch(() => false)
+    return await withDeadline(heard, echoMs, late).catch(() => 'lost')
   } finally {
     listener.destroy()
   }

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createEngine, defineJob, type Engine, type Log } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { examine } from '../../src/maintenance/index.ts'
 import { openDb } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, testEngine, VirtualClock } from '../../src/testing/index.ts'
@@ -154,6 +155,22 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     await tick()
     await run()
     expect(await engine.job(orphan.id)).toMatchObject({ state: 'succeeded', attempt: 2, restarts: 1 })
+  })
+
+  test('a check-up says that hints need another way, and leaves no LISTEN behind', async () => {
+    const { url, pooler } = await pooled()
+    const listen = async (given: { databaseDirectUrl?: string }) => {
+      const { checks } = await examine({ databaseUrl: pooler.url, ...given })
+      return checks.find(each => each.name === 'listen')
+    }
+    const found = await listen({})
+    expect(await traces(pooler)).toMatchObject([untouched, untouched])
+    expect(found).toMatchObject({
+      verdict: 'warning',
+      sentence: { en: expect.stringContaining('every second') },
+      advice: { en: expect.stringContaining('DATABASE_DIRECT_URL') },
+    })
+    expect(await listen({ databaseDirectUrl: url })).toMatchObject({ verdict: 'ok' })
   })
 
   test('a statement has its settings with it, and a failing one leaves neither them nor a transaction', async () => {

@@ -57,3 +57,6 @@ export interface WorkFacts {
   lost: { worker: string; jobs: number; silentSeconds: number | null }[]
   paused: { queue: string; jobs: number }[]
 }
+
+/** shared: a pooler hands the sessions on, so nobody can listen in one. */
+export type Hearing = 'heard' | 'lost' | 'shared'

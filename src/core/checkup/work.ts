@@ -1,7 +1,7 @@
 /** Checks of the work: does it move, and does anybody see to it. */
 import { defaultPolicy } from '../policy.ts'
 import { type Check, failure, ok, saying, span, upTo, warning } from './check.ts'
-import type { StarvedFacts, WorkFacts } from './facts.ts'
+import type { Hearing, StarvedFacts, WorkFacts } from './facts.ts'
 
 /** Counting stops here: more is "many". */
 export const most = 10_000
@@ -9,8 +9,8 @@ const lateSeconds = 60
 const listed = 5
 
 /** `hears`: what came of a notification; the error when the listener could not even connect. */
-export function checkListen(hears: boolean | Error, direct: boolean): Check {
-  if (hears === true)
+export function checkListen(hears: Hearing | Error, direct: boolean): Check {
+  if (hears === 'heard')
     return ok(
       'listen',
       saying('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
@@ -18,10 +18,15 @@ export function checkListen(hears: boolean | Error, direct: boolean): Check {
   const why = hears instanceof Error ? `: ${hears.message}` : ''
   return warning(
     'listen',
-    saying(
-      `a notification did not arrive${why}; new jobs are found by polling, up to 5 s later`,
-      `uma notificação não chegou${why}; jobs novos são achados por polling, até 5 s depois`,
-    ),
+    hears === 'shared'
+      ? saying(
+          'a pooler shares the sessions, so no notification arrives; new jobs are found by polling, every second',
+          'um pooler compartilha as sessões, então nenhuma notificação chega; jobs novos são achados por polling, a cada segundo',
+        )
+      : saying(
+          `a notification did not arrive${why}; new jobs are found by polling, up to 5 s later`,
+          `uma notificação não chegou${why}; jobs novos são achados por polling, até 5 s depois`,
+        ),
     direct
       ? saying(
           'DATABASE_DIRECT_URL must lead to the same database without a pooler in transaction mode',
