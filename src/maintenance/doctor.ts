@@ -35,7 +35,7 @@ import {
   readTick,
   readWork,
 } from '../store/facts.ts'
-import { addressOf } from '../store/trouble.ts'
+import { addressOf, isLockTimeout } from '../store/trouble.ts'
 import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../store/view.ts'
 
 export interface DoctorOptions {
@@ -75,7 +75,8 @@ export function unreachable(error: unknown): Examined {
   }
 }
 
-async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
+/** @internal With a database that tests have a hand in. */
+export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
   const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
   let server: ServerFacts
@@ -126,22 +127,26 @@ async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
     return checkVacuum(server, seen.tables)
   })
   await look('starved', async () => checkStarved(await readStarved(db, most, now)))
-  let work: WorkFacts = { live: 0, lost: [], paused: [] }
+  let work: WorkFacts | undefined
   await look('workers', async () => {
     work = await readWork(db, most, now)
     return checkWorkers(work)
   })
-  await look('paused', async () => checkPaused(work))
-  await look('watchdog', async () => checkWatchdog(await readTick(db, now), work))
+  // Both are judged by what that look found.
+  await look('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
+  await look('watchdog', async () => (work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork)))
   const queues = await viewQueues(db, now).catch(() => undefined)
   const workers = await viewWorkers(db, now).catch(() => undefined)
   return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }
 }
 
-/** Too slow an answer says little; any other trouble is one. */
+const noWork = saying('the workers could not be looked at', 'não foi possível ver os workers')
+
+/** Too slow an answer, or none because of a lock, says little; any other trouble is one. */
 function notLooked(name: CheckName, error: unknown): Check {
-  if (isRetomaError(error, 'database_timeout')) return unseen(name, told(error))
-  return failure(name, told(error), fixDatabase)
+  if (isRetomaError(error, 'database_timeout') || isLockTimeout(error)) return unseen(name, told(error))
+  const isAway = isRetomaError(error, 'database_unreachable') || isRetomaError(error, 'database_refused')
+  return failure(name, told(error), isAway ? fixDatabase : seeLog)
 }
 
 const rest = (seen: readonly CheckName[], why: Saying): Check[] =>
@@ -159,4 +164,8 @@ function told(error: unknown): Saying {
 const fixDatabase = saying(
   'see that the database runs and that DATABASE_URL, or the data folder, is the right one',
   'veja se o banco está no ar e se DATABASE_URL, ou a pasta de dados, é a certa',
+)
+const seeLog = saying(
+  'it answers, but not this question: see what is said of schema and rights, and the log of the server',
+  'ele responde, mas não a esta pergunta: veja o que se diz de schema e rights, e o log do servidor',
 )
