@@ -193,15 +193,9 @@ const tick = unnamed(`
   select case when isfinite(at) then extract(epoch from coalesce($1::timestamptz, now()) - at) end::float8 as seconds
   from retoma.tick where name = 'watchdog'`)
 
-/** Seconds since the watchdog's last tick; null: it never ticked; undefined: this schema does not note it. */
-export async function readTick(db: Db, now: Date | null): Promise<number | null | undefined> {
-  const [there] = await db.run<{ there: boolean }>(
-    unnamed(`select to_regclass('retoma.tick') is not null as there`),
-    [],
-    answerMs,
-  )
-  if (!there!.there) return undefined
-  const [row] = await db.run<{ seconds: number }>(tick, [now], answerMs)
+/** Seconds since the watchdog's last tick; null: it never ticked. */
+export async function readTick(db: Db, now: Date | null): Promise<number | null> {
+  const [row] = await db.run<{ seconds: number | null }>(tick, [now], answerMs)
   return row?.seconds ?? null
 }
 

@@ -98,13 +98,6 @@ const rows: [string, Check, Check['verdict'], string][] = [
   ['a tick that is late', checkWatchdog(61, work), 'failure', '61 s'],
   ['a tick that is late when all is off', checkWatchdog(7300, { ...work, live: 0 }), 'warning', '2 h'],
   ['no tick ever', checkWatchdog(null, work), 'failure', 'never'],
-  ['ticks that are not noted', checkWatchdog(undefined, work), 'ok', '1'],
-  [
-    'ticks that are not noted, and nobody there',
-    checkWatchdog(undefined, { ...work, live: 0 }),
-    'warning',
-    'no worker',
-  ],
 ]
 
 test.each(rows)('%s', (_, check, verdict, words) => {

@@ -93,20 +93,8 @@ export function checkPaused({ paused }: WorkFacts): Check {
   )
 }
 
-/** `seconds`: since the last tick; null: never; undefined: not noted by this schema. */
-export function checkWatchdog(seconds: number | null | undefined, { live }: WorkFacts): Check {
-  if (seconds === undefined) {
-    if (live > 0)
-      return ok(
-        'watchdog',
-        saying(`each of ${live} live workers has a watchdog`, `cada um dos ${live} workers vivos tem um watchdog`),
-      )
-    return warning(
-      'watchdog',
-      saying('no worker is alive, so perhaps no watchdog is', 'nenhum worker está vivo, então talvez nenhum watchdog'),
-      start,
-    )
-  }
+/** `seconds`: since the last tick; null: never. */
+export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
   if (seconds !== null && seconds < lateSeconds)
     return ok('watchdog', saying(`its last tick was ${span(seconds)} ago`, `o último tick foi há ${span(seconds)}`))
   const sentence =
