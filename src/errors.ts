@@ -220,8 +220,8 @@ export const errorTable = define({
   },
   restore_while_working: {
     status: 409,
-    en: '{workers} workers are at work on this database; nothing was changed: stop them first, and wait 20 s after one that was killed',
-    pt: '{workers} workers estão trabalhando neste banco; nada foi alterado: pare-os antes, e espere 20 s depois de um que foi morto',
+    en: 'workers are at work on this database ({workers}); nothing was changed: stop them first, and wait 20 s after one that was killed',
+    pt: 'há workers trabalhando neste banco ({workers}); nada foi alterado: pare-os antes, e espere 20 s depois de um que foi morto',
   },
 
   // Jobs

@@ -55,7 +55,7 @@ test('what stands still is named: starved kinds, lost workers, paused queues', a
     await ill.sql(each)
   expect(await doctor(ill.url)).toMatchObject({
     starved: expect.stringMatching(/^warning: .*q\/unknown 1 \(/),
-    workers: expect.stringMatching(/^warning: 2 running jobs .*w-dead \(5 min\), w-gone$/),
+    workers: expect.stringMatching(/^warning: running jobs .*: 2; the workers: w-dead \(5 min\), w-gone$/),
     paused: expect.stringMatching(/^ok/),
   })
   await ill.sql(`update retoma.queue set paused = true`)

@@ -258,7 +258,10 @@ test('it is refused while a worker is alive, with or without jobs, and not becau
     )
   await beat('15 s')
   for (const replace of [false, true])
-    await expect(restore(to, file, { replace })).rejects.toMatchObject({ code: 'restore_while_working' })
+    await expect(restore(to, file, { replace })).rejects.toMatchObject({
+      code: 'restore_while_working',
+      message: expect.stringContaining('workers are at work on this database (1);'),
+    })
   await beat('25 s')
   await restore(to, file)
   expect(await to.sql(`select id from retoma.worker`)).toEqual([{ id: 'w' }])

@@ -88,9 +88,9 @@ const rows: [string, Check, Check['verdict'], string][] = [
   ['live workers', checkWorkers(work), 'ok', '1'],
   [
     'lost workers',
-    checkWorkers({ ...work, lost: [{ worker: 'w-1', jobs: 4, silentSeconds: null }] }),
+    checkWorkers({ ...work, lost: [{ worker: 'w-1', jobs: 1, silentSeconds: null }] }),
     'warning',
-    '4 running jobs',
+    'running jobs of workers that are silent or gone: 1; the workers: w-1',
   ],
   ['nothing paused', checkPaused(work), 'ok', 'no work'],
   ['a paused queue', checkPaused({ ...work, paused: [{ queue: 'q', jobs: 2 }] }), 'warning', 'q 2'],

@@ -73,8 +73,8 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
   return warning(
     'workers',
     saying(
-      `${jobs} running jobs belong to workers that are silent or gone: ${list}`,
-      `${jobs} jobs em execução são de workers calados ou sumidos: ${list}`,
+      `running jobs of workers that are silent or gone: ${jobs}; the workers: ${list}`,
+      `jobs em execução de workers calados ou sumidos: ${jobs}; os workers: ${list}`,
     ),
     saying(
       'a watchdog puts them right within 30 s; if this stays, none runs: start `retoma up`, `serve` or `worker`',
