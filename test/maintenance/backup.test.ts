@@ -296,7 +296,8 @@ test('a file with one bit turned over is refused', async () => {
     copy[at]! ^= 1 << (at % 8)
     writeFileSync(turned, copy)
     await expect(restore(to, turned), `byte ${at}`).rejects.toMatchObject({
-      code: expect.stringMatching(/^(backup_damaged|no_backup)$/),
+      // In a digit of the form or of the schema's version it makes the file look newer.
+      code: expect.stringMatching(/^(backup_damaged|no_backup|backup_too_new)$/),
     })
   }
   expect(await to.sql(`select to_regnamespace('retoma') as made`)).toEqual([{ made: null }])
