@@ -1,17 +1,23 @@
 /**
  * What doctor found, for somebody who helps: versions, checks, sizes, queues, workers, and which settings are set.
  *
- * Invariant: no input, result, error, key, value of a setting, password, host name or home folder is in it.
+ * Invariant: no input, result, error or key of a job is in it, nothing of a setting but its name, and neither this
+ * machine's name, its home folder nor whose database it is. Names of queues and kinds are.
  */
 import { homedir, hostname } from 'node:os'
+import type { Check } from '../core/checkup/check.ts'
 import type { Examined } from '../maintenance/index.ts'
 import { settingsSet } from '../settings/index.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
-import { queueWire, workerWire } from './wire.ts'
+import { namesInUrl, scrub } from './scrub.ts'
+import type { Voice } from './voice.ts'
+import { queueWire, snakeCase, workerWire } from './wire.ts'
 
-export function bundleOf({ voice, settings }: Context, found: Examined, now: Date): string {
+export function bundleOf({ voice, settings, problems }: Context, found: Examined, now: Date): string {
   const { checks, server, schema, tables, queues, workers } = found
+  // The sentence about a bad setting quotes what was written.
+  const unusable = problems.map(each => each.facts.name ?? each.code).join(', ')
   const bundle = {
     retoma: version,
     node: process.version,
@@ -19,24 +25,29 @@ export function bundleOf({ voice, settings }: Context, found: Examined, now: Dat
     at: now.toISOString(),
     database: settings.DATABASE_URL === undefined ? 'embedded' : 'DATABASE_URL',
     settings_set: settingsSet(process.env),
-    checks: checks.map(({ name, verdict, sentence, advice }) => ({
-      check: name,
-      verdict,
-      sentence: sentence[voice.language],
-      advice: advice?.[voice.language] ?? null,
-    })),
-    server: server ?? null,
+    checks: checks
+      .map(each => checkWire(each, voice))
+      .map(each => (each.check === 'settings' && problems.length > 0 ? { ...each, sentence: unusable } : each)),
+    server: server === undefined ? null : snakeCase(server),
     schema: schema ?? null,
-    tables: tables ?? null,
+    tables: tables?.map(snakeCase) ?? null,
     queues: queues?.map(queueWire) ?? null,
     workers: workers?.map(({ host: _, ...worker }) => workerWire(worker as typeof worker & { host: string })) ?? null,
   }
-  return `${scrubbed(JSON.stringify(bundle, null, 2))}\n`
+  return `${JSON.stringify(scrub(bundle, privateNames()), null, 2)}\n`
 }
 
-/** A sentence may quote an error of somebody else's, and that a URL, a folder or a machine. */
-function scrubbed(text: string): string {
-  const names = [homedir(), hostname()].filter(each => each.length > 3)
-  const plain = text.replace(/(\w+:\/\/)[^\s/"@]*@/g, '$1')
-  return names.reduce((all, name) => all.replaceAll(name, '…'), plain)
+/** A check as a program reads it. */
+export const checkWire = ({ name, verdict, sentence, advice }: Check, { language }: Voice) => ({
+  check: name,
+  verdict,
+  sentence: sentence[language],
+  advice: advice?.[language] ?? null,
+})
+
+function privateNames(): string[] {
+  const { DATABASE_URL, DATABASE_DIRECT_URL, RETOMA_DATA_DIR } = process.env
+  const urls = [DATABASE_URL, DATABASE_DIRECT_URL].filter(url => url !== undefined)
+  const folders = [homedir(), RETOMA_DATA_DIR ?? ''].filter(folder => folder !== '/')
+  return [...folders, hostname(), ...urls.flatMap(namesInUrl)]
 }

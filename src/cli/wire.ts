@@ -2,7 +2,7 @@
 import type { JobDetail, JobView, QueueView, ScheduleView, WorkerView } from '../index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
-const snakeCase = (view: object): Record<string, unknown> =>
+export const snakeCase = (view: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
   )

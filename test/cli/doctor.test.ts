@@ -134,7 +134,7 @@ test('where a notification does not arrive, polling is named and the way out', a
 })
 
 test('a database that is not there is the failure; the rest is not seen; bad settings are all named', async () => {
-  const folder = folderWith({ '.env': 'PORT=abc\nTRUST_PROXY=maybe\nLANG=pt_BR.UTF-8\n' })
+  const folder = folderWith({ '.env': 'PORT=99999\nTRUST_PROXY=maybe\nLANG=pt_BR.UTF-8\n' })
   const env = { DATABASE_URL: 'postgres://ana:secret-word@127.0.0.1:1/db', LANG: 'pt_BR.UTF-8' }
   const { code, stdout } = await run(['doctor', '--bundle'], { folder, env })
   expect(code).toBe(1)
@@ -143,8 +143,34 @@ test('a database that is not there is the failure; the rest is not seen; bad set
   expect(stdout.match(/^não visto/gm)).toHaveLength(14)
   const [file] = readdirSync(folder).filter(name => name.startsWith('retoma-doctor-'))
   const bundle = readFileSync(join(folder, file!), 'utf8')
-  expect(bundle).not.toMatch(/secret-word|ana/)
+  expect(bundle).not.toMatch(/secret-word|ana|99999|maybe|:1\/db/)
   expect(JSON.parse(bundle)).toMatchObject({ settings_set: ['DATABASE_URL', 'PORT', 'TRUST_PROXY'], server: null })
+})
+
+test('a host that does not resolve is named to the person and not in the bundle', async () => {
+  const folder = folderWith()
+  const env = { DATABASE_URL: 'postgres://ana@db.internal.invalid:5432/prod' }
+  const { code, stdout } = await run(['doctor', '--bundle'], { folder, env })
+  expect(code).toBe(1)
+  expect(stdout).toContain('db.internal.invalid:5432/prod')
+  const [file] = readdirSync(folder)
+  expect(readFileSync(join(folder, file!), 'utf8')).not.toMatch(/internal|prod|ana/)
+})
+
+// Root may write everywhere but there.
+test.skipIf(process.platform !== 'linux')('where the bundle cannot be written the checks are told first', async () => {
+  const well = await place('ours')
+  const there = { folder: '/proc', env: { DATABASE_URL: well.url } }
+  const { code, stdout, stderr } = await run(['doctor', '--bundle'], there)
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^ok +settings: .*\nfailures: 0, warnings: \d\n$/s)
+  expect(stderr).toMatch(/^error file_not_written: /)
+  expect(await answer(['doctor', '--bundle'], there)).toMatchObject({
+    failures: 0,
+    checks: expect.arrayContaining([expect.objectContaining({ check: 'settings', verdict: 'ok' })]),
+    bundle: null,
+    error: { code: 'file_not_written' },
+  })
 })
 
 test('where there is no data yet nothing is made to look at', async () => {
@@ -171,7 +197,8 @@ test('the bundle has what helps and nothing that is private', async () => {
     node: process.version,
     settings_set: ['DATABASE_URL', 'HOST', 'OPENROUTER_API_KEY'],
     schema: { found: expect.any(Number) },
-    server: { number: expect.any(Number) },
+    server: { number: expect.any(Number), max_connections: expect.any(Number) },
+    tables: expect.arrayContaining([expect.objectContaining({ name: 'job', vacuum_off: false })]),
     queues: [{ queue: 'q', ready: 1 }],
     workers: [{ id: 'w', kinds: ['k'] }],
   })

@@ -5,16 +5,16 @@ import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Check } from '../../core/checkup/check.ts'
 import { failure, ok, saying } from '../../core/checkup/check.ts'
-import type { RetomaError } from '../../errors.ts'
+import { isRetomaError, type RetomaError } from '../../errors.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
 import { type Examined, examine, unreachable } from '../../maintenance/index.ts'
-import { bundleOf } from '../bundle.ts'
+import { bundleOf, checkWire } from '../bundle.ts'
 import type { Context } from '../context.ts'
 import { type Database, refuseWithoutData, withDatabase } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { fields } from '../table.ts'
-import type { Voice } from '../voice.ts'
+import { asRetomaError, type Voice } from '../voice.ts'
 
 export function doctorCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -29,12 +29,22 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
   const { voice } = context
   const found = await lookAround(context)
   const checks = [settingsCheck(context.problems), ...found.checks]
-  const file = bundle ? await writeBundle(context, { ...found, checks }) : undefined
+  const written = bundle ? await writeBundle(context, { ...found, checks }).catch(asRetomaError) : undefined
+  const trouble = isRetomaError(written) ? written : undefined
+  const file = isRetomaError(written) ? undefined : written
 
   const failures = checks.filter(each => each.verdict === 'failure').length
   const warnings = checks.filter(each => each.verdict === 'warning').length
+  const error = trouble && { code: trouble.code, message: trouble.in(voice.language) }
   voice.answer(
-    { ok: failures === 0, failures, warnings, checks: checks.map(each => wire(each, voice)), bundle: file ?? null },
+    {
+      ok: failures === 0,
+      failures,
+      warnings,
+      checks: checks.map(each => checkWire(each, voice)),
+      bundle: file ?? null,
+      ...(error ? { error } : {}),
+    },
     [
       ...lines(checks, voice),
       '',
@@ -42,7 +52,9 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
       ...(file === undefined ? [] : [voice.word.doctor.bundle(file)]),
     ],
   )
-  return failures === 0 ? 0 : 1
+  // Last and not instead: what was found is of use without the file.
+  if (error) voice.note(`${voice.word.error} ${error.code}: ${error.message}`)
+  return failures === 0 && error === undefined ? 0 : 1
 }
 
 /** Whatever keeps it from the database is what it found. */
@@ -82,13 +94,6 @@ function settingsCheck(problems: readonly RetomaError[]): Check {
     saying('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
   )
 }
-
-const wire = ({ name, verdict, sentence, advice }: Check, { language }: Voice) => ({
-  check: name,
-  verdict,
-  sentence: sentence[language],
-  advice: advice?.[language] ?? null,
-})
 
 function lines(checks: readonly Check[], { word, language }: Voice): string[] {
   return fields(
