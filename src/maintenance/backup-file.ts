@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
 import { notWritten, writeWhole } from '../lib/whole-file.ts'
-import { damage, decode, encode, type Part } from './backup-format.ts'
+import { cutOff, damage, decode, encode, type Part } from './backup-format.ts'
 
 export interface WriteOptions {
   force: boolean
@@ -69,7 +69,7 @@ function readTrouble(file: string, error: unknown, begun: boolean): unknown {
     if (!begun) return new RetomaError('no_backup', { file }, { cause: error })
     const problem: Saying =
       code === 'Z_BUF_ERROR'
-        ? { en: 'its end is missing', pt: 'falta o fim' }
+        ? cutOff
         : { en: 'its compressed data is broken', pt: 'os dados comprimidos estão corrompidos' }
     return damage(file, problem, { cause: error })
   }

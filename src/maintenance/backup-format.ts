@@ -133,7 +133,7 @@ export async function* decode(bytes: AsyncIterable<Buffer>, file: string): Async
 
 const outOfOrder = { en: 'its parts are out of order', pt: 'as partes estão fora de ordem' }
 const otherContent = { en: 'its checksum does not match its content', pt: 'o checksum não confere com o conteúdo' }
-const cutOff = { en: 'its end is missing', pt: 'falta o fim' }
+export const cutOff = { en: 'its end is missing', pt: 'falta o fim' }
 
 export const damage = (file: string, problem: Saying, options?: ErrorOptions): RetomaError =>
   new RetomaError('backup_damaged', { file, problem }, options)
