@@ -20,3 +20,7 @@ export function sizeOf(bytes: number, language: Language): string {
   ).find(each => bytes >= each[1]) ?? ['B', 1]
   return `${(bytes / size).toLocaleString(locale[language], { maximumFractionDigits: 1 })} ${unit}`
 }
+
+/** `90.0`, always with one decimal. */
+export const oneDecimal = (number: number, language: Language): string =>
+  number.toLocaleString(locale[language], { minimumFractionDigits: 1, maximumFractionDigits: 1 })

@@ -1,10 +1,10 @@
 /** `retoma backup FILE`: everything into one file. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { countOf, sizeOf } from '../../core/numbers.ts'
 import { backupDatabase } from '../../maintenance/index.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withDatabase } from '../database.ts'
-import { countOf, sizeOf } from '../numbers.ts'
 import type { Cli } from '../program.ts'
 
 export function backupCommand(program: Command, cli: Cli): void {

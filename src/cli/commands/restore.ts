@@ -1,10 +1,10 @@
 /** `retoma restore FILE`: a backup back into an empty database, or in the place of what is there. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { countOf } from '../../core/numbers.ts'
 import { checkBackup, restoreDatabase } from '../../maintenance/index.ts'
 import type { Context } from '../context.ts'
 import { withDatabase } from '../database.ts'
-import { countOf } from '../numbers.ts'
 import type { Cli } from '../program.ts'
 
 export function restoreCommand(program: Command, cli: Cli): void {

@@ -1,4 +1,5 @@
 /** Checks of the server and its schema. */
+import { oneDecimal, sizeOf } from '../numbers.ts'
 import { type Check, failure, ok, saying, span, warning } from './check.ts'
 import type { LongTransaction, RightsFacts, ServerFacts, TableSize } from './facts.ts'
 
@@ -31,18 +32,18 @@ export function checkVersion({ number, version, standby, readOnly }: ServerFacts
 }
 
 export function checkClock({ aheadMs }: ServerFacts): Check {
-  const seconds = Math.abs(aheadMs / 1000).toFixed(1)
   if (Math.abs(aheadMs) < clockMs)
     return ok(
       'clock',
       saying('the clocks of database and this machine agree', 'os relógios do banco e desta máquina batem'),
     )
+  const seconds = Math.abs(aheadMs / 1000)
   const [en, pt] = aheadMs > 0 ? ['ahead of', 'adiantado'] : ['behind', 'atrasado']
   return warning(
     'clock',
     saying(
-      `the database's clock is ${seconds} s ${en} this machine's`,
-      `o relógio do banco está ${seconds} s ${pt} em relação a esta máquina`,
+      `the database's clock is ${oneDecimal(seconds, 'en')} s ${en} this machine's`,
+      `o relógio do banco está ${oneDecimal(seconds, 'pt')} s ${pt} em relação a esta máquina`,
     ),
     saying(
       'the database decides, so no work is lost; but an instant named here (runAt) comes at another time there: set both by NTP',
@@ -109,16 +110,13 @@ export function checkDurability({ fsync, fullPageWrites, synchronousCommit }: Se
   )
 }
 
-const size = (bytes: number): string =>
-  bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`
-
 /** `free`: of the disk of an embedded server; we do not see that of another. */
 export function checkDisk({ databaseBytes }: ServerFacts, free: number | undefined): Check {
-  const big = size(databaseBytes)
-  if (free === undefined) return ok('disk', saying(`the database has ${big}`, `o banco tem ${big}`))
+  const [en, pt] = [sizeOf(databaseBytes, 'en'), sizeOf(databaseBytes, 'pt')]
+  if (free === undefined) return ok('disk', saying(`the database has ${en}`, `o banco tem ${pt}`))
   const left = saying(
-    `the database has ${big}, its disk ${size(free)} left`,
-    `o banco tem ${big}, o disco tem ${size(free)} livres`,
+    `the database has ${en}, its disk ${sizeOf(free, 'en')} left`,
+    `o banco tem ${pt}, o disco tem ${sizeOf(free, 'pt')} livres`,
   )
   if (free >= littleBytes) return ok('disk', left)
   const advice = saying(
