@@ -228,7 +228,7 @@ export const errorTable = define({
   bad_definition: {
     status: 500,
     en: 'the definition of {what} is not usable: {problem}',
-    pt: 'a definição de {what} não serve: {problem}',
+    pt: 'a definição do {what} não serve: {problem}',
   },
   bad_option: {
     status: 400,
@@ -357,6 +357,7 @@ type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
 
 /** A fact that is itself a piece of a sentence comes in both languages. */
 export type Saying = Readonly<Record<Language, string>>
+export const say = (en: string, pt: string): Saying => ({ en, pt })
 export type Fact = string | number | Saying
 type Facts<C extends ErrorCode> = Record<Names<(typeof errorTable)[C]['en']>, Fact>
 

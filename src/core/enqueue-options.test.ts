@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { englishIn } from '../../test/support/portuguese.ts'
 import { days, minutes, seconds } from './duration.ts'
 import { checkEnqueueOptions } from './enqueue-options.ts'
 
@@ -7,6 +8,7 @@ const refusal = (options: object): string => {
     checkEnqueueOptions(options as never)
     return 'accepted'
   } catch (error) {
+    expect(englishIn(error)).toEqual([])
     return (error as Error).message
   }
 }

@@ -1,8 +1,8 @@
 /** What a caller may ask for when a job comes in, checked at the door. */
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText } from './json.ts'
-import { didYouMean } from './suggest.ts'
+import { suggestion } from './suggest.ts'
 
 export interface EnqueueOptions {
   /** One job per kind and key: while the key is held, enqueue answers the job that holds it. */
@@ -33,21 +33,34 @@ const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref
 
 export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
   for (const option of Object.keys(options)) {
-    if (!names.includes(option)) refuse(option, `there is no such option${didYouMean(option, names)}`)
+    if (names.includes(option)) continue
+    const hint = suggestion(option, names)
+    refuse(option, `there is no such option${hint.en}`, `não existe essa opção${hint.pt}`)
   }
   const { key, keyUntil, priority = 4, runAt, delay = 0, groupKey, ref } = options
   if (keyUntil !== undefined && keyUntil !== 'day' && keyUntil !== 'final')
-    refuse('keyUntil', `it is 'day' or 'final', not ${show(keyUntil)}`)
-  if (keyUntil !== undefined && key === undefined) refuse('keyUntil', 'it goes with key')
+    refuseValue('keyUntil', keyUntil, `it is 'day' or 'final'`, `é 'day' ou 'final'`)
+  if (keyUntil !== undefined && key === undefined) refuse('keyUntil', 'it goes with key', 'vai com key')
   if (!Number.isInteger(priority) || priority < 0 || priority > 9)
-    refuse('priority', `it is a whole number from 0 (first) to 9, not ${show(priority)}`)
-  if (runAt !== undefined && options.delay !== undefined) refuse('delay', 'give either runAt or delay, not both')
+    refuseValue(
+      'priority',
+      priority,
+      'it is a whole number from 0 (first) to 9',
+      'é um número inteiro de 0 (primeiro) a 9',
+    )
+  if (runAt !== undefined && options.delay !== undefined)
+    refuse('delay', 'give either runAt or delay, not both', 'use runAt ou delay, um só')
   if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime())))
-    refuse('runAt', `it is a valid Date, not ${show(runAt)}`)
+    refuseValue('runAt', runAt, 'it is a valid Date', 'é um Date válido')
   if (runAt !== undefined && (runAt.getUTCFullYear() < 1 || runAt.getUTCFullYear() > 9999))
-    refuse('runAt', 'its year is from 1 to 9999')
+    refuse('runAt', 'its year is from 1 to 9999', 'o ano é de 1 a 9999')
   if (!(Number.isFinite(delay) && delay >= 0 && delay <= longestDuration))
-    refuse('delay', `it is a duration from zero to 100 years, such as minutes(5), not ${show(delay)}`)
+    refuseValue(
+      'delay',
+      delay,
+      'it is a duration from zero to 100 years, such as minutes(5)',
+      'é uma duração de zero a 100 anos, como minutes(5)',
+    )
   return {
     key: text('key', key),
     keyHold: key === undefined ? null : (keyUntil ?? 'day'),
@@ -62,17 +75,30 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
 function text(option: string, value: string | undefined): string | null {
   if (value === undefined) return null
   if (typeof value !== 'string' || value.length === 0 || value.length > 500)
-    refuse(option, `it is a text of 1 to 500 characters, not ${show(value)}`)
+    refuseValue(option, value, 'it is a text of 1 to 500 characters', 'é um texto de 1 a 500 caracteres')
   if (value.includes('\u0000') || !value.isWellFormed())
-    refuse(option, 'it holds a character that PostgreSQL cannot store')
+    refuse(
+      option,
+      'it holds a character that PostgreSQL cannot store',
+      'tem um caractere que o PostgreSQL não consegue guardar',
+    )
   return value
 }
 
-function refuse(option: string, problem: string): never {
-  throw new RetomaError('bad_option', { option, problem })
+function refuse(option: string, en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }
 
-function show(value: unknown): string {
-  if (typeof value === 'string') return value.length > 40 ? `${value.length} characters` : `"${value}"`
-  return value instanceof Date ? 'an invalid date' : asText(value)
+/** What it should be, and what was given instead. */
+function refuseValue(option: string, value: unknown, en: string, pt: string): never {
+  const given = show(value)
+  return refuse(option, `${en}, not ${given.en}`, `${pt}, não ${given.pt}`)
+}
+
+function show(value: unknown): Saying {
+  if (value instanceof Date) return say('an invalid date', 'uma data inválida')
+  if (typeof value === 'string' && value.length > 40)
+    return say(`${value.length} characters`, `${value.length} caracteres`)
+  const text = typeof value === 'string' ? `"${value}"` : asText(value)
+  return say(text, text)
 }

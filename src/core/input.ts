@@ -1,16 +1,19 @@
 /** A job's input on its way in: checked by its schema, as JSON text. */
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import type { AnyJob } from './job.ts'
 import { storable } from './json.ts'
 
 /** Throws bad_input; `index` names the item of a list. */
 export async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
-  const where = index === undefined ? '' : `item ${index}: `
+  const refuse = ({ en, pt }: Saying): never => {
+    const where = index === undefined ? '' : `item ${index}: `
+    throw new RetomaError('bad_input', { kind: job.kind, problem: say(where + en, where + pt) })
+  }
   const checked = storable(input)
-  if (!checked.ok) throw new RetomaError('bad_input', { kind: job.kind, problem: where + checked.problem })
+  if (!checked.ok) return refuse(checked.problem)
   // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
   // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
   const parsed = await job.parse(JSON.parse(checked.text))
-  if ('problem' in parsed) throw new RetomaError('bad_input', { kind: job.kind, problem: where + parsed.problem })
+  if ('problem' in parsed) return refuse(parsed.problem)
   return checked.text
 }

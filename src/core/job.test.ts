@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { englishIn } from '../../test/support/portuguese.ts'
 import { minutes, seconds } from './duration.ts'
 import { defineJob, type Job, type JobContext } from './job.ts'
 import { skip, snooze } from './outcome.ts'
@@ -11,6 +12,7 @@ const refusal = (options: unknown): string => {
     defineJob(options as never)
     return 'accepted'
   } catch (error) {
+    expect(englishIn(error)).toEqual([])
     return (error as Error).message
   }
 }
@@ -95,7 +97,12 @@ test('a bad input is one sentence with the path of each problem, three at most',
     run,
   })
   const parsed = await job.parse({ a: { b: 'x' } })
-  expect(parsed).toEqual({ problem: expect.stringMatching(/^a\.b: .*; c: .*; d: .*; and 1 more$/) })
+  expect(parsed).toEqual({
+    problem: {
+      en: expect.stringMatching(/^a\.b: .*; c: .*; d: .*; and 1 more$/),
+      pt: expect.stringMatching(/^a\.b: .*; c: .*; d: .*; e mais 1$/),
+    },
+  })
 })
 
 test('an input that may be left out is accepted again when it is read as null', async () => {
@@ -106,7 +113,7 @@ test('an input that may be left out is accepted again when it is read as null', 
   const nullable = defineJob({ kind: 'a', input: z.null(), run })
   expect(await nullable.parse(null)).toEqual({ value: null })
   const needed = defineJob({ kind: 'a', input: z.object({ n: z.number() }), run })
-  expect(await needed.parse(null)).toEqual({ problem: expect.stringContaining('null') })
+  expect(await needed.parse(null)).toMatchObject({ problem: { en: expect.stringContaining('null') } })
 })
 
 test('the types of input and output flow from the schema and the handler', () => {

@@ -2,14 +2,14 @@
  * `defineJob`: a kind of job as its author writes it, checked at the door. What comes out is trusted everywhere else.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Backoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
 import type { StepOptions } from './step.ts'
-import { didYouMean } from './suggest.ts'
+import { suggestion } from './suggest.ts'
 
 /** What a handler gets besides its input. */
 export interface JobContext {
@@ -99,8 +99,8 @@ export interface Job<Input = never, Output = unknown> {
   readonly queue: string
   readonly version: number
   readonly policy: Policy
-  /** The parsed input, or the sentence that says what is wrong with it. */
-  readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: string }>
+  /** The parsed input, or the sentence that says what is wrong with it: the schema's own words. */
+  readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: Saying }>
   readonly run: (context: JobContext, input: never) => Promise<unknown>
   /** Types only. */
   readonly types?: { input: Input; output: Output }
@@ -125,23 +125,33 @@ export function defineJob(
   options: JobOptions & { input?: StandardSchemaV1 | undefined; run: (context: JobContext, input: never) => unknown },
 ): AnyJob {
   const name = typeof options?.kind === 'string' ? options.kind : ''
-  const refuse = (problem: string): never => {
-    throw new RetomaError('bad_definition', { what: name ? `the job "${name}"` : 'a job', problem })
+  const refuse: Refuse = (en, pt) => {
+    const what = name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job')
+    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
   }
-  if (options === null || typeof options !== 'object') refuse('defineJob takes one object with kind and run')
+  if (options === null || typeof options !== 'object')
+    refuse('defineJob takes one object with kind and run', 'defineJob recebe um objeto com kind e run')
   for (const option of Object.keys(options)) {
-    if (!knownOptions.includes(option)) refuse(`there is no option "${option}"${didYouMean(option, knownOptions)}`)
+    if (!knownOptions.includes(option)) refuseUnknown(option, suggestion(option, knownOptions), refuse)
   }
-  if (!namePattern.test(name)) refuse(`kind must be ${nameRule}`)
+  if (!namePattern.test(name)) refuse(`kind must be ${nameRule.en}`, `kind deve ter ${nameRule.pt}`)
   const queue = options.queue ?? 'default'
-  if (typeof queue !== 'string' || !namePattern.test(queue)) refuse(`queue must be ${nameRule}`)
-  if (typeof options.run !== 'function') refuse('run must be a function (ctx, input) => result')
+  if (typeof queue !== 'string' || !namePattern.test(queue))
+    refuse(`queue must be ${nameRule.en}`, `queue deve ter ${nameRule.pt}`)
+  if (typeof options.run !== 'function')
+    refuse('run must be a function (ctx, input) => result', 'run deve ser uma função (ctx, input) => result')
   if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
-    refuse('input must be a Standard Schema, such as one of zod, valibot or arktype')
+    refuse(
+      'input must be a Standard Schema, such as one of zod, valibot or arktype',
+      'input deve ser um Standard Schema, como os de zod, valibot ou arktype',
+    )
   }
   const { run, version = 1 } = options
   if (!Number.isInteger(version) || version < 1 || version > largestVersion)
-    refuse(`version must be a whole number from 1, not ${String(version)}`)
+    refuse(
+      `version must be a whole number from 1, not ${String(version)}`,
+      `version deve ser um número inteiro a partir de 1, não ${String(version)}`,
+    )
   const policy = policyOf(options, refuse)
   const parse = parser(options.input)
   return { kind: name, queue, version, policy, parse, run: async (context, input) => run(context, input) }
@@ -155,37 +165,66 @@ const knownOptions = [
   'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
 ] // biome-ignore format: read as one list
 
-function policyOf(options: JobOptions, refuse: (problem: string) => never): Policy {
+type Refuse = (en: string, pt: string) => never
+
+function refuseUnknown(option: string, hint: Saying, refuse: Refuse): never {
+  return refuse(`there is no option "${option}"${hint.en}`, `não existe a opção "${option}"${hint.pt}`)
+}
+
+function policyOf(options: JobOptions, refuse: Refuse): Policy {
   const whole = (option: 'attempts' | 'maxCrashes', least: number) => {
     const value = options[option] ?? defaultPolicy[option]
     if (!Number.isInteger(value) || value < least || value > 1_000_000)
-      refuse(`${option} must be a whole number from ${least}, not ${value}`)
+      refuse(
+        `${option} must be a whole number from ${least}, not ${value}`,
+        `${option} deve ser um número inteiro a partir de ${least}, não ${value}`,
+      )
     return value
   }
   const duration = (option: string, value: Duration | undefined) => {
     if (value !== undefined && !(value > 0 && value <= longestDuration))
-      refuse(`${option} must be a duration above zero and up to 100 years, such as minutes(2)`)
+      refuse(
+        `${option} must be a duration above zero and up to 100 years, such as minutes(2)`,
+        `${option} deve ser uma duração acima de zero e de até 100 anos, como minutes(2)`,
+      )
     return value
   }
   const oneOf = <T extends string>(option: string, value: T | undefined, allowed: readonly T[], otherwise: T): T => {
     if (value !== undefined && !allowed.includes(value))
-      refuse(`${option} must be one of ${allowed.join(', ')}, not "${value}"`)
+      refuse(
+        `${option} must be one of ${allowed.join(', ')}, not "${value}"`,
+        `${option} deve ser um destes: ${allowed.join(', ')}; não "${value}"`,
+      )
     return value ?? otherwise
   }
   const backoff = { ...defaultPolicy.backoff, ...options.backoff }
   for (const part of Object.keys(options.backoff ?? {})) {
     if (!(part in defaultPolicy.backoff))
-      refuse(`there is no option "backoff.${part}"${didYouMean(part, Object.keys(defaultPolicy.backoff))}`)
+      refuseUnknown(`backoff.${part}`, suggestion(part, Object.keys(defaultPolicy.backoff)), refuse)
   }
   duration('backoff.max', backoff.max)
   if (!(backoff.first >= 0 && backoff.first <= longestDuration))
-    refuse('backoff.first must be a duration, such as seconds(5)')
-  if (!(backoff.factor >= 1 && backoff.factor <= 100)) refuse('backoff.factor must be from 1 to 100')
-  if (!(backoff.jitter >= 0 && backoff.jitter <= 1)) refuse('backoff.jitter must be from 0 to 1')
+    refuse(
+      'backoff.first must be a duration, such as seconds(5)',
+      'backoff.first deve ser uma duração, como seconds(5)',
+    )
+  if (!(backoff.factor >= 1 && backoff.factor <= 100))
+    refuse('backoff.factor must be from 1 to 100', 'backoff.factor deve ser de 1 a 100')
+  if (!(backoff.jitter >= 0 && backoff.jitter <= 1))
+    refuse('backoff.jitter must be from 0 to 1', 'backoff.jitter deve ser de 0 a 1')
   const orphanAfter = duration('orphanAfter', options.orphanAfter) ?? defaultPolicy.orphanAfter
-  if (orphanAfter < beatEvery * 3) refuse(`orphanAfter must be at least three heartbeats, ${(beatEvery * 3) / 1000} s`)
+  const threeBeats = `${(beatEvery * 3) / 1000} s`
+  if (orphanAfter < beatEvery * 3)
+    refuse(
+      `orphanAfter must be at least three heartbeats, ${threeBeats}`,
+      `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
+    )
   const isolation = oneOf('isolation', options.isolation, ['inline', 'thread', 'process'], defaultPolicy.isolation)
-  if (isolation !== 'inline') refuse(`isolation "${isolation}" is not built yet; only "inline" runs in this version`)
+  if (isolation !== 'inline')
+    refuse(
+      `isolation "${isolation}" is not built yet; only "inline" runs in this version`,
+      `isolation "${isolation}" ainda não foi feito; só "inline" roda nesta versão`,
+    )
   return {
     attempts: whole('attempts', 1),
     backoff,
@@ -203,8 +242,9 @@ function policyOf(options: JobOptions, refuse: (problem: string) => never): Poli
   }
 }
 
-function memoryOf({ memory }: JobOptions, refuse: (problem: string) => never): number | null {
-  if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0)) refuse('memory must be a number of bytes')
+function memoryOf({ memory }: JobOptions, refuse: Refuse): number | null {
+  if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0))
+    refuse('memory must be a number of bytes', 'memory deve ser um número de bytes')
   return memory ?? null
 }
 
@@ -220,8 +260,10 @@ function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
     }
     if (result.issues === undefined) return { value: result.value }
     const problem = result.issues.slice(0, 3).map(issueText).join('; ')
-    const more = result.issues.length > 3 ? `; and ${result.issues.length - 3} more` : ''
-    return { problem: problem + more }
+    const left = result.issues.length - 3
+    return {
+      problem: left > 0 ? say(`${problem}; and ${left} more`, `${problem}; e mais ${left}`) : say(problem, problem),
+    }
   }
 }
 

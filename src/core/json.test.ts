@@ -4,7 +4,7 @@ import { asText, cleanText, maxValueBytes, storable } from './json.ts'
 
 const refused = (value: unknown, maxBytes?: number) => {
   const checked = storable(value, maxBytes)
-  return checked.ok ? `accepted ${checked.text}` : checked.problem
+  return checked.ok ? `accepted ${checked.text}` : checked.problem.en
 }
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 

@@ -3,35 +3,43 @@
  * found here, before a statement that carries other jobs' rows too would fail as a whole. And what is far too large is
  * found before its text is made, which for 300 MB takes seconds and gigabytes.
  */
+import { type Saying, say } from '../errors.ts'
 
 /** Of one input or result, as JSON. More belongs into a file or an object store, and its name into the job. */
 export const maxValueBytes = 8 * 1024 * 1024
 export const maxDepth = 1000
-export const tooDeep = `it is nested more than ${maxDepth} deep`
+export const tooDeep = say(`it is nested more than ${maxDepth} deep`, `tem mais de ${maxDepth} níveis`)
 
-export type Checked = { ok: true; text: string } | { ok: false; problem: string }
+export type Checked = { ok: true; text: string } | { ok: false; problem: Saying }
 
 /** The JSON text of a value, or why it cannot be stored. `undefined` is stored as null. */
 export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
-  if (isSurelyLonger(value, maxBytes)) return { ok: false, problem: `it is ${tooLarge(maxBytes)}` }
+  if (isSurelyLonger(value, maxBytes)) return { ok: false, problem: tooLarge(maxBytes) }
   let text: string | undefined
   try {
     text = JSON.stringify(value)
   } catch (error) {
     const why = firstLine(asText(error))
-    return { ok: false, problem: why.startsWith('Maximum call stack') ? tooDeep : why }
+    return { ok: false, problem: why.startsWith('Maximum call stack') ? tooDeep : say(why, why) }
   }
   if (text === undefined) {
     if (value === undefined) return { ok: true, text: 'null' }
-    return { ok: false, problem: `a ${typeof value} is not JSON` }
+    return { ok: false, problem: say(`a ${typeof value} is not JSON`, `o tipo ${typeof value} não existe em JSON`) }
   }
   // A character is at least one byte, so most values need no second pass to know that they fit.
   const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
-  if (bytes > maxBytes) return { ok: false, problem: `it is ${tooLarge(maxBytes)}` }
+  if (bytes > maxBytes) return { ok: false, problem: tooLarge(maxBytes) }
   const bad = unstorableEscape.exec(text)
   if (bad) {
-    const what = bad[1] === '0000' ? 'a NUL character (\\u0000)' : 'half of a surrogate pair'
-    return { ok: false, problem: `it holds ${what}, which PostgreSQL cannot store` }
+    const held =
+      bad[1] === '0000'
+        ? say('a NUL character (\\u0000)', 'um caractere NUL (\\u0000)')
+        : say('half of a surrogate pair', 'metade de um par substituto (surrogate)')
+    const problem = say(
+      `it holds ${held.en}, which PostgreSQL cannot store`,
+      `tem ${held.pt}, que o PostgreSQL não consegue guardar`,
+    )
+    return { ok: false, problem }
   }
   if (text.length > maxDepth && depth(text) > maxDepth) return { ok: false, problem: tooDeep }
   return { ok: true, text }
@@ -44,7 +52,7 @@ export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
 function isSurelyLonger(value: unknown, most: number): boolean {
   let length = 0
   const exceeds = (part: unknown, depth: number): boolean => {
-    if (depth > maxDepth) throw new Error(tooDeep)
+    if (depth > maxDepth) throw new Error(tooDeep.en)
     if (typeof part === 'string') length += part.length + 2
     else if (typeof part !== 'object' || part === null) length += 1
     else if (saysItself(part)) length += 1
@@ -114,6 +122,11 @@ function depth(text: string): number {
   return deepest
 }
 
-const tooLarge = (most: number) =>
-  `more than ${Math.round((most / 1024 / 1024) * 10) / 10} MB of JSON; store it elsewhere and pass a reference`
+function tooLarge(most: number): Saying {
+  const megabytes = Math.round((most / 1024 / 1024) * 10) / 10
+  return say(
+    `it is more than ${megabytes} MB of JSON; store it elsewhere and pass a reference`,
+    `passa de ${megabytes} MB de JSON; guarde em outro lugar e passe uma referência`,
+  )
+}
 const firstLine = (text: string) => text.split('\n', 1)[0] ?? text

@@ -4,7 +4,7 @@
  */
 
 import { brand, hasBrand } from '../brand.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { backoffAfter } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText, cleanText, storable } from './json.ts'
@@ -48,7 +48,10 @@ export const skip = (reason: string): Skip => new Skip(reason)
 /** Not now: the job waits again for that long; no try is spent. */
 export function snooze(delay: Duration): Snooze {
   if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
-  const problem = `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`
+  const problem = say(
+    `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`,
+    `é uma duração de zero a 100 anos, como minutes(5), não ${asText(delay)}`,
+  )
   throw new RetomaError('bad_option', { option: 'snooze', problem })
 }
 
@@ -83,7 +86,7 @@ export function decide(
   const result = storable(ended.returned)
   if (result.ok) return { state: 'succeeded', result: result.text }
   // The work is done and would be done again for nothing: a result that cannot be stored is not retried.
-  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem}`
+  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`
   return {
     state: 'failed',
     failure: { what: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },

@@ -6,6 +6,7 @@
  * jump; where they are put back, a fixed time of day fires in the first of the two hours only.
  */
 import { Cron } from 'croner'
+import { type Saying, say } from '../errors.ts'
 import { type Duration, seconds } from './duration.ts'
 
 export type Plan = CronPlan | EveryPlan
@@ -43,15 +44,19 @@ export function lastSlot(plan: Plan, first: Date, now: Date): Date {
   return last
 }
 
-/** Why the pattern cannot be used; undefined when it can. */
-export function cronProblem(cron: string): string | undefined {
+/** Why the pattern cannot be used, at times in croner's own words; undefined when it can. */
+export function cronProblem(cron: string): Saying | undefined {
   if (!/^(@\w+|\S+( \S+){4,5})$/.test(cron))
-    return 'it has five fields (minute hour day month weekday), or six with seconds first'
+    return say(
+      'it has five fields (minute hour day month weekday), or six with seconds first',
+      'ele tem cinco campos (minuto hora dia mês dia-da-semana), ou seis com os segundos primeiro',
+    )
   try {
     const names = read({ cron, timeZone: 'UTC' }).nextRun(new Date(0)) !== null
-    return names ? undefined : 'it names no instant at all'
+    return names ? undefined : say('it names no instant at all', 'ele não indica nenhum instante')
   } catch (error) {
-    return (error as Error).message.replace(/^CronPattern: /, '')
+    const quote = (error as Error).message.replace(/^CronPattern: /, '')
+    return say(quote, quote)
   }
 }
 

@@ -1,8 +1,8 @@
 /** How long finished work is kept, by how it ended. */
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { type Duration, days } from './duration.ts'
 import { type FinalState, finalStates } from './state.ts'
-import { didYouMean } from './suggest.ts'
+import { suggestion } from './suggest.ts'
 
 /** One time for all, or one for each final state; a state that is not named is kept for 90 days. */
 export type Retention = Duration | Partial<Record<FinalState, Duration>>
@@ -13,14 +13,18 @@ export function checkRetention(asked: Retention = usual): Record<FinalState, Dur
   const named = typeof asked === 'object' ? asked : Object.fromEntries(finalStates.map(state => [state, asked]))
   for (const [state, duration] of Object.entries(named)) {
     if (!(finalStates as readonly string[]).includes(state)) {
-      refuse(`there is no final state "${state}"${didYouMean(state, finalStates)}`)
+      const hint = suggestion(state, finalStates)
+      refuse(`there is no final state "${state}"${hint.en}`, `não existe o estado final "${state}"${hint.pt}`)
     }
     if (!(Number.isFinite(duration) && duration > 0))
-      refuse(`it is a duration above zero, such as days(90), not ${duration}`)
+      refuse(
+        `it is a duration above zero, such as days(90), not ${duration}`,
+        `é uma duração acima de zero, como days(90), não ${duration}`,
+      )
   }
   return Object.fromEntries(finalStates.map(state => [state, named[state] ?? usual])) as Record<FinalState, Duration>
 }
 
-function refuse(problem: string): never {
-  throw new RetomaError('bad_option', { option: 'retention', problem })
+function refuse(en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option: 'retention', problem: say(en, pt) })
 }

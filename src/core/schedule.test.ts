@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { englishIn } from '../../test/support/portuguese.ts'
 import { minutes, seconds } from './duration.ts'
 import { defineJob } from './job.ts'
 import { defineSchedule, refOf } from './schedule.ts'
@@ -91,5 +92,6 @@ test.each([
   const define = () => defineSchedule(given as never)
   expect(define).toThrow(expect.objectContaining({ code: 'bad_definition' }))
   expect(define).toThrow(problem)
+  expect(define).toThrow(expect.toSatisfy(error => englishIn(error).length === 0))
   if (given?.name) expect(define).toThrow(`"${given.name}"`)
 })

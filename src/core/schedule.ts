@@ -2,7 +2,7 @@
  * `defineSchedule`: which job comes in when, as its author writes it, checked at the door. What comes out is trusted
  * everywhere else; its input is checked when an engine gets it and at every firing.
  */
-import { isRetomaError, RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { type CatchUp, catchUps } from './catch-up.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from './enqueue-options.ts'
@@ -10,7 +10,7 @@ import { checkedInput } from './input.ts'
 import type { AnyJob, Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
 import { closest, cronProblem, isTimeZone, type Plan } from './plan.ts'
-import { didYouMean, nearest } from './suggest.ts'
+import { suggestion } from './suggest.ts'
 
 /** A schedule: what `createEngine({ schedules })` takes. */
 export interface Schedule {
@@ -59,19 +59,29 @@ const known = ['name', 'job', 'input', 'cron', 'every', 'timeZone', 'catchUp', '
 
 export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const refuse = (problem: string): never => {
-    throw new RetomaError('bad_definition', { what: name ? `the schedule "${name}"` : 'a schedule', problem })
+  const refuse: Refuse = (en, pt) => {
+    const what = name ? say(`the schedule "${name}"`, `agendamento "${name}"`) : say('a schedule', 'agendamento')
+    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
   }
   if (given === null || typeof given !== 'object')
-    refuse('defineSchedule takes one object with name, job, and cron or every')
+    refuse(
+      'defineSchedule takes one object with name, job, and cron or every',
+      'defineSchedule recebe um objeto com name, job, e cron ou every',
+    )
   for (const option of Object.keys(given)) {
-    if (!known.includes(option)) refuse(`there is no option "${option}"${didYouMean(option, known)}`)
+    if (known.includes(option)) continue
+    const hint = suggestion(option, known)
+    refuse(`there is no option "${option}"${hint.en}`, `não existe a opção "${option}"${hint.pt}`)
   }
-  if (!namePattern.test(name)) refuse(`name must be ${nameRule}`)
+  if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
   if (typeof given.job?.kind !== 'string' || typeof given.job.parse !== 'function')
-    refuse('job must be made by defineJob')
+    refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
   const { job, catchUp = 'once', input } = given as ScheduleOptions<unknown>
-  if (!catchUps.includes(catchUp)) refuse(`catchUp must be one of ${catchUps.join(', ')}, not "${catchUp}"`)
+  if (!catchUps.includes(catchUp))
+    refuse(
+      `catchUp must be one of ${catchUps.join(', ')}, not "${catchUp}"`,
+      `catchUp deve ser um destes: ${catchUps.join(', ')}; não "${catchUp}"`,
+    )
   return {
     name,
     job,
@@ -82,36 +92,52 @@ export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   }
 }
 
-function planOf({ cron, every, timeZone }: When, refuse: (problem: string) => never): Plan {
-  if (cron !== undefined && every !== undefined) refuse('give either cron or every, not both')
-  if (cron === undefined && every === undefined) refuse('it needs cron or every, to know when it fires')
+type Refuse = (en: string, pt: string) => never
+
+function planOf({ cron, every, timeZone }: When, refuse: Refuse): Plan {
+  if (cron !== undefined && every !== undefined)
+    refuse('give either cron or every, not both', 'use cron ou every, um só')
+  if (cron === undefined && every === undefined)
+    refuse('it needs cron or every, to know when it fires', 'falta cron ou every, para saber quando dispara')
   if (every !== undefined) {
-    if (timeZone !== undefined) refuse('timeZone goes with cron; every counts from the epoch')
+    if (timeZone !== undefined)
+      refuse('timeZone goes with cron; every counts from the epoch', 'timeZone vai com cron; every conta desde a época')
     if (!(Number.isInteger(every) && every >= closest && every <= longestDuration))
-      refuse(`every must be a duration from 1 second to 100 years, such as minutes(5), not ${every}`)
+      refuse(
+        `every must be a duration from 1 second to 100 years, such as minutes(5), not ${every}`,
+        `every deve ser uma duração de 1 segundo a 100 anos, como minutes(5), não ${every}`,
+      )
     return { every }
   }
-  if (typeof cron !== 'string') return refuse('cron must be a text such as "0 4 * * *"')
+  if (typeof cron !== 'string')
+    return refuse('cron must be a text such as "0 4 * * *"', 'cron deve ser um texto como "0 4 * * *"')
   const pattern = cron.trim().replace(/\s+/g, ' ')
   const problem = cronProblem(pattern)
-  if (problem !== undefined) refuse(`cron "${cron}" cannot be read: ${problem}`)
+  if (problem !== undefined)
+    refuse(`cron "${cron}" cannot be read: ${problem.en}`, `cron "${cron}" não pode ser lido: ${problem.pt}`)
   if (timeZone !== undefined && !(typeof timeZone === 'string' && isTimeZone(timeZone))) {
-    const near = nearest(String(timeZone), Intl.supportedValuesOf('timeZone'))
+    const hint = suggestion(String(timeZone), Intl.supportedValuesOf('timeZone'))
     refuse(
-      `there is no time zone "${timeZone}"${near === undefined ? ', such as America/Sao_Paulo' : `, did you mean "${near}"?`}`,
+      `there is no time zone "${timeZone}"${hint.en || ', such as America/Sao_Paulo'}`,
+      `não existe o fuso horário "${timeZone}"${hint.pt || ', como America/Sao_Paulo'}`,
     )
   }
   return { cron: pattern, timeZone: timeZone ?? 'UTC' }
 }
 
-function optionsOf(options: ScheduledJobOptions, refuse: (problem: string) => never): CheckedOptions {
-  if ('runAt' in options) refuse('options.runAt: the plan says when')
-  if ('keyUntil' in options) refuse('options.keyUntil: the key of a scheduled job is held until its end')
+function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedOptions {
+  if ('runAt' in options) refuse('options.runAt: the plan says when', 'options.runAt: o plano diz quando')
+  if ('keyUntil' in options)
+    refuse(
+      'options.keyUntil: the key of a scheduled job is held until its end',
+      'options.keyUntil: a chave de um job agendado vale até o fim dele',
+    )
   try {
     return checkEnqueueOptions(options.key === undefined ? options : { ...options, keyUntil: 'final' })
   } catch (error) {
     if (!isRetomaError(error, 'bad_option')) throw error
-    return refuse(`options.${error.facts.option}: ${error.facts.problem}`)
+    const [en, pt] = [error.factsIn('en'), error.factsIn('pt')]
+    return refuse(`options.${en.option}: ${en.problem}`, `options.${pt.option}: ${pt.problem}`)
   }
 }
 
@@ -123,7 +149,10 @@ export async function inputFor({ job, input }: Schedule, slot: Date): Promise<st
     made.catch(() => {})
     throw new RetomaError('bad_input', {
       kind: job.kind,
-      problem: 'it is a promise; what takes time belongs in the job',
+      problem: say(
+        'it is a promise; what takes time belongs in the job',
+        'é uma promise; o que demora deve ficar no job',
+      ),
     })
   }
   return checkedInput(job, made)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean, nearest } from './suggest.ts'
+import { hintFor, nearest, suggestion } from './suggest.ts'
 
 const known = ['attempts', 'backoff', 'timeout', 'classify', 'key', 'ref']
 
@@ -11,12 +11,15 @@ test.each([
   ['kye', 'key'],
 ])('%s is taken for a typo of %s', (typo, meant) => {
   expect(nearest(typo, known)).toBe(meant)
-  expect(didYouMean(typo, known)).toBe(`, did you mean "${meant}"?`)
+  expect(suggestion(typo, known)).toEqual({ en: `, did you mean "${meant}"?`, pt: `, você quis dizer "${meant}"?` })
+  expect(hintFor(typo, known)).toEqual({ en: `did you mean "${meant}"?`, pt: `você quis dizer "${meant}"?` })
 })
 
 test.each(['banana', 'x', '', 'retries'])('nothing is suggested for %j', word => {
   expect(nearest(word, known)).toBeUndefined()
-  expect(didYouMean(word, known)).toBe('')
+  expect(suggestion(word, known)).toEqual({ en: '', pt: '' })
+  expect(hintFor(word, ['key', 'ref'])).toEqual({ en: 'there is: key, ref', pt: 'há: key, ref' })
+  expect(hintFor(word, [])).toEqual({ en: 'none is registered', pt: 'nenhum está registrado' })
 })
 
 test('the nearest wins, and of two as near the first', () => {

@@ -1,4 +1,5 @@
 /** "Did you mean": the nearest known word, when there is one near enough to be a typo. */
+import { type Saying, say } from '../errors.ts'
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3))
@@ -10,10 +11,18 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best?.name
 }
 
-/** `, did you mean "classify"?` or nothing. */
-export function didYouMean(word: string, known: readonly string[]): string {
+/** The tail of a sentence about a word that is not known: `, did you mean "classify"?` or nothing. */
+export function suggestion(word: string, known: readonly string[]): Saying {
   const name = nearest(word, known)
-  return name === undefined ? '' : `, did you mean "${name}"?`
+  return name === undefined ? say('', '') : say(`, did you mean "${name}"?`, `, você quis dizer "${name}"?`)
+}
+
+/** Where there is always something to say: what was meant, or else all there is. */
+export function hintFor(word: string, known: readonly string[]): Saying {
+  const name = nearest(word, known)
+  if (name !== undefined) return say(`did you mean "${name}"?`, `você quis dizer "${name}"?`)
+  const all = known.join(', ')
+  return all === '' ? say('none is registered', 'nenhum está registrado') : say(`there is: ${all}`, `há: ${all}`)
 }
 
 /** Damerau-Levenshtein distance (a swap of two neighbours counts as one), on words: short, so quadratic is fine. */

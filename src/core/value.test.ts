@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { englishIn } from '../../test/support/portuguese.ts'
+import { RetomaError } from '../errors.ts'
 import { decodeValue, encodeValue } from './value.ts'
 
 function roundTrip(value: unknown): unknown {
   const encoded = encodeValue(value)
-  if (!encoded.ok) throw new Error(encoded.problem)
+  if (!encoded.ok) throw new Error(encoded.problem.en)
   return decodeValue(JSON.parse(encoded.text))
 }
 
@@ -58,5 +60,7 @@ test.each([
   [{ [Symbol('k')]: 1 }, 'it has a symbol as key, which cannot be kept; return plain data'],
   [deep, 'it is nested more than 1000 deep'],
 ])('what would come back as something else is refused: %#', (value, problem) => {
-  expect(encodeValue(value)).toEqual({ ok: false, problem })
+  const encoded = encodeValue(value)
+  expect(encoded).toMatchObject({ ok: false, problem: { en: problem } })
+  if (!encoded.ok) expect(englishIn(new RetomaError('bad_value', { what: 'x', problem: encoded.problem }))).toEqual([])
 })

@@ -6,10 +6,10 @@
  * Invariant: what `encodeValue` accepts `decodeValue` gives back equal. What would come back as something else (an instance
  * of a class, a function, a symbol, a circle) is refused, with the place where it is.
  */
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import { maxDepth, tooDeep } from './json.ts'
 
-type Encoded = { ok: true; text: string } | { ok: false; problem: string }
+type Encoded = { ok: true; text: string } | { ok: false; problem: Saying }
 
 const mark = '$retoma'
 
@@ -17,12 +17,19 @@ export function encodeValue(value: unknown): Encoded {
   try {
     return { ok: true, text: JSON.stringify(convert(value, '', new Set())) }
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, problem: error.message }
+    if (error instanceof Refusal) return { ok: false, problem: error.saying }
     throw error
   }
 }
 
-class Refusal extends Error {}
+class Refusal extends Error {
+  readonly saying: Saying
+
+  constructor(saying: Saying) {
+    super(saying.en)
+    this.saying = saying
+  }
+}
 
 function convert(value: unknown, at: string, above: Set<object>): unknown {
   switch (typeof value) {
@@ -40,12 +47,12 @@ function convert(value: unknown, at: string, above: Set<object>): unknown {
     case 'object':
       return value === null ? null : object(value, at, above)
     default:
-      return refuse(at, `is a ${typeof value}`)
+      return refuse(at, `is a ${typeof value}`, `é do tipo ${typeof value}`)
   }
 }
 
 function object(value: object, at: string, above: Set<object>): unknown {
-  if (above.has(value)) refuse(at, 'contains itself')
+  if (above.has(value)) refuse(at, 'contains itself', 'contém a si mesmo')
   if (above.size >= maxDepth) throw new Refusal(tooDeep)
   above.add(value)
   const kept = parts(value, at, above)
@@ -66,8 +73,8 @@ function parts(value: object, at: string, above: Set<object>): unknown {
   if (Buffer.isBuffer(value)) return tag('buffer', value.toString('base64'))
   if (value instanceof Uint8Array) return tag('bytes', Buffer.from(value).toString('base64'))
   const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) refuse(at, `is ${named(prototype)}`)
-  if (Object.getOwnPropertySymbols(value).length > 0) refuse(at, 'has a symbol as key')
+  if (prototype !== Object.prototype && prototype !== null) refuseInstance(at, prototype)
+  if (Object.getOwnPropertySymbols(value).length > 0) refuse(at, 'has a symbol as key', 'tem um symbol como chave')
   const entries = Object.entries(value).map(([key, each]) => [key, convert(each, `${at}.${key}`, above)] as const)
   const plain = Object.fromEntries(entries)
   return Object.hasOwn(value, mark) ? tag('object', plain) : plain
@@ -75,13 +82,21 @@ function parts(value: object, at: string, above: Set<object>): unknown {
 
 const tag = (type: string, value?: unknown) => ({ [mark]: type, ...(value === undefined ? {} : { value }) })
 
-function refuse(at: string, what: string): never {
-  throw new Refusal(`${at.replace(/^\./, '') || 'it'} ${what}, which cannot be kept; return plain data`)
+function refuse(at: string, en: string, pt: string): never {
+  const place = at.replace(/^\./, '')
+  throw new Refusal(
+    say(
+      `${place || 'it'} ${en}, which cannot be kept; return plain data`,
+      `${place || 'ele'} ${pt}, que não pode ser guardado; devolva dados simples`,
+    ),
+  )
 }
 
-function named(prototype: { constructor?: { name?: unknown } }): string {
+function refuseInstance(at: string, prototype: { constructor?: { name?: unknown } }): never {
   const name = prototype.constructor?.name
-  return typeof name === 'string' && name !== '' ? `a ${name}` : 'an instance of a class'
+  return typeof name === 'string' && name !== ''
+    ? refuse(at, `is a ${name}`, `é um ${name}`)
+    : refuse(at, 'is an instance of a class', 'é uma instância de uma classe')
 }
 
 /** What `encodeValue` was given, from its text as JSON.parse reads it. */
@@ -111,8 +126,11 @@ export function decodeValue(kept: unknown): unknown {
       return decodeEntries(value as object)
     default:
       throw new RetomaError('bad_value', {
-        what: 'a checkpoint',
-        problem: `it was kept as "${type}", which this version does not know`,
+        what: say('a checkpoint', 'um checkpoint'),
+        problem: say(
+          `it was kept as "${type}", which this version does not know`,
+          `foi guardado como "${type}", que esta versão não conhece`,
+        ),
       })
   }
 }

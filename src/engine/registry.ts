@@ -4,8 +4,8 @@
  * Invariant: a kind has one definition in a process, and is in the database before its first job is.
  */
 import type { AnyJob } from '../core/job.ts'
-import { didYouMean } from '../core/suggest.ts'
-import { RetomaError } from '../errors.ts'
+import { hintFor } from '../core/suggest.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
 import { registerKinds } from '../store/kind.ts'
@@ -30,8 +30,10 @@ export class Registry {
       const known = this.#jobs.get(job.kind)
       if (known === job) continue
       if (known !== undefined) {
-        const problem = 'another job has the same kind'
-        throw new RetomaError('bad_definition', { what: `the job "${job.kind}"`, problem })
+        throw new RetomaError('bad_definition', {
+          what: say(`the job "${job.kind}"`, `job "${job.kind}"`),
+          problem: say('another job has the same kind', 'outro job tem o mesmo kind'),
+        })
       }
       this.#jobs.set(job.kind, job)
       this.#unregistered.push(job)
@@ -45,8 +47,6 @@ export class Registry {
   find(kind: string): AnyJob {
     const job = this.#jobs.get(kind)
     if (job !== undefined) return job
-    const known = [...this.#jobs.keys()]
-    const all = known.length > 0 ? `there is: ${known.join(', ')}` : 'none is registered'
-    throw new RetomaError('unknown_kind', { kind, hint: didYouMean(kind, known).replace(/^, /, '') || all })
+    throw new RetomaError('unknown_kind', { kind, hint: hintFor(kind, [...this.#jobs.keys()]) })
   }
 }

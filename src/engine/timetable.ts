@@ -1,8 +1,8 @@
 /** The schedules of an engine: checked when it is made, shown, and fired by hand. The scheduler fires them by plan. */
 import { slotAfter } from '../core/plan.ts'
 import { inputFor, type Schedule } from '../core/schedule.ts'
-import { nearest } from '../core/suggest.ts'
-import { isRetomaError, RetomaError } from '../errors.ts'
+import { hintFor } from '../core/suggest.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { jobFor } from '../scheduler/scheduler.ts'
 import type { Db } from '../store/db.ts'
@@ -33,7 +33,10 @@ export function createTimetable(given: {
 
     async runSchedule(name) {
       const schedule = schedules.find(each => each.name === name)
-      if (schedule === undefined) throw unknown(name, schedules)
+      if (schedule === undefined) {
+        const known = schedules.map(each => each.name)
+        throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
+      }
       const job = await jobFor(schedule, clock.now())
       await depths.admit(job.queue, 1)
       const id = await fireByHand(db, name, job, clock.instant())
@@ -49,34 +52,23 @@ function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView
   return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
 }
 
-function unknown(name: string, schedules: readonly Schedule[]): RetomaError {
-  const known = schedules.map(each => each.name)
-  const near = nearest(name, known)
-  const all = known.join(', ')
-  const hint =
-    near !== undefined
-      ? { en: `did you mean "${near}"?`, pt: `você quis dizer "${near}"?` }
-      : all
-        ? { en: `there is: ${all}`, pt: `há: ${all}` }
-        : { en: 'none is registered', pt: 'nenhum está registrado' }
-  return new RetomaError('unknown_schedule', { name, hint })
-}
-
 /** Told when the engine is made, not at four in the morning: a name given twice, an input that the job refuses. */
 export async function checkSchedules(schedules: readonly Schedule[], now: Date): Promise<void> {
   const names = new Set<string>()
   for (const schedule of schedules) {
-    const what = `the schedule "${schedule?.name}"`
-    const refuse = (problem: string): never => {
-      throw new RetomaError('bad_definition', { what, problem })
+    const refuse = (en: string, pt: string): never => {
+      const what = say(`the schedule "${schedule?.name}"`, `agendamento "${schedule?.name}"`)
+      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
     }
-    if (typeof schedule?.input !== 'function') refuse('it was not made by defineSchedule')
-    if (names.has(schedule.name)) refuse('another schedule has the same name')
+    if (typeof schedule?.input !== 'function')
+      refuse('it was not made by defineSchedule', 'ele não foi feito por defineSchedule')
+    if (names.has(schedule.name)) refuse('another schedule has the same name', 'outro agendamento tem o mesmo nome')
     names.add(schedule.name)
     try {
       await inputFor(schedule, slotAfter(schedule.plan, now))
     } catch (error) {
-      refuse(isRetomaError(error, 'bad_input') ? error.in('en') : `its input cannot be made: ${error}`)
+      if (isRetomaError(error, 'bad_input')) refuse(error.in('en'), error.in('pt'))
+      refuse(`its input cannot be made: ${error}`, `a entrada não pode ser feita: ${error}`)
     }
   }
 }

@@ -4,14 +4,14 @@
  * Invariant: what is answered is usable as it is; what is not is a RetomaError that names the variable, and never the
  * value of a secret.
  */
+import { suggestion } from '../core/suggest.ts'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
 import { isLoopback, Refusal } from './checks.ts'
-import { suggestion } from './suggestion.ts'
 import { type Settings, type Variable, type VariableName, variables } from './table.ts'
 
+export { suggestion } from '../core/suggest.ts'
 export { isLoopback } from './checks.ts'
 export { readEnvironment } from './environment.ts'
-export { suggestion } from './suggestion.ts'
 export type { Settings } from './table.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -5,7 +5,7 @@ import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, type StepOptions } from '../core/step.ts'
 import { decodeValue, encodeValue } from '../core/value.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import { each } from './each.ts'
 import type { Place } from './place.ts'
@@ -86,12 +86,12 @@ export class Context implements JobContext {
 
   async #checkpoint(name: string, data: unknown, { progress }: { progress?: Progress }): Promise<void> {
     const encoded = encodeValue(data)
-    if (!encoded.ok) throw unkept(`the data of checkpoint "${name}"`, encoded.problem)
+    if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
     const noted = { checkpoint: checkStepName(name), resume: encoded.text }
     const how = await this.#host.place.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )
-    if (how === 'refused') throw unkept(`the data of checkpoint "${name}"`, 'PostgreSQL refuses it')
+    if (how === 'refused') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
     if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
   }
 
@@ -105,7 +105,10 @@ export class Context implements JobContext {
 
   async #sleep(name: string, duration: Duration): Promise<void> {
     if (!(duration >= 0 && duration <= longestDuration)) {
-      const problem = `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`
+      const problem = say(
+        `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`,
+        `é uma duração de zero a 100 anos, como minutes(5), não ${asText(duration)}`,
+      )
       throw new RetomaError('bad_option', { option: 'sleep', problem })
     }
     const until = await this.#host.steps.step(name, () => this.#host.now() + duration)
@@ -125,11 +128,13 @@ function heard<T>(work: Promise<T>): Promise<T> {
 
 function progressText(progress: Progress): string {
   const checked = storable(progress)
-  if (!checked.ok) throw unkept('the progress', checked.problem)
+  if (!checked.ok) throw unkept(say('the progress', 'o progresso'), checked.problem)
   return checked.text
 }
 
-const unkept = (what: string, problem: string) => doNotRetry(new RetomaError('bad_value', { what, problem }))
+const dataOf = (name: string) => say(`the data of checkpoint "${name}"`, `o dado do checkpoint "${name}"`)
+
+const unkept = (what: Saying, problem: Saying) => doNotRetry(new RetomaError('bad_value', { what, problem }))
 
 function jobLog(log: Log): JobLog {
   const at =

@@ -10,7 +10,7 @@ import { asText } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, checkStepOptions } from '../core/step.ts'
 import { encodeValue } from '../core/value.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Steps } from './steps.ts'
 
 export async function each<Item, Result>(
@@ -25,7 +25,10 @@ export async function each<Item, Result>(
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new RetomaError('bad_option', {
       option: 'concurrency',
-      problem: `it is a whole number from 1, not ${asText(concurrency)}`,
+      problem: say(
+        `it is a whole number from 1, not ${asText(concurrency)}`,
+        `é um número inteiro a partir de 1, não ${asText(concurrency)}`,
+      ),
     })
   const items = [...list]
   if (key === undefined) await sameList(steps, name, items)

@@ -8,7 +8,7 @@ import { backoffAfter } from '../core/backoff.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { type CheckedStep, checkStepName, checkStepOptions, type StepOptions } from '../core/step.ts'
 import { decodeValue, encodeValue } from '../core/value.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Landed } from './group-commit.ts'
@@ -79,7 +79,7 @@ export class Steps {
     const bytes = Buffer.byteLength(encoded.text)
     if (bytes > mostBytes) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most: mostBytes }))
     const how = await this.#host.save(name, encoded.text)
-    if (how === 'refused') throw unkept(name, 'PostgreSQL refuses it')
+    if (how === 'refused') throw unkept(name, say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
     if (how !== 'landed')
       throw this.#host.signal.reason ?? new RetomaError('attempt_over', { job: this.#host.job, step: name })
     return value
@@ -124,10 +124,10 @@ export class Steps {
 }
 
 /** The work is done and would be done again for nothing: not retried. */
-const unkept = (name: string, problem: string) =>
+const unkept = (name: string, problem: Saying) =>
   doNotRetry(
     new RetomaError('bad_value', {
-      what: { en: `the result of step "${name}"`, pt: `o resultado da etapa "${name}"` },
+      what: say(`the result of step "${name}"`, `o resultado da etapa "${name}"`),
       problem,
     }),
   )

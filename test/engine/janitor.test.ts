@@ -1,6 +1,7 @@
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createEngine, days, defineJob, hours, type Retention, skip } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
+import { englishIn } from '../support/portuguese.ts'
 
 const good = defineJob({ kind: 'good', run: () => 'done' })
 const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new Error('no')) })
@@ -57,6 +58,8 @@ test.each([[{ finished: days(1) }], [{ succeeded: -1 }], [0]])(
   'a retention that makes no sense is refused: %o',
   async retention => {
     const making = createEngine({ databaseUrl: inject('serverUrl'), retention: retention as never })
-    await expect(making).rejects.toMatchObject({ code: 'bad_option', facts: { option: 'retention' } })
+    const error = await making.catch((refusal: unknown) => refusal)
+    expect(error).toMatchObject({ code: 'bad_option', facts: { option: 'retention' } })
+    expect(englishIn(error)).toEqual([])
   },
 )

@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { engineOf, engineWith, gate, liveEngine, shareDatabase, timePasses, until } from '../support/engine.ts'
+import { englishIn } from '../support/portuguese.ts'
 
 /** A job that counts how many of it run at once, in all and by group. */
 function audited() {
@@ -182,7 +183,9 @@ test('limits that are none are refused with their name, and nothing is written',
   ] as const
   for (const [limits, option] of bad) {
     const made = createEngine({ databaseUrl, limits: limits as never })
-    await expect(made).rejects.toMatchObject({ code: 'bad_option', facts: { option } })
+    const error = await made.catch((refusal: unknown) => refusal)
+    expect(error).toMatchObject({ code: 'bad_option', facts: { option } })
+    expect(englishIn(error)).toEqual([])
   }
   expect(await engine.queues()).toEqual([])
 })

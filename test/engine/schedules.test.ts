@@ -14,6 +14,7 @@ import {
 import { silentLog } from '../../src/lib/log.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { borrowDatabase, liveEngine, until } from '../support/engine.ts'
+import { englishIn } from '../support/portuguese.ts'
 
 const tidy = defineJob({ kind: 'tidy', run: () => 'done' })
 const note = defineJob({ kind: 'note', run: (_, input: { day: string }) => input.day })
@@ -332,7 +333,9 @@ describe('an engine is not made', () => {
   ])('$1', async (schedules, problem) => {
     const making = createEngine({ databaseUrl: inject('serverUrl'), schedules })
     await expect(making).rejects.toThrow(problem)
-    await expect(making).rejects.toMatchObject({ code: 'bad_definition' })
+    const error = await making.catch((refusal: unknown) => refusal)
+    expect(error).toMatchObject({ code: 'bad_definition' })
+    if (!problem.endsWith('it is no number')) expect(englishIn(error)).toEqual([])
   })
 })
 
