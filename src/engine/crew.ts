@@ -8,7 +8,7 @@ import { type Duration, seconds } from '../core/duration.ts'
 import { watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
 import type { FinalState } from '../core/state.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -160,7 +160,10 @@ export class Crew {
 function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   for (const [queue, size] of Object.entries(queues)) {
     if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
-    const problem = `concurrency is a whole number from 1 to 10000, not ${size}`
+    const problem = say(
+      `concurrency is a whole number from 1 to 10000, not ${size}`,
+      `a concorrência é um número inteiro de 1 a 10000, não ${size}`,
+    )
     throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
   }
   return queues

@@ -1,7 +1,7 @@
 /** What people and programs ask of jobs that are there: look, wait, cancel, retry, resume. */
 import { isId } from '../core/id.ts'
 import { isFinal, type State } from '../core/state.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ControlVerb, press } from '../store/control.ts'
 import type { Db } from '../store/db.ts'
@@ -82,8 +82,9 @@ export function createDesk(given: {
 
     async jobs(filter = {}) {
       const { limit = 50, after } = filter
-      if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuse('limit', 'it is from 1 to 500')
-      if (after !== undefined && !isId(after)) refuse('after', 'it is the next of an earlier list')
+      if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuse('limit', 'it is from 1 to 500', 'é de 1 a 500')
+      if (after !== undefined && !isId(after))
+        refuse('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
       const rows = await viewJobs(db, filter, after, limit + 1)
       const items = rows.slice(0, limit)
       return { items, next: rows.length > limit ? items.at(-1)!.id : null }
@@ -115,6 +116,6 @@ export function createDesk(given: {
   }
 }
 
-function refuse(option: string, problem: string): never {
-  throw new RetomaError('bad_option', { option, problem })
+function refuse(option: string, en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }

@@ -7,7 +7,7 @@
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db, Run } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
@@ -75,7 +75,7 @@ export function createInbox(given: {
       const { kind, key } = keyed[0]!
       throw new RetomaError(
         'key_locked',
-        { kind, key: keyed.length === 1 ? key! : `one of ${keyed.length}` },
+        { kind, key: keyed.length === 1 ? key! : say(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
         { cause: error },
       )
     })
@@ -110,12 +110,17 @@ export function createInbox(given: {
       const { tx, each, ...options } = given ?? {}
       const run = tx === undefined ? db.run : runIn(tx)
       for (const name of ['key', 'ref'] as const) {
-        if (name in options) refuseOption(name, 'it differs from job to job: say it with each: input => ({ … })')
+        if (name in options)
+          refuseOption(
+            name,
+            'it differs from job to job: say it with each: input => ({ … })',
+            'muda de job para job: diga com each: input => ({ … })',
+          )
       }
       // keyUntil goes with a key, which only `each` can give.
       const { keyUntil, ...shared } = options
       if (keyUntil !== undefined && each === undefined)
-        refuseOption('keyUntil', 'it goes with a key, and a key with each')
+        refuseOption('keyUntil', 'it goes with a key, and a key with each', 'vai com key, e key com each')
       const same = checkEnqueueOptions(shared)
       await registry.add(job)
       // Of a list whose length is known nothing is written when it does not fit as a whole.
@@ -162,8 +167,8 @@ export function createInbox(given: {
   }
 }
 
-function refuseOption(option: string, problem: string): never {
-  throw new RetomaError('bad_option', { option, problem })
+function refuseOption(option: string, en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }
 
 interface Item {

@@ -1,6 +1,6 @@
 /** What is asked of a queue as a whole: look, pause, go on. */
 import type { Limits } from '../core/limits.ts'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
 import { recountGates } from '../store/gate.ts'
@@ -27,7 +27,7 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
   async function press(queue: string, paused: boolean): Promise<PressedQueue> {
     const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused) : undefined
     if (pressed === undefined) {
-      throw new RetomaError('not_found', { what: { en: 'queue', pt: 'fila' }, id: String(queue) })
+      throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }
     if (pressed.changed && !paused) tell(queue)
     return { queue, paused, changed: pressed.changed }

@@ -77,11 +77,11 @@ function namesOf(url: string): { user: string; database: string } {
   try {
     const { username, pathname } = new URL(url)
     return {
-      user: decodeURIComponent(username) || 'this user',
-      database: decodeURIComponent(pathname.slice(1)) || 'it',
+      user: decodeURIComponent(username) || '…',
+      database: decodeURIComponent(pathname.slice(1)) || '…',
     }
   } catch {
-    return { user: 'this user', database: 'it' }
+    return { user: '…', database: '…' }
   }
 }
 

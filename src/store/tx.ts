@@ -7,7 +7,7 @@
  * reason. What is not a transaction is refused: on a pool or a database object the job would not be part of it.
  */
 import pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Run } from './db.ts'
 
 /** `Client` or `PoolClient` of pg, between begin and commit. */
@@ -61,42 +61,66 @@ function sender(tx: object): Send {
   const given = <Shape>() => tx as Shape
 
   if (has('$queryRawUnsafe')) {
-    if (has('$connect')) refuse('it is a whole PrismaClient', 'the tx of prisma.$transaction(async tx => …)')
+    if (has('$connect'))
+      refuse(say('a whole PrismaClient', 'um PrismaClient inteiro'), part('tx', 'prisma.$transaction(async tx => …)'))
     return (text, values) => given<PrismaTransaction>().$queryRawUnsafe(text, ...values)
   }
   if (has('executeQuery')) {
     const kysely = given<KyselyTransaction>()
     if (!kysely.isTransaction)
-      refuse('it is a whole Kysely database', 'the trx of db.transaction().execute(async trx => …)')
+      refuse(
+        say('a whole Kysely database', 'um banco inteiro do Kysely'),
+        part('trx', 'db.transaction().execute(async trx => …)'),
+      )
     return (text, values) => kysely.executeQuery(compiled(text, values) as never)
   }
   if (has('unsafe')) {
-    if (!has('savepoint')) refuse('it is a whole postgres.js pool', 'the sql of sql.begin(async sql => …)')
+    if (!has('savepoint'))
+      refuse(
+        say('a whole postgres.js pool', 'um pool inteiro do postgres.js'),
+        part('sql', 'sql.begin(async sql => …)'),
+      )
     return (text, values) => given<PostgresJsTransaction>().unsafe(text, values as never[])
   }
   if (has('execute')) {
-    if (!has('rollback')) refuse('it is a whole database', 'the tx of db.transaction(async tx => …)')
+    if (!has('rollback'))
+      refuse(say('a whole database', 'um banco inteiro'), part('tx', 'db.transaction(async tx => …)'))
     return (text, values) => given<DrizzleTransaction>().execute(inlined(text, values))
   }
   if (has('query')) {
     if ('totalCount' in tx)
       refuse(
-        'it is a pool, which runs each statement anywhere',
-        'the client of pool.connect(), between begin and commit',
+        say('a pool, which runs each statement anywhere', 'um pool, que roda cada comando em qualquer conexão'),
+        say(
+          'the client of pool.connect(), between begin and commit',
+          'o client de pool.connect(), entre begin e commit',
+        ),
       )
     return (text, values) => given<PgTransaction>().query(text, values)
   }
-  return refuse(`it is ${nameOf(tx)}`, 'a client of pg, or the transaction of Drizzle, Kysely, Prisma or postgres.js')
+  return refuse(
+    nameOf(tx),
+    say(
+      'a client of pg, or the transaction of Drizzle, Kysely, Prisma or postgres.js',
+      'um client do pg, ou a transação de Drizzle, Kysely, Prisma ou postgres.js',
+    ),
+  )
 }
 
-function refuse(what: string, give: string): never {
-  throw new RetomaError('bad_option', { option: 'tx', problem: `${what}; give ${give}` })
+function refuse(is: Saying, give: Saying): never {
+  const problem = say(`it is ${is.en}; give ${give.en}`, `é ${is.pt}; passe ${give.pt}`)
+  throw new RetomaError('bad_option', { option: 'tx', problem })
 }
 
-function nameOf(value: unknown): string {
-  if (value === null || typeof value !== 'object') return value === null ? 'null' : `a ${typeof value}`
+const part = (name: string, call: string): Saying => say(`the ${name} of ${call}`, `o ${name} de ${call}`)
+
+function nameOf(value: unknown): Saying {
+  if (value === null) return say('null', 'null')
+  if (typeof value !== 'object') return say(`a ${typeof value}`, `um valor do tipo ${typeof value}`)
   const name = value.constructor?.name
-  return name && name !== 'Object' ? `a ${name}` : 'an object without any of their methods'
+  return name && name !== 'Object'
+    ? say(`a ${name}`, `um ${name}`)
+    : say('an object without any of their methods', 'um objeto sem nenhum dos métodos deles')
 }
 
 /** What Kysely's own `CompiledQuery.raw` makes. */

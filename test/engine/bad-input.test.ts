@@ -6,6 +6,7 @@ import { createEngine, defineJob, type Engine, isRetomaError, milliseconds, seco
 import type { TestServer } from '../../src/testing/index.ts'
 import { engineWith } from '../support/engine.ts'
 import { isInstalled, startPackagedServer } from '../support/packaged-server.ts'
+import { englishIn } from '../support/portuguese.ts'
 
 const invoice = defineJob({ kind: 'invoice', input: z.object({ number: z.string() }), run: () => 1 })
 const any = defineJob({ kind: 'any', run: (_, input: unknown) => input })
@@ -42,6 +43,7 @@ describe('is refused by name, and nothing is written:', () => {
     const error = await (async () => ask(engine))().catch((refusal: unknown) => refusal)
     expect(isRetomaError(error) && [error.code, error.retryable]).toEqual([code, false])
     expect((error as Error).message).toMatch(says)
+    if (/MB|NUL/.test(says.source) || code !== 'bad_input') expect(englishIn(error)).toEqual([])
     expect((error as Error).message.length).toBeLessThan(500)
     expect(await engine.jobs()).toEqual({ items: [], next: null })
   })

@@ -2,21 +2,38 @@
 import pg from 'pg'
 import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { createEngine, defineJob, type Engine, minutes, seconds } from '../../src/index.ts'
+import { createEngine, defineJob, type Engine, minutes, seconds, snooze } from '../../src/index.ts'
 import { isLockTimeout, told } from '../../src/store/trouble.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
+import { englishIn } from '../support/portuguese.ts'
 
 const greet = defineJob({ kind: 'greet', input: z.object({ name: z.string() }), run: (_, { name }) => `Olá, ${name}` })
 const any = defineJob({ kind: 'any', run: (_, input: unknown) => input })
+
+const method = () => {}
+const notTransactions = [
+  null,
+  'tx',
+  {},
+  new Map(),
+  { query: method, totalCount: 1 },
+  { $queryRawUnsafe: method, $connect: method },
+  { executeQuery: method },
+  { unsafe: method },
+  { execute: method },
+]
 
 test('bad input and bad options are refused with a code, and nothing is written', async () => {
   const circle: { self?: unknown } = {}
   circle.self = circle
   const { engine } = await engineWith(greet, any)
   const refused = async (code: string, work: (engine: Engine) => unknown) => {
-    await expect(async () => work(engine)).rejects.toMatchObject({ name: 'RetomaError', code })
+    const error = await (async () => work(engine))().catch((refusal: unknown) => refusal)
+    expect(error).toMatchObject({ name: 'RetomaError', code })
+    // What is wrong with an input is mostly said by its schema.
+    if (code !== 'bad_input') expect(englishIn(error)).toEqual([])
   }
   await refused('bad_input', it => it.enqueue(greet, { name: 5 } as never))
   await refused('bad_input', it => it.enqueue(greet, undefined as never))
@@ -36,6 +53,13 @@ test('bad input and bad options are refused with a code, and nothing is written'
   await refused('not_found', it => it.resume('99999999999999999999'))
   await refused('not_found', it => it.wait({ job: 'x' }))
   await refused('unknown_kind', it => it.kind('gret'))
+  await refused('unknown_kind', it => it.kind('dig'))
+  await refused('unknown_schedule', it => it.runSchedule('nightly'))
+  await refused('bad_option', it => it.enqueueMany(any, [1], { key: 'x' } as never))
+  await refused('bad_option', it => it.enqueueMany(any, [1], { keyUntil: 'final' }))
+  await refused('bad_option', it => it.work({ queues: { any: 0 } }))
+  await refused('bad_option', () => snooze(seconds(-1)))
+  for (const tx of notTransactions) await refused('bad_option', it => it.enqueue(any, 1, { tx: tx as never }))
   await refused('bad_option', it => it.jobs({ limit: 501 }))
   await refused('bad_option', it => it.jobs({ after: 'x' }))
   expect(await engine.job('x')).toBeNull()
@@ -130,7 +154,9 @@ test('two different definitions of one kind are refused, the same one twice is n
   const twice = createEngine({ databaseUrl: url, jobs: [greet, rival] })
   await expect(twice).rejects.toMatchObject({ code: 'bad_definition', message: expect.stringContaining('same kind') })
   await using engine = await createEngine({ databaseUrl: url, jobs: [greet, greet] })
-  await expect(engine.enqueue(rival, undefined)).rejects.toMatchObject({ code: 'bad_definition' })
+  const refusal = await engine.enqueue(rival, undefined).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'bad_definition' })
+  expect(englishIn(refusal)).toEqual([])
   expect((await engine.jobs()).items).toEqual([])
 })
 
