@@ -103,7 +103,7 @@ export const errorTable = define({
   postgres_failed: {
     status: 500,
     en: 'the embedded PostgreSQL in {folder} did not {action}: {problem}; its log is {log}',
-    pt: 'o PostgreSQL embutido em {folder} falhou ({action}): {problem}; o log está em {log}',
+    pt: 'o PostgreSQL embutido em {folder} falhou ao {action}: {problem}; o log está em {log}',
   },
   no_unprivileged_user: {
     status: 500,

@@ -4,7 +4,7 @@
  */
 import { createServer as createProbe } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
 
@@ -27,10 +27,16 @@ export async function listen(app: App, host: string, port: number): Promise<Serv
     if (error.code === 'EACCES')
       throw new RetomaError('bad_setting', {
         name: 'PORT',
-        problem: `this user may not listen on port ${port}; take one above 1023`,
+        problem: say(
+          `this user may not listen on port ${port}; take one above 1023`,
+          `este usuário não pode escutar na porta ${port}; use uma acima de 1023`,
+        ),
       })
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-      throw new RetomaError('bad_setting', { name: 'HOST', problem: `${host} is no address of this machine` })
+      throw new RetomaError('bad_setting', {
+        name: 'HOST',
+        problem: say(`${host} is no address of this machine`, `${host} não é um endereço desta máquina`),
+      })
     throw error
   })
   const address = server.address()

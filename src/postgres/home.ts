@@ -4,7 +4,7 @@
  */
 import { access, realpath, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { isBeingMade } from './draft.ts'
 import { type Binaries, complete, copyBinaries } from './find.ts'
 import { makeFolder } from './folder.ts'
@@ -65,7 +65,10 @@ export async function unsettle(home: Home): Promise<void> {
 async function chooseAsSelf(folder: string, found: Binaries, machine: Machine): Promise<Choice> {
   const owner = await ownerOf(join(folder, 'postgres')).catch(() => ownerOf(folder))
   if (owner && owner.uid !== machine.uid)
-    throw new RetomaError('data_unreadable', { folder, problem: `it belongs to the user with uid ${owner.uid}` })
+    throw new RetomaError('data_unreadable', {
+      folder,
+      problem: say(`it belongs to the user with uid ${owner.uid}`, `ela pertence ao usuário de uid ${owner.uid}`),
+    })
   const binaries = (await complete(found)) ? found : await copyBinaries(found, folder)
   return { folder, runner: self(machine), binaries }
 }

@@ -6,7 +6,7 @@
  */
 import { chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { newDraft, removeAbandoned, removeDraft } from './draft.ts'
 import { program } from './find.ts'
 import type { Home } from './home.ts'
@@ -35,7 +35,10 @@ export async function isMade(home: Home): Promise<boolean> {
       if (files.length === 0) return undefined
       throw new RetomaError('data_unreadable', {
         folder: home.folder,
-        problem: `${home.data} has files, but no PostgreSQL data`,
+        problem: say(
+          `${home.data} has files, but no PostgreSQL data`,
+          `${home.data} tem arquivos, mas nenhum dado do PostgreSQL`,
+        ),
       })
     }),
   )
@@ -77,7 +80,10 @@ async function initTrouble(home: Home, output: string): Promise<RetomaError> {
   return serverTrouble(
     home,
     'initialise',
-    `this user (uid ${nameless[1]}) has no name in /etc/passwd, which PostgreSQL needs; add a line for it, or set DATABASE_URL`,
+    say(
+      `this user (uid ${nameless[1]}) has no name in /etc/passwd, which PostgreSQL needs; add a line for it, or set DATABASE_URL`,
+      `este usuário (uid ${nameless[1]}) não tem nome em /etc/passwd, e o PostgreSQL precisa de um; acrescente uma linha para ele, ou defina DATABASE_URL`,
+    ),
   )
 }
 

@@ -3,15 +3,17 @@
  * becomes the keeper (keeper.ts). Called by start and by leave.
  */
 import pg from 'pg'
+import { say } from '../errors.ts'
+import type { Words } from './trouble.ts'
 
 export type Answer =
   | { is: 'up'; client: pg.Client }
   /** It lets nobody in: it is starting, recovering or shutting down. */
-  | { is: 'starting'; why: string }
+  | { is: 'starting'; why: Words }
   /** It has no place left, so others are in. */
-  | { is: 'full'; why: string }
+  | { is: 'full'; why: Words }
   /** It is there and says nothing. */
-  | { is: 'silent'; why: string }
+  | { is: 'silent'; why: Words }
   | { is: 'away' }
 
 const gone = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02'])
@@ -47,7 +49,8 @@ export async function knock(socket: string, name: string, at = database): Promis
     if (code === '57P03') return { is: 'starting', why: message }
     if (code === '53300') return { is: 'full', why: message }
     if (/terminated/.test(message)) return { is: 'away' }
-    if (/timeout/.test(message)) return { is: 'silent', why: 'it accepts no connection' }
+    if (/timeout/.test(message))
+      return { is: 'silent', why: say('it accepts no connection', 'ele não aceita conexões') }
     if (code === '3D000' && at === database) return createDatabase(socket, name)
     throw error
   }

@@ -6,7 +6,7 @@
  * running.
  */
 import { chown, lstat, open, readFile, rename, stat } from 'node:fs/promises'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { program } from './find.ts'
 import { makeFolder } from './folder.ts'
@@ -14,13 +14,13 @@ import type { Home } from './home.ts'
 import { isMade } from './init.ts'
 import { port } from './knock.ts'
 import { begin } from './privilege.ts'
-import { folderTrouble } from './trouble.ts'
+import { folderTrouble, type Words } from './trouble.ts'
 
 export interface Launch {
   readonly pid: number | undefined
   readonly ended: boolean
-  /** What it wrote into the log since. */
-  said(): Promise<string>
+  /** What it wrote into the log since, or how it ended. */
+  said(): Promise<Words>
   /** Resolves when it has ended, told so now; what it had committed is safe. */
   takeBack(): Promise<void>
 }
@@ -32,7 +32,10 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   try {
     // A server that is brought back must not make a removed folder anew, empty.
     if (!(await isMade(home)))
-      throw new RetomaError('data_unreadable', { folder: home.folder, problem: 'its data was removed' })
+      throw new RetomaError('data_unreadable', {
+        folder: home.folder,
+        problem: say('its data was removed', 'os dados dela foram removidos'),
+      })
     await prepareSocket(home)
     const log = await openLog(home)
     const before = (await log.stat()).size
@@ -41,10 +44,12 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
     })
-    let ended = ''
+    let ended: Words = ''
     const end = new Promise<void>(resolve => {
       child.on('exit', (code, signal) => {
-        ended = `ended with ${signal ?? `code ${code}`}`
+        ended = signal
+          ? say(`ended with ${signal}`, `terminou com ${signal}`)
+          : say(`ended with code ${code}`, `terminou com o código ${code}`)
         resolve()
       })
       child.on('error', error => {
@@ -99,7 +104,10 @@ async function prepareSocket(home: Home): Promise<void> {
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new RetomaError('data_unreadable', {
       folder: home.folder,
-      problem: `the folder of its socket, ${home.socket}, is not private to uid ${uid}`,
+      problem: say(
+        `the folder of its socket, ${home.socket}, is not private to uid ${uid}`,
+        `a pasta do socket, ${home.socket}, não é só do uid ${uid}`,
+      ),
     })
 }
 

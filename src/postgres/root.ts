@@ -8,7 +8,7 @@
  */
 import { chown, lchown, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { type Binaries, complete, copyBinaries, program } from './find.ts'
 import { makeFolder } from './folder.ts'
 import { type Machine, nobody } from './machine.ts'
@@ -78,5 +78,6 @@ async function giveAll(folder: string, { uid, gid }: Owner): Promise<void> {
 }
 
 function outOfReach(folder: string): RetomaError {
-  return new RetomaError('no_unprivileged_user', { problem: `${folder} is out of reach for them` })
+  const problem = say(`${folder} is out of reach for them`, `${folder} está fora do alcance deles`)
+  return new RetomaError('no_unprivileged_user', { problem })
 }

@@ -9,7 +9,7 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { isRetomaError } from '../errors.ts'
+import { isRetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hangUp } from './connection.ts'
 import type { Home } from './home.ts'
@@ -17,7 +17,7 @@ import { type Answer, knock, port } from './knock.ts'
 import { type Launch, launch } from './launch.ts'
 import { answeringPid, clearStale, livePid, pidfile } from './pidfile.ts'
 import { enter } from './presence.ts'
-import { folderTrouble, serverTrouble } from './trouble.ts'
+import { folderTrouble, serverTrouble, type Words } from './trouble.ts'
 
 /** Orphaned backends of a killed server hold its memory for two or three seconds. */
 const patience = 15_000
@@ -55,7 +55,7 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
   const { clock, signal } = options
   const begun = clock.now().getTime()
   let heard = begun
-  let why = 'it does not answer at its socket'
+  let why: Words = say('it does not answer at its socket', 'ele não responde no socket')
   let ours: Launch | undefined
   while (true) {
     const answer = await comeIn(home, options.name, ours)
@@ -70,7 +70,8 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
       why = await ours.said()
       ours = undefined
       // Whoever leaves last removes a socket folder outside the data; then it is made again.
-      if (!othersAtWork.test(why) && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
+      const others = typeof why === 'string' && othersAtWork.test(why)
+      if (!others && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
     }
     // What we have launched is seen through until it has its note and listens, so that a caller who gives up can stop it.
     const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
@@ -93,14 +94,18 @@ async function comeIn(home: Home, name: string, ours: Launch | undefined): Promi
     const { client } = answer
     if (ours && !ours.ended && (await answeringPid(client, home.data)) !== ours.pid) {
       await hangUp(client)
-      return { is: 'starting', why: 'another was launched at the same time and has not ended yet' }
+      const why = say(
+        'another was launched at the same time and has not ended yet',
+        'outro foi iniciado ao mesmo tempo e ainda não terminou',
+      )
+      return { is: 'starting', why }
     }
     const entered = await enter(client).catch(() => undefined)
     if (entered) return answer
     await hangUp(client)
     return entered === undefined
-      ? { is: 'silent', why: 'it does not answer' }
-      : { is: 'starting', why: 'whoever used it last is stopping it' }
+      ? { is: 'silent', why: say('it does not answer', 'ele não responde') }
+      : { is: 'starting', why: say('whoever used it last is stopping it', 'quem o usou por último está parando-o') }
   } catch (error) {
     const trouble = folderTrouble(home.folder, error)
     throw isRetomaError(trouble) ? trouble : await serverTrouble(home, 'answer', (error as Error).message)

@@ -5,6 +5,7 @@
  */
 import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Home } from './home.ts'
 import { lingers, pidfile, readNote } from './pidfile.ts'
@@ -28,7 +29,8 @@ export async function stopServer(
     const deadline = clock.now().getTime() + patience[signal]
     while ((await lingers(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
-  if (await lingers(pid, home.data)) throw await serverTrouble(home, 'stop', `process ${pid} does not end`)
+  if (await lingers(pid, home.data))
+    throw await serverTrouble(home, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
   if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
 }
 

@@ -3,23 +3,31 @@
  * Called by find, home, init and start, around every step that touches the disk or runs a program.
  */
 import { statfs } from 'node:fs/promises'
-import { isRetomaError, RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError, type Saying, say } from '../errors.ts'
 
-type Action = 'initialise' | 'start' | 'answer' | 'stop'
+const actions = {
+  initialise: say('initialise', 'inicializar'),
+  start: say('start', 'iniciar'),
+  answer: say('answer', 'responder'),
+  stop: say('stop', 'parar'),
+}
+
+/** The server's own words, which stay as they are, or ours about it. */
+export type Words = string | Saying
 
 const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT/i
 
 const noRight = /FATAL: .*: (Permission denied|Read-only file system|Operation not permitted)$/m
 
-const denials: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EROFS: 'it is on a read-only disk',
-  ENOENT: 'it cannot be made there',
-  ENOTDIR: 'part of its path is a file, not a folder',
-  EEXIST: 'there is a file in its place',
-  ELOOP: 'its path runs in a circle of links',
-  ENAMETOOLONG: 'its path is too long',
+const denials: Record<string, Saying> = {
+  EACCES: say('permission denied', 'permissão negada'),
+  EPERM: say('not permitted', 'não permitido'),
+  EROFS: say('it is on a read-only disk', 'está em um disco somente leitura'),
+  ENOENT: say('it cannot be made there', 'não pode ser criada ali'),
+  ENOTDIR: say('part of its path is a file, not a folder', 'parte do caminho é um arquivo, não uma pasta'),
+  EEXIST: say('there is a file in its place', 'há um arquivo no lugar dela'),
+  ELOOP: say('its path runs in a circle of links', 'o caminho dá voltas em um círculo de links'),
+  ENAMETOOLONG: say('its path is too long', 'o caminho é longo demais'),
 }
 
 /** A failed call to the file system, as the trouble with the data folder that it is. */
@@ -29,21 +37,24 @@ export function folderTrouble(folder: string, error: unknown): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') return new RetomaError('disk_full', { folder }, { cause: error })
   const denial = denials[code]
   if (!denial) return error
-  const problem = path && path !== folder ? `${denial} (${path})` : denial
+  const at = path && path !== folder ? ` (${path})` : ''
+  const problem = say(denial.en + at, denial.pt + at)
   return new RetomaError('data_unreadable', { folder, problem }, { cause: error })
 }
 
 /** What initdb or the server said before it gave up. */
 export async function serverTrouble(
   home: { folder: string; log: string },
-  action: Action,
-  output: string,
+  action: keyof typeof actions,
+  words: Words,
 ): Promise<RetomaError> {
+  const output = typeof words === 'string' ? words : ''
   if (noSpace.test(output) || (await isFull(home.folder))) return new RetomaError('disk_full', { folder: home.folder })
   const { folder, log } = home
-  const problem = tellingLine(output)
+  const problem =
+    typeof words === 'string' ? (tellingLine(words) ?? say('it said nothing', 'ele não disse nada')) : words
   if (noRight.test(output)) return new RetomaError('data_unreadable', { folder, problem })
-  return new RetomaError('postgres_failed', { folder, action, problem, log })
+  return new RetomaError('postgres_failed', { folder, action: actions[action], problem, log })
 }
 
 async function isFull(folder: string): Promise<boolean> {
@@ -55,14 +66,14 @@ async function isFull(folder: string): Promise<boolean> {
   }
 }
 
-/** The line that names the cause: the last fatal one with its detail, else the last that says anything. */
-export function tellingLine(output: string): string {
+/** The line that names the cause: the last fatal one with its detail, else the last that says anything, if any does. */
+export function tellingLine(output: string): string | undefined {
   const lines = output
     .split('\n')
     .map(line => line.trim())
     .filter(line => line !== '')
   const fatal = lines.findLastIndex(line => /\b(FATAL|PANIC|error|could not)\b/.test(line))
-  if (fatal === -1) return lines.at(-1) ?? 'it said nothing'
+  if (fatal === -1) return lines.at(-1)
   const bare = (line: string) => line.replace(/^.*?\b(LOG|FATAL|PANIC|DETAIL|HINT|error): +/, '')
   const telling = /contains errors$/.test(lines[fatal]!) ? (lines[fatal - 1] ?? lines[fatal]!) : lines[fatal]!
   const more = lines.slice(fatal + 1).find(line => /\b(DETAIL|HINT):/.test(line))

@@ -3,7 +3,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/postgres/index.ts'
-import { tellingLine } from '../../src/postgres/trouble.ts'
+import { serverTrouble, tellingLine } from '../../src/postgres/trouble.ts'
+import { englishIn } from '../support/portuguese.ts'
 import { can, guest, isRoot, othersReach, outOfReach, quoted, scratch, spoiltHouse } from './support.ts'
 
 test('data of another major version is refused and left as it is', async () => {
@@ -36,13 +37,17 @@ test.each([
   const opening = openEmbedded({ dataDir: join(scratch(), 'data'), machine })
   await expect(opening).rejects.toMatchObject({ code: 'platform_unsupported' })
   await expect(opening).rejects.toThrow(new RegExp(`${platform}.*${wayOut}`))
+  expect(englishIn(await opening.catch((refusal: unknown) => refusal))).toEqual([])
 })
 
 test('a file in the place of the data folder is named', async () => {
   const file = join(scratch(), 'data')
   writeFileSync(file, 'mine')
-  await expect(openEmbedded({ dataDir: file })).rejects.toMatchObject({ code: 'data_unreadable' })
-  await expect(openEmbedded({ dataDir: join(file, 'deeper') })).rejects.toMatchObject({ code: 'data_unreadable' })
+  for (const dataDir of [file, join(file, 'deeper')]) {
+    const refusal = await openEmbedded({ dataDir }).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'data_unreadable' })
+    expect(englishIn(refusal)).toEqual([])
+  }
   expect(readFileSync(file, 'utf8')).toBe('mine')
 })
 
@@ -54,7 +59,9 @@ test('files that are no PostgreSQL data are not taken for it, nor removed', asyn
   const dataDir = scratch()
   mkdirSync(join(dataDir, 'postgres'))
   writeFileSync(join(dataDir, 'postgres', 'notes.txt'), 'mine')
-  await expect(openEmbedded({ dataDir })).rejects.toThrow('has files, but no PostgreSQL data')
+  const opening = openEmbedded({ dataDir })
+  await expect(opening).rejects.toThrow('has files, but no PostgreSQL data')
+  expect(englishIn(await opening.catch((refusal: unknown) => refusal))).toEqual([])
   expect(readdirSync(dataDir, { recursive: true }).sort()).toEqual(['postgres', 'postgres/notes.txt'])
 })
 
@@ -63,7 +70,11 @@ test('a server that cannot start says why', async () => {
   writeFileSync(join(dataDir, 'postgres', 'postgresql.conf'), 'shared_buffers = plenty\n')
   await expect(openEmbedded({ dataDir })).rejects.toMatchObject({
     code: 'postgres_failed',
-    facts: { action: 'start', log: join(dataDir, 'postgres.log'), problem: expect.stringContaining('shared_buffers') },
+    facts: {
+      action: { en: 'start', pt: 'iniciar' },
+      log: join(dataDir, 'postgres.log'),
+      problem: expect.stringContaining('shared_buffers'),
+    },
   })
 })
 
@@ -75,7 +86,17 @@ test('the telling line of a log is the fatal one with its detail', () => {
     '2026-01-01 10:00:00.000 UTC [7] LOG:  database system is shut down',
   ]
   expect(tellingLine(log.join('\n'))).toBe('could not load pg_hba.conf (It is empty.)')
-  expect(tellingLine('')).toBe('it said nothing')
+  expect(tellingLine('')).toBeUndefined()
+})
+
+test('a server that said nothing, or that we speak about, is told of in the language of the reader', async () => {
+  const home = { folder: scratch(), log: 'postgres.log' }
+  const silent = await serverTrouble(home, 'start', '')
+  expect(silent.in('en')).toMatch(/did not start: it said nothing;/)
+  expect(silent.in('pt')).toMatch(/falhou ao iniciar: ele não disse nada;/)
+  const ours = await serverTrouble(home, 'stop', { en: 'process 7 does not end', pt: 'o processo 7 não termina' })
+  expect(ours.in('en')).toMatch(/did not stop: process 7 does not end;/)
+  expect(ours.in('pt')).toMatch(/falhou ao parar: o processo 7 não termina;/)
 })
 
 test('a data folder of somebody else is named', async context => {
