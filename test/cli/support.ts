@@ -1,8 +1,10 @@
 /** What the tests of the command line share: folders that are taken away again, and real processes of the built program. */
 import { spawn } from 'node:child_process'
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -44,7 +46,10 @@ afterAll(() => remove('file'))
 interface Surroundings {
   folder: string
   env?: Record<string, string>
+  /** What is written to its stdin. */
   input?: string
+  /** The file its stdin is, as in a shell's `< file`. */
+  from?: string
 }
 
 export interface Ended {
@@ -63,12 +68,14 @@ export interface Program {
   tell(signal: NodeJS.Signals): void
 }
 
-export function start(args: readonly string[], { folder, env, input }: Surroundings): Program {
+export function start(args: readonly string[], { folder, env, input, from }: Surroundings): Program {
+  const file = from === undefined ? undefined : openSync(from, 'r')
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', ...env },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [file ?? (input === undefined ? 'ignore' : 'pipe'), 'pipe', 'pipe'],
   })
+  if (file !== undefined) closeSync(file)
   child.stdin?.end(input)
   let stdout = ''
   let stderr = ''

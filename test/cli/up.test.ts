@@ -131,6 +131,13 @@ test('retry and cancel act on each id and exit 1 when one could not', async () =
   expect(again).toMatchObject({ code: 0, stdout: `o job ${id} já estava cancelado\n` })
 })
 
+test('stdin is not read without -: it may hold the lines of a loop', async () => {
+  const lines = join(folderWith({ lines: 'one\ntwo\n' }), 'lines')
+  const { stdout } = await run(['jobs', 'enqueue', 'nothing', '--json'], { folder, from: lines })
+  const { id } = JSON.parse(stdout)
+  expect(await answer(['jobs', 'show', id], { folder })).toMatchObject({ id, input: null })
+})
+
 test('a second up in the same folder is refused and names the address of the first, whatever its port', async () => {
   for (const PORT of ['0', new URL(address).port]) {
     const second = await answer<{ error: { code: string; message: string } }>(['up'], { folder, env: { PORT } })

@@ -1,5 +1,4 @@
 /** `retoma jobs enqueue KIND [JSON]`: one job of a kind that the config defines, waited for on request. */
-import { fstatSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Duration } from '../../core/duration.ts'
@@ -92,18 +91,8 @@ function findJob(kind: string, config: LoadedConfig): AnyJob {
   throw new RetomaError('unknown_kind', { kind, hint: kinds.length === 0 ? whyNoJobs(config) : hint })
 }
 
-/** The argument; `-` or no argument with something piped in: stdin; else nothing. */
+/** The argument, or with `-` what stdin holds. Never stdin unasked: the lines there may be those of a shell's loop. */
 async function readInput(given: string | undefined): Promise<unknown> {
-  const text = given === '-' || (given === undefined && isPipedIn()) ? await textOf(process.stdin) : given
+  const text = given === '-' ? await textOf(process.stdin) : given
   return text === undefined || (text.trim() === '' && given !== '') ? undefined : json(text)
-}
-
-/** A shell's pipe or a file. Not a socket: a program that starts us may leave its end open and we would wait for ever. */
-function isPipedIn(): boolean {
-  try {
-    const stdin = fstatSync(0)
-    return stdin.isFIFO() || stdin.isFile()
-  } catch {
-    return false
-  }
 }
