@@ -33,20 +33,38 @@ export function begin(
   })
 }
 
-/** Runs a program to its end. */
+/**
+ * Runs a program to its end. It has a session of its own: Ctrl-C in the terminal is for Retoma, which ends in order once
+ * this is done. Should Retoma end at once instead, it takes the program along.
+ */
 export function run(runner: Runner, file: string, args: string[]): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = begin(runner, file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = begin(runner, file, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    const takeAlong = () => endGroup(child.pid)
+    process.once('exit', takeAlong)
+    child.on('exit', () => process.off('exit', takeAlong))
     let output = ''
     for (const stream of [child.stdout!, child.stderr!])
       stream.on('data', chunk => {
         output += chunk
       })
-    child.on('error', reject)
+    child.on('error', error => {
+      process.off('exit', takeAlong)
+      reject(error)
+    })
     child.on('close', (code, signal) =>
       resolve({ code: code ?? 128, output: signal ? `${output}\nended by ${signal}` : output }),
     )
   })
+}
+
+/** The program and those it runs. */
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 export function self(machine: Machine): Runner {

@@ -66,6 +66,8 @@ export interface Program {
   /** The same with stderr. */
   noted(text: string): Promise<string>
   tell(signal: NodeJS.Signals): void
+  /** Tells it and the programs it runs, as Ctrl-C in a terminal does. */
+  tellAll(signal: NodeJS.Signals): void
 }
 
 export function start(args: readonly string[], { folder, env, input, from }: Surroundings): Program {
@@ -73,6 +75,8 @@ export function start(args: readonly string[], { folder, env, input, from }: Sur
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', ...env },
+    // A process group of its own, which is what a terminal signals.
+    detached: true,
     stdio: [file ?? (input === undefined ? 'ignore' : 'pipe'), 'pipe', 'pipe'],
   })
   if (file !== undefined) closeSync(file)
@@ -92,6 +96,7 @@ export function start(args: readonly string[], { folder, env, input, from }: Sur
   return {
     ended,
     tell: signal => void child.kill(signal),
+    tellAll: signal => void process.kill(-child.pid!, signal),
     said: text => heard(text, () => stdout),
     noted: text => heard(text, () => stderr),
   }

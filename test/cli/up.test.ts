@@ -203,6 +203,22 @@ test('Ctrl-C while up prepares its first data leaves no process', async () => {
   expect(processesIn(fresh)).toEqual([])
 })
 
+async function initdbWorks(fresh: string): Promise<void> {
+  const made = () => processesIn(join(fresh, '.retoma')).some(each => each.includes('postgres'))
+  await expect.poll(made, { interval: 5, timeout: 60_000 }).toBe(true)
+}
+
+test('Ctrl-C in a terminal while up makes its first data is no fault', async () => {
+  const fresh = folderWith()
+  const starting = start(['up'], { folder: fresh, env: { PORT: '0' } })
+  await initdbWorks(fresh)
+  starting.tellAll('SIGINT')
+  const { code, stdout, stderr } = await starting.ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/stopped\n$/)
+  expect(processesIn(fresh)).toEqual([])
+})
+
 test('waiting that is interrupted ends by the signal and leaves no process', async () => {
   const waiting = start(['jobs', 'enqueue', 'hello', '{"name":"x"}', '--wait'], { folder })
   await waiting.noted('waiting for the end')

@@ -35,5 +35,6 @@ const orders = createInterface({ input: process.stdin })
 orders.on('line', order => {
   // Nothing of its own keeps the program alive from here on.
   if (order === 'finish') return void process.stdin.destroy()
+  if (order === 'exit') process.exit(1)
   obey(order).then(answer, error => answer({ code: error.code ?? 'unexpected', message: String(error.message) }))
 })

@@ -306,6 +306,22 @@ test('an initdb that outlives the process it was run by is ended, and does not f
   expect(drafts()).toEqual([])
 })
 
+test('a process that exits while it makes data takes its initdb along', async () => {
+  const folder = scratch()
+  const dataDir = join(folder, 'data')
+  const drafts = () => readdirSync(dataDir).filter(name => name.includes('init'))
+  const maker = guest({ dataDir, fsync: false, package: endlessPackage(folder) })
+  maker.ask('open').catch(() => {})
+  await eventually(
+    () => existsSync(dataDir) && drafts().some(name => existsSync(join(dataDir, name, '9'))),
+    'it writes',
+  )
+  const [draft] = drafts()
+  maker.tell('exit')
+  expect(await maker.exited).toBe(1)
+  await eventually(() => commandsWith(draft!).length === 0, 'it is gone', 10)
+})
+
 test('data that a live process is making counts as data, what a dead one left does not', async () => {
   const dataDir = join(scratch(), 'data')
   const maker = guest({})

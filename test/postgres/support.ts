@@ -163,7 +163,7 @@ export function mind(server: EmbeddedPostgres): EmbeddedPostgres {
 export interface Guest {
   process: ChildProcess
   ask(order: 'open' | 'revive' | 'leave' | 'test-server'): Promise<Answer>
-  tell(order: 'finish'): void
+  tell(order: 'finish' | 'exit'): void
   kill(signal?: NodeJS.Signals): void
   exited: Promise<number | null>
 }
