@@ -1,11 +1,13 @@
 /** Commander in our two languages: its help texts, and its complaints about wrong use as errors of ours. */
 import type { Command, CommanderError } from 'commander'
 import { RetomaError } from '../errors.ts'
+import { version } from '../version.ts'
 import { wrongUse } from './arguments.ts'
 import type { Voice } from './voice.ts'
 
 /** Set before commands are added: they inherit it. */
-export function speakHelp(program: Command, { word: { help } }: Voice): void {
+export function speakHelp(program: Command, voice: Voice): void {
+  const { help } = voice.word
   const titles: Record<string, string> = {
     'Usage:': help.usage,
     'Arguments:': help.arguments,
@@ -18,7 +20,11 @@ export function speakHelp(program: Command, { word: { help } }: Voice): void {
     .helpOption('-h, --help', help.help)
     .exitOverride()
     // Errors are told by main, in one form for all of them.
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({
+      outputError: () => {},
+      // Of its own accord it says two things on stdout: the version and the help.
+      writeOut: text => voice.answer(text === `${version}\n` ? { version } : { help: text }, [text.trimEnd()]),
+    })
     .configureHelp({
       showGlobalOptions: true,
       styleTitle: title => titles[title] ?? title,

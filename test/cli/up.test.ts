@@ -204,7 +204,7 @@ test('Ctrl-C while up prepares its first data leaves no process', async () => {
 })
 
 async function initdbWorks(fresh: string): Promise<void> {
-  const made = () => processesIn(join(fresh, '.retoma')).some(each => each.includes('postgres'))
+  const made = () => processesIn(join(fresh, '.retoma')).some(each => each.includes('--single'))
   await expect.poll(made, { interval: 5, timeout: 60_000 }).toBe(true)
 }
 

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { version } from '../../src/version.ts'
 import { folderWith, run } from './support.ts'
 
 const pt = { LANG: 'pt_BR.UTF-8' }
@@ -29,6 +30,24 @@ test('with --json a mistake is a document on stdout as well', async () => {
   expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
   expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'wrong_use', message: expect.stringContaining('"list"') } })
 })
+
+test.each([['--version'], ['-v']])('with --json %s is a document', async flag => {
+  const { code, stdout } = await run([flag, '--json'], { folder: folderWith() })
+  expect({ code, answer: JSON.parse(stdout) }).toEqual({ code: 0, answer: { version } })
+})
+
+test.each(['--help', 'help', 'help jobs', 'jobs --help', 'jobs help list'])(
+  'with --json the help of retoma %s is a document, without it the same text',
+  async command => {
+    const args = command.split(' ')
+    const [document, text] = await Promise.all(
+      [[...args, '--json'], args].map(each => run(each, { folder: folderWith() })),
+    )
+    expect(document).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(document!.stdout)).toEqual({ help: text!.stdout })
+    expect(text!.stdout).toMatch(/^Usage: retoma /)
+  },
+)
 
 test('without a command the help is shown, in the language', async () => {
   const { code, stderr } = await run([], { folder: folderWith(), env: pt })

@@ -24,7 +24,7 @@ export const en = {
     migrateForce: 'go down although jobs that are not finished are lost with it',
     init: 'write a retoma.config.ts with a first job, and a test for it',
     status: 'what is in the queues and who works on it',
-    statusWatch: 'show it again every two seconds',
+    statusWatch: 'show it again every two seconds; with --json one document a line',
     workers: 'the workers and when each was last heard of',
     queues: 'the queues, their limits, and pausing them',
     queuesList: 'what is in each queue and what it allows',

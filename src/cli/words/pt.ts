@@ -26,7 +26,7 @@ export const pt: Words = {
     migrateForce: 'volta mesmo que jobs não terminados se percam',
     init: 'escreve um retoma.config.ts com um primeiro job e um teste para ele',
     status: 'o que há nas filas e quem trabalha nelas',
-    statusWatch: 'mostra de novo a cada dois segundos',
+    statusWatch: 'mostra de novo a cada dois segundos; com --json, um documento por linha',
     workers: 'os workers e quando cada um deu sinal de vida',
     queues: 'as filas, seus limites, e como pausá-las',
     queuesList: 'o que há em cada fila e o que ela permite',
