@@ -16,7 +16,7 @@ export interface Voice {
   answer(wire: unknown, lines: readonly string[]): void
   /** On the way to the answer, on stdout as well; nothing for a program. */
   say(line: string): void
-  /** Something for a person besides the answer, on stderr. */
+  /** Something for a person besides the answer, on stderr; beside a program's answer too, whose stream it leaves alone. */
   note(line: string): void
   complain(error: RetomaError): void
 }
@@ -24,9 +24,7 @@ export interface Voice {
 export function createVoice({ language, json }: { language: Language; json: boolean }): Voice {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreGoneReader)
   const print = (text: string) => void process.stdout.write(`${text}\n`)
-  const note = (line: string) => {
-    if (!json) process.stderr.write(`${line}\n`)
-  }
+  const note = (line: string) => void process.stderr.write(`${printable(line)}\n`)
   return {
     language,
     json,
@@ -38,13 +36,13 @@ export function createVoice({ language, json }: { language: Language; json: bool
     say(line) {
       if (!json) print(printable(line))
     },
-    note: line => note(printable(line)),
+    note,
     complain(error) {
       const message = error.in(language)
       const facts = error.factsIn(language)
       if (json)
         print(document({ error: { code: error.code, message, ...(Object.keys(facts).length > 0 ? { facts } : {}) } }))
-      note(printable(`${words[language].error} ${error.code}: ${message}`))
+      else note(`${words[language].error} ${error.code}: ${message}`)
       if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
     },
   }

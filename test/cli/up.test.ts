@@ -219,10 +219,13 @@ test('Ctrl-C in a terminal while up makes its first data is no fault', async () 
   expect(processesIn(fresh)).toEqual([])
 })
 
-test('waiting that is interrupted ends by the signal and leaves no process', async () => {
-  const waiting = start(['jobs', 'enqueue', 'hello', '{"name":"x"}', '--wait'], { folder })
-  await waiting.noted('waiting for the end')
-  waiting.tell('SIGINT')
-  expect(await waiting.ended).toMatchObject({ code: null, signal: 'SIGINT' })
-  expect(processesIn(folder)).toEqual([])
-})
+test.each([[[]], [['--json']]])(
+  'waiting %j that is interrupted ends by the signal and has named the job',
+  async json => {
+    const waiting = start(['jobs', 'enqueue', 'hello', '{"name":"x"}', '--wait', ...json], { folder })
+    expect(await waiting.noted('waiting for the end')).toMatch(/job \d+ \(hello\) is in queue default/)
+    waiting.tell('SIGINT')
+    expect(await waiting.ended).toMatchObject({ code: null, signal: 'SIGINT', stdout: '' })
+    expect(processesIn(folder)).toEqual([])
+  },
+)
