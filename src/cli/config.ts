@@ -11,7 +11,7 @@ import type { Config } from '../config.ts'
 import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
 import type { Schedule } from '../core/schedule.ts'
-import type { RetomaError, Saying } from '../errors.ts'
+import { isRetomaError, type RetomaError, type Saying } from '../errors.ts'
 import * as http from '../http/index.ts'
 import * as library from '../index.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -53,6 +53,10 @@ export async function loadConfig({
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
   return { file, jobs, schedules, queues: { ...usual, ...queues }, limits }
 }
+
+/** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
+export const strayLimits = ({ limits, queues }: LoadedConfig): string[] =>
+  Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
 
 /** Why there is nothing to run, for those who need something. */
 export const whyNoJobs = (config: LoadedConfig): Saying =>
@@ -106,7 +110,7 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
   checkJobs(jobs, refuse)
   checkSchedules(schedules, refuse)
   checkQueues(queues, refuse)
-  if (limits !== undefined) checkLimits(limits as Limits)
+  checkQueueLimits(limits, refuse)
   return exported as Config
 }
 
@@ -141,5 +145,15 @@ function checkQueues(queues: unknown, refuse: (problem: Saying) => RetomaError):
   for (const [queue, size] of Object.entries(queues)) {
     if (!(Number.isInteger(size) && size >= 1 && size <= 10_000))
       throw refuse(both(word => word.config.queueSize(queue)))
+  }
+}
+
+function checkQueueLimits(limits: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (limits === undefined) return
+  try {
+    checkLimits(limits as Limits)
+  } catch (error) {
+    if (!isRetomaError(error)) throw error
+    throw refuse(both((_, language) => error.in(language)))
   }
 }

@@ -11,7 +11,8 @@ import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { LoadedConfig } from './config.ts'
+import { suggestion } from '../settings/index.ts'
+import { type LoadedConfig, strayLimits } from './config.ts'
 import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
 import { Door } from './door.ts'
@@ -41,6 +42,10 @@ export async function live(
   const { voice, log } = context
   const signals = hearSignals()
   const house = new House(context)
+  for (const queue of strayLimits(config)) {
+    const hint = suggestion(queue, Object.keys(config.queues))[voice.language]
+    voice.note(voice.word.config.strayLimits(queue, hint))
+  }
   try {
     const running = await house.open(config, parts, signals.asked)
     if (running !== undefined) {

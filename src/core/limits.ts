@@ -1,6 +1,6 @@
 /** What a queue allows, over all workers: how many run at once, how many start within a time, how many may wait. */
 import { RetomaError, say } from '../errors.ts'
-import { type Duration, hours } from './duration.ts'
+import { type Duration, hours, seconds } from './duration.ts'
 import { asText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
 import { suggestion } from './suggest.ts'
@@ -28,6 +28,8 @@ export interface QueueLimits extends GroupLimits {
 export type Limits = Readonly<Record<string, QueueLimits>>
 
 const most = 1_000_000
+// A number that was meant as seconds would be a thousand times too short.
+const shortestPer = seconds(1)
 const longestPer = hours(24)
 
 export function checkLimits(limits: Limits): Limits {
@@ -52,11 +54,11 @@ function gate(at: string, { concurrency, rate }: GroupLimits): void {
   if (rate.limit === undefined || rate.per === undefined)
     refuse(`${at}.rate`, 'it is { limit, per }, with both', 'é { limit, per }, com os dois')
   whole(`${at}.rate.limit`, rate.limit, most)
-  if (!(Number.isFinite(rate.per) && rate.per >= 1 && rate.per <= longestPer))
+  if (!(Number.isFinite(rate.per) && rate.per >= shortestPer && rate.per <= longestPer))
     refuse(
       `${at}.rate.per`,
-      `it is a duration up to 24 hours, such as minutes(1), not ${asText(rate.per)}`,
-      `é uma duração de até 24 horas, como minutes(1), não ${asText(rate.per)}`,
+      `it is a duration from 1 second to 24 hours, such as minutes(1), not ${asText(rate.per)}`,
+      `é uma duração de 1 segundo a 24 horas, como minutes(1), não ${asText(rate.per)}`,
     )
 }
 

@@ -1,7 +1,7 @@
 /** Finding, loading and checking a retoma.config, TypeScript on a bare Node included. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../src/cli/config.ts'
+import { loadConfig, strayLimits } from '../../src/cli/config.ts'
 import { isRetomaError } from '../../src/errors.ts'
 import * as library from '../../src/index.ts'
 import { folderWith } from './support.ts'
@@ -91,9 +91,24 @@ test.each([
     'two schedules have the name "a"',
   ],
   ['export default { queues: { a: 0 } }', 'queues.a must be a whole number from 1 to 10000'],
+  [
+    'export default { limits: { default: { concurency: 3 } } }',
+    'retoma.config.ts cannot be used: the option limits.default.concurency is not usable: there is no such option',
+  ],
+  [
+    'export default { limits: { default: { rate: { limit: 3, per: 60 } } } }',
+    'retoma.config.ts cannot be used: the option limits.default.rate.per is not usable: it is a duration from 1 second',
+  ],
+  ['export default { limits: 3 }', 'retoma.config.ts cannot be used: the option limits is not usable'],
   ['export default { queues: [1] }', 'queues must map queue names'],
 ])('refused: %s', async (text, sentence) => {
   expect(await refusal({ 'retoma.config.ts': text })).toContain(sentence)
+})
+
+test('limits of a queue that no job is in are known as such, those that are lifted excepted', async () => {
+  const limits = '{ greetings: { concurrency: 1 }, greeting: { concurrency: 1 }, old: {} }'
+  const text = hello.replace('jobs: [hello]', `jobs: [hello], limits: ${limits}`)
+  expect(strayLimits(await load({ 'retoma.config.ts': text }))).toEqual(['greeting'])
 })
 
 test('an error in a module of the config is placed there', async () => {

@@ -159,6 +159,15 @@ test('of several up that begin at once in a new folder one is up, and the others
   await Promise.all(all.map(each => each.ended))
 })
 
+test('up warns of limits that limit nothing', async () => {
+  const text = config.replace('limits: { default', 'limits: { defalt')
+  const other = folderWith({ 'retoma.config.ts': text })
+  const { stderr } = await run(['up'], { folder: other, env: { PORT: new URL(address).port } })
+  expect(stderr).toContain(
+    'warning: limits.defalt limits nothing here: no job of this config is in that queue, did you mean "default"?\n',
+  )
+})
+
 test('a taken port is told with a free one, before any data is made', async () => {
   const other = folderWith()
   const { port } = new URL(address)

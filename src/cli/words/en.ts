@@ -101,6 +101,8 @@ export const en = {
     scheduleTwice: (name: string) => `two schedules have the name "${name}"`,
     queuesNoRecord: 'queues must map queue names to how many jobs run at once: { default: 10 }',
     queueSize: (queue: string) => `queues.${queue} must be a whole number from 1 to 10000`,
+    strayLimits: (queue: string, hint: string) =>
+      `warning: limits.${queue} limits nothing here: no job of this config is in that queue${hint}`,
     kindHint: (known: string) => `there is: ${known}`,
     meant: (kind: string) => `did you mean "${kind}"?`,
   },

@@ -99,6 +99,8 @@ export const pt: Words = {
     scheduleTwice: name => `dois agendamentos têm o nome "${name}"`,
     queuesNoRecord: 'queues deve dizer, por fila, quantos jobs rodam ao mesmo tempo: { default: 10 }',
     queueSize: queue => `queues.${queue} deve ser um número inteiro de 1 a 10000`,
+    strayLimits: (queue, hint) =>
+      `aviso: limits.${queue} não limita nada aqui: nenhum job deste config está nessa fila${hint}`,
     kindHint: known => `há: ${known}`,
     meant: kind => `você quis dizer "${kind}"?`,
   },
