@@ -12,8 +12,11 @@ import type { Depths } from './depth.ts'
 export interface Timetable {
   /** Those of this engine and those that other processes brought, by name. */
   schedules(): Promise<ScheduleView[]>
-  /** Makes the job of a schedule of this engine now, beside its plan: its next slot stays. Throws unknown_schedule. */
-  runSchedule(name: string): Promise<{ id: string }>
+  /**
+   * Makes the job of a schedule of this engine now, beside its plan: its next slot stays. While its key is held, answers
+   * the job that holds it, not `created`. Throws unknown_schedule.
+   */
+  runSchedule(name: string): Promise<{ id: string; created: boolean }>
 }
 
 export function createTimetable(given: {
@@ -39,9 +42,9 @@ export function createTimetable(given: {
       }
       const job = await jobFor(schedule, clock.now())
       await depths.admit(job.queue, 1)
-      const id = await fireByHand(db, name, job, clock.instant())
-      tell(schedule.job.queue)
-      return { id }
+      const made = await fireByHand(db, name, job, clock.instant())
+      if (made.created) tell(schedule.job.queue)
+      return made
     },
   }
 }

@@ -138,13 +138,19 @@ export function fireSlots(
   }, tickMs)
 }
 
-/** One job beside the plan. */
-export function fireByHand(db: Db, name: string, job: NewJob, now: Date | null): Promise<string> {
+/** One job beside the plan; with its key held, the job that holds it, and nothing is written. */
+export function fireByHand(
+  db: Db,
+  name: string,
+  job: NewJob,
+  now: Date | null,
+): Promise<{ id: string; created: boolean }> {
   return db.transaction(async client => {
     const run = runOn(client)
     const [made] = await enqueueJobs(run, [job], now)
-    await run(noteJob, [now, name, made!.id])
-    return made!.id
+    const { id, created } = made!
+    if (created) await run(noteJob, [now, name, id])
+    return { id, created }
   })
 }
 

@@ -83,11 +83,26 @@ test('schedules shows each with its plan, its next slot and its last job', async
 test('schedules run makes the job now, and the plan goes on', async () => {
   const before = await answer<{ items: Item[] }>(['schedules'], { folder, env })
   const ran = await answer<{ name: string; id: string }>(['schedules', 'run', 'nightly'], { folder, env })
-  expect(ran).toEqual({ name: 'nightly', id: expect.any(String) })
+  expect(ran).toEqual({ name: 'nightly', id: expect.any(String), created: true })
   const after = await answer<{ items: Item[] }>(['schedules'], { folder, env })
   expect(after.items[0]).toMatchObject({ next_at: before.items[0]!.next_at, last_job: ran.id })
   const { stdout } = await run(['schedules', 'run', 'nightly'], { folder, env: { ...env, LANG: 'pt_BR.UTF-8' } })
   expect(stdout).toMatch(/^nightly criou o job \d+; o plano dele segue como antes\n/)
+})
+
+test('schedules run with a held key makes nothing and says so; where no worker takes the job, that too', async () => {
+  const held = config
+    .replace("queue: 'house'", "queue: 'attic'")
+    .replaceAll("'tidy'", "'keyed'")
+    .replace("name: 'nightly'", "options: { key: 'one' }, name: 'keyed-nightly'")
+    .replace("name: 'often'", "name: 'keyed-often'")
+  const other = folderWith({ 'retoma.config.ts': held })
+  const first = await run(['schedules', 'run', 'keyed-nightly'], { folder: other, env })
+  expect(first.stdout).toMatch(/^keyed-nightly made job \d+/)
+  expect(first.stderr).toContain('no worker takes jobs of queue attic at the moment')
+  const again = await run(['schedules', 'run', 'keyed-nightly'], { folder: other, env })
+  expect(again.stdout).toMatch(/^job \d+ already has the key "one"; nothing was added\n/)
+  expect(await answer(['schedules', 'run', 'keyed-nightly'], { folder: other, env })).toMatchObject({ created: false })
 })
 
 test('a schedule that is not there is wrong use, and the nearest is named', async () => {

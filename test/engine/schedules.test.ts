@@ -339,6 +339,19 @@ describe('an engine is not made', () => {
   })
 })
 
+test('a schedule fired by hand while its key is held makes nothing, and says which job holds it', async () => {
+  const { clock, process, jobs, row } = await stage()
+  const engine = await process(defineSchedule({ name: 'tidy', job: tidy, every: hours(1), options: { key: 'one' } }))
+  await engine.schedule()
+  const first = await engine.runSchedule('tidy')
+  expect(first).toEqual({ id: expect.any(String), created: true })
+  const madeAt = clock.now()
+  await clock.advance(minutes(10))
+  expect(await engine.runSchedule('tidy')).toEqual({ id: first.id, created: false })
+  expect(await jobs()).toHaveLength(1)
+  expect(await row()).toMatchObject({ lastJob: first.id, lastAt: madeAt })
+})
+
 test('a schedule fired by hand makes a job beside its plan, also where no process keeps it yet', async () => {
   const { clock, process, refs, jobs, row } = await stage()
   const engine = await process(everyHour())

@@ -70,7 +70,8 @@ async function enqueue(
   })
 }
 
-async function isTaken({ kind, queue }: AnyJob, engine: Engine): Promise<boolean> {
+/** Whether some live worker takes jobs of that kind. */
+export async function isTaken({ kind, queue }: AnyJob, engine: Engine): Promise<boolean> {
   const workers = await engine.workers()
   return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
 }

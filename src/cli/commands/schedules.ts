@@ -11,6 +11,7 @@ import { table } from '../table.ts'
 import { relative, when } from '../times.ts'
 import type { Voice } from '../voice.ts'
 import { scheduleWire } from '../wire.ts'
+import { isTaken } from './jobs-enqueue.ts'
 
 export function schedulesCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -32,9 +33,14 @@ async function run(context: Context, name: string): Promise<void> {
   const { jobs, schedules } = await loadConfig(context)
   // The embedded database is this folder's own; one that others share is migrated by name only.
   const migrate = context.settings.DATABASE_URL === undefined
-  const { id } = await withEngine(context, { jobs, schedules, migrate }, engine => engine.runSchedule(name))
-  const { word } = voice
-  voice.answer({ name, id }, [word.schedules.ran(name, id), word.jobs.see(id)])
+  await withEngine(context, { jobs, schedules, migrate }, async engine => {
+    const { id, created } = await engine.runSchedule(name)
+    const { job, options } = schedules.find(each => each.name === name)!
+    const { word } = voice
+    const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')
+    voice.answer({ name, id, created }, [first, word.jobs.see(id)])
+    if (!(await isTaken(job, engine))) voice.note(word.jobs.noWorker(job.queue))
+  })
 }
 
 function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
