@@ -1,5 +1,5 @@
 /** Jobs, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
-import type { JobDetail, JobView, QueueView, ScheduleView, WorkerView } from '../index.ts'
+import type { GroupLimits, JobDetail, JobView, QueueLimits, QueueView, ScheduleView, WorkerView } from '../index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
 export const snakeCase = (view: object): Record<string, unknown> =>
@@ -13,11 +13,23 @@ export const jobDetailWire = ({ history, checkpoints, ...job }: JobDetail) => ({
   history: history.map(snakeCase),
   checkpoints: checkpoints.map(snakeCase),
 })
-export const queueWire = (queue: QueueView) => snakeCase(queue)
+export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 
 /** The plan flat: `cron` and `time_zone`, or `every_ms`. */
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
   ...snakeCase(schedule),
   ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
+})
+
+/** Only those that are set; `{}` where the queue has none. */
+const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
+  ...gateWire(whole),
+  ...(perGroup === undefined ? {} : { per_group: gateWire(perGroup) }),
+  ...(maxDepth === undefined ? {} : { max_depth: maxDepth }),
+})
+
+const gateWire = ({ concurrency, rate }: GroupLimits) => ({
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(rate === undefined ? {} : { rate: { limit: rate.limit, per_ms: rate.per } }),
 })

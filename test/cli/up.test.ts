@@ -102,9 +102,17 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
   const paused = await run(['queues', 'pause', 'default'], { folder })
   expect(paused).toMatchObject({ code: 0, stdout: 'queue default is paused\n' })
   const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"Caio"}'], { folder })
+  const shown = {
+    concurrency: 8,
+    rate: { limit: 6000, per_ms: 60_000 },
+    per_group: { concurrency: 2 },
+    max_depth: 500,
+  }
   expect(await answer(['queues', 'list'], { folder })).toMatchObject({
-    items: [{ queue: 'default', paused: true, ready: 1, limits: { concurrency: 8, maxDepth: 500 } }],
+    items: [{ queue: 'default', paused: true, ready: 1, limits: shown }],
   })
+  const { queues } = await answer<{ queues: { limits: unknown }[] }>(['status'], { folder })
+  expect(queues[0]!.limits).toEqual(shown)
   const env = { LANG: 'pt_BR.UTF-8' }
   expect(await run(['queues', 'pause', 'default'], { folder, env })).toMatchObject({
     stdout: 'a fila default já estava pausada\n',
