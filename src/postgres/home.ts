@@ -2,7 +2,7 @@
  * Where a server lives and who runs it: the data folder the user named, with postgres (the data), socket and
  * postgres.log in it. Called by every open, before init and start.
  */
-import { access, realpath, rmdir } from 'node:fs/promises'
+import { access, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { RetomaError, say } from '../errors.ts'
 import { isBeingMade } from './draft.ts'
@@ -25,6 +25,9 @@ export interface Home {
   made: string | undefined
 }
 
+/** Keeps the data of a project out of its repository. */
+const gitIgnore = '.gitignore'
+
 /** sockaddr_un holds 104 bytes on macOS and 108 on Linux, the closing zero included. */
 const longestSocket = 103
 
@@ -34,7 +37,10 @@ export async function settle(dataDir: string, found: Binaries, machine: Machine)
     const fresh = await makeFolder(named, 0o700)
     const folder = await realpath(named)
     const choose = machine.uid === 0 ? chooseAsRoot : chooseAsSelf
-    return { made: fresh && folder, ...layout(await choose(folder, found, machine), machine) }
+    const choice = await choose(folder, found, machine)
+    // Only into a folder we made: one that was there may hold what its owner wants in git.
+    if (fresh) await writeFile(join(folder, gitIgnore), '*\n')
+    return { made: fresh && folder, ...layout(choice, machine) }
   } catch (error) {
     throw folderTrouble(named, error)
   }
@@ -57,9 +63,12 @@ function holdsData(folder: string): Promise<boolean> {
   )
 }
 
-/** Undoes a `settle` that made a folder nothing was put into. */
+/** Undoes a `settle` that made a folder nothing more was put into. */
 export async function unsettle(home: Home): Promise<void> {
-  if (home.made) await rmdir(home.made).catch(() => {})
+  if (!home.made) return
+  if ((await readdir(home.made).catch(() => [])).join() !== gitIgnore) return
+  await rm(join(home.made, gitIgnore), { force: true }).catch(() => {})
+  await rmdir(home.made).catch(() => {})
 }
 
 async function chooseAsSelf(folder: string, found: Binaries, machine: Machine): Promise<Choice> {

@@ -97,7 +97,7 @@ test('processes that start at once on an empty folder share one server', async (
   expect(answers.map(answer => answer.code)).toEqual([undefined, undefined, undefined])
   expect(answers.filter(answer => answer.started)).toHaveLength(1)
   expect(serversBelow(dataDir)).toHaveLength(1)
-  expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log', 'socket'])
+  expect(readdirSync(dataDir).sort()).toEqual(['.gitignore', 'postgres', 'postgres.log', 'socket'])
 })
 
 test('of servers launched at the same moment one wins, and the others attach to it', async () => {

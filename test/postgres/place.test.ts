@@ -11,11 +11,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/postgres/index.ts'
 import {
+  endlessPackage,
   guest,
   installedPackage,
   isRoot,
@@ -59,7 +61,7 @@ test('install scripts skipped: the missing library links are restored', async ()
   const dataDir = join(folder, 'data')
   const server = mind(await openEmbedded({ dataDir, fsync: false, machine: { packageFolder: () => packageFolder } }))
   expect(await query(server.url, 'select 1 as n')).toEqual([{ n: 1 }])
-  expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log', 'socket'])
+  expect(readdirSync(dataDir).sort()).toEqual(['.gitignore', 'postgres', 'postgres.log', 'socket'])
 })
 
 test('install scripts skipped and the package not ours to write: a whole copy is used', async context => {
@@ -73,6 +75,24 @@ test('install scripts skipped and the package not ours to write: a whole copy is
   const user = guest({ dataDir, fsync: false, package: packageFolder }, { uid: 65534 })
   expect(await user.ask('open')).toMatchObject({ started: true })
   expect(readdirSync(dataDir).filter(name => /^\.?postgresql-/.test(name))).toHaveLength(1)
+})
+
+test('git ignores a data folder that was made, and one that was there is left to its owner', async () => {
+  const made = join(scratch(), 'data')
+  const there = join(scratch(), 'data')
+  mkdirSync(there)
+  for (const dataDir of [made, there]) mind(await openEmbedded({ dataDir, fsync: false }))
+  expect(readFileSync(join(made, '.gitignore'), 'utf8')).toBe('*\n')
+  expect(existsSync(join(there, '.gitignore'))).toBe(false)
+})
+
+test('a data folder that was made in vain is gone again', async () => {
+  const dataDir = join(scratch(), 'data')
+  const packageFolder = endlessPackage(scratch())
+  writeFileSync(join(packageFolder, 'native', 'bin', 'initdb'), '#!/bin/sh\n[ "$1" = --version ]\n')
+  const opening = openEmbedded({ dataDir, fsync: false, machine: { packageFolder: () => packageFolder } })
+  await expect(opening).rejects.toMatchObject({ code: 'postgres_failed' })
+  expect(existsSync(dataDir)).toBe(false)
 })
 
 test('works below a 0700 folder', async () => {
