@@ -52,7 +52,7 @@ async function run(voice: Voice, argv: readonly string[]): Promise<number> {
     return code
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
-    const error = thrown instanceof CommanderError ? asWrongUse(thrown) : asRetomaError(thrown)
+    const error = thrown instanceof CommanderError ? asWrongUse(thrown, program) : asRetomaError(thrown)
     // Commander has shown the help already, which says more than the sentence.
     const shown = thrown instanceof CommanderError && thrown.code === 'commander.help'
     if (!shown || voice.json) voice.complain(error)

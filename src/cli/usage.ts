@@ -34,13 +34,17 @@ export function speakHelp(program: Command, voice: Voice): void {
 }
 
 /** Commander says what is wrong in English only; the names are taken from its sentence. */
-export function asWrongUse({ code, message }: CommanderError): RetomaError {
+export function asWrongUse({ code, message }: CommanderError, program: Command): RetomaError {
   const name = /'(.*?)'/.exec(message)?.[1] ?? ''
+  const [flag = ''] = name.split('=')
+  const group = program.commands.find(each => each.name() === program.args[0])
+  const among = group === undefined ? 'retoma' : `retoma ${group.name()}`
   const near = /\(Did you mean (?:one of )?(.*?)\?\)/s.exec(message)?.[1]?.replace(/[^\s,]+/g, '"$&"')
   switch (code) {
     case 'commander.unknownCommand':
-      return wrongUse(({ wrong }) => wrong.command(name, near ? wrong.didYouMean(near) : ''))
+      return wrongUse(({ wrong }) => wrong.command(name, near ? wrong.didYouMean(near) : '', among))
     case 'commander.unknownOption':
+      if (flag !== name && hasOption(program, flag)) return wrongUse(({ wrong }) => wrong.noValue(flag))
       return wrongUse(({ wrong }) => wrong.option(name, near ? wrong.didYouMean(near) : ''))
     case 'commander.missingArgument':
       return wrongUse(({ wrong }) => wrong.argumentMissing(name.toUpperCase()))
@@ -49,8 +53,11 @@ export function asWrongUse({ code, message }: CommanderError): RetomaError {
     case 'commander.excessArguments':
       return wrongUse(({ wrong }) => wrong.tooMany(name || 'retoma'))
     case 'commander.help':
-      return wrongUse(({ wrong }) => wrong.commandMissing)
+      return wrongUse(({ wrong }) => wrong.commandMissing(among))
     default:
       return new RetomaError('wrong_use', { problem: message.replace(/^error: /, '') })
   }
 }
+
+const hasOption = (command: Command, flag: string): boolean =>
+  command.options.some(each => each.long === flag) || command.commands.some(each => hasOption(each, flag))

@@ -12,6 +12,10 @@ test.each<[string[], Record<string, string>, string]>([
   [['stauts'], pt, 'erro wrong_use: não existe o comando "stauts", você quis dizer "status"?\n'],
   [['jobs', 'lst'], {}, 'error wrong_use: there is no command "lst", did you mean "list"?\n'],
   [['jobs', 'list', '--limt', '3'], {}, 'error wrong_use: there is no option --limt, did you mean "--limit"?\n'],
+  [['zzzzzz'], {}, 'error wrong_use: there is no command "zzzzzz"; retoma --help lists them\n'],
+  [['jobs', 'zzzzzz'], {}, 'error wrong_use: there is no command "zzzzzz"; retoma jobs --help lists them\n'],
+  [['doctor', '--bundle=x'], {}, 'error wrong_use: the option --bundle takes no value\n'],
+  [['doctor', '--zzzzzz=x'], {}, 'error wrong_use: there is no option --zzzzzz=x; --help lists them\n'],
   [['jobs', 'show'], pt, 'erro wrong_use: falta o argumento ID\n'],
   [['status', 'now'], {}, 'error wrong_use: too many arguments for status; text with spaces needs quotes around it\n'],
   [['jobs', 'list', '--state', 'runing'], {}, 'error wrong_use: there is no state "runing", did you mean "running"?\n'],
@@ -48,6 +52,14 @@ test.each(['--help', 'help', 'help jobs', 'jobs --help', 'jobs help list'])(
     expect(text!.stdout).toMatch(/^Usage: retoma /)
   },
 )
+
+test('with --json a group without a command says whose help lists them', async () => {
+  const { code, stdout } = await run(['jobs', '--json'], { folder: folderWith() })
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+    code: 2,
+    answer: { error: { code: 'wrong_use', message: 'a command is missing; retoma jobs --help lists them' } },
+  })
+})
 
 test('without a command the help is shown, in the language', async () => {
   const { code, stderr } = await run([], { folder: folderWith(), env: pt })

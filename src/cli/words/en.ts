@@ -66,13 +66,15 @@ export const en = {
     wait: 'wait for its end; exit 1 when it did not succeed',
   },
   wrong: {
-    command: (name: string, hint: string) => `there is no command "${name}"${hint || '; retoma --help lists them'}`,
+    command: (name: string, hint: string, among: string) =>
+      `there is no command "${name}"${hint || `; ${among} --help lists them`}`,
     option: (name: string, hint: string) => `there is no option ${name}${hint || '; --help lists them'}`,
     didYouMean: (names: string) => `, did you mean ${names}?`,
     argumentMissing: (name: string) => `the argument ${name} is missing`,
     optionValueMissing: (flags: string) => `the option ${flags} needs a value`,
+    noValue: (flag: string) => `the option ${flag} takes no value`,
     tooMany: (command: string) => `too many arguments for ${command}; text with spaces needs quotes around it`,
-    commandMissing: 'a command is missing; retoma --help lists them',
+    commandMissing: (among: string) => `a command is missing; ${among} --help lists them`,
     wholeNumber: (option: string, least: number, most: number, given: string) =>
       `${option} is a whole number from ${least} to ${most}, not "${given}"`,
     duration: (option: string, given: string) => `${option} is a duration such as 30s, 5m, 2h or 1d, not "${given}"`,
