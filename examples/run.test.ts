@@ -1,7 +1,8 @@
 /** Every example with a `main.ts` runs as its reader would run it, with what its own package.json asks for and no more. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -49,23 +50,48 @@ async function run(folder: string, args: string[], databaseUrl = ''): Promise<{ 
   return { code, output }
 }
 
-for (const name of ['pg', 'drizzle', 'kysely', 'prisma']) {
+/** postgres.js does not read the folder of a socket from an address, so it gets one with a port. */
+async function overTcp(url: string): Promise<string> {
+  const { pathname, username, port, searchParams } = new URL(url)
+  const server = createServer(client => {
+    const socket = connect(`${searchParams.get('host')}/.s.PGSQL.${port}`)
+    for (const each of [client, socket]) each.on('error', () => each.destroy())
+    client.pipe(socket).pipe(client)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `postgres://${username}@127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`
+}
+
+for (const name of ['pg', 'drizzle', 'kysely', 'prisma', 'postgres.js']) {
   test(`the example with ${name}: the job comes with the commit, and not without it`, async () => {
     const [database, folder] = await Promise.all([createTestDatabase(inject('serverUrl')), installed(name)])
     onTestFinished(database.drop)
     expect(await run(folder, [...compile, 'main.ts'])).toEqual({ code: 0, output: '' })
-    const { code, output } = await run(folder, ['main.js'], database.url)
+    const { code, output } = await run(
+      folder,
+      ['main.js'],
+      name === 'postgres.js' ? await overTcp(database.url) : database.url,
+    )
     expect(output).toBe('the invoice of order 1 is made\ncommitted: succeeded\nrolled back: no job\n')
     expect(code).toBe(0)
   })
 
   test(`the example with ${name} asks for the versions it is tested with`, async () => {
     const [asked, tested, ours] = await Promise.all([join(here, name), here, root].map(packageOf))
-    const version = (await readFile(join(root, 'package.json'), 'utf8')).match(/"version": "(.*)"/)![1]
-    const known = { ...tested!.dependencies, pg: ours!.dependencies.pg, retoma: version }
+    const known = { ...tested!.dependencies, pg: ours!.dependencies.pg, retoma: 'file:../..' }
     expect(known).toMatchObject(asked!.dependencies)
   })
 }
+
+test('every example is a package of its own, on the Retoma of this checkout, and the list names it', async () => {
+  const list = await readFile(join(here, 'README.md'), 'utf8')
+  for (const entry of await readdir(here, { withFileTypes: true })) {
+    if (!entry.isDirectory() || entry.name === 'node_modules') continue
+    expect((await packageOf(join(here, entry.name))).dependencies, entry.name).toHaveProperty('retoma', 'file:../..')
+    expect(list).toContain(`[${entry.name}](${entry.name})`)
+  }
+})
 
 test('the Prisma client is generated from the schema beside it', async () => {
   const schema = await readFile(join(here, 'prisma', 'schema.prisma'), 'utf8')
