@@ -15,7 +15,8 @@ const actions = {
 /** The server's own words, which stay as they are, or ours about it. */
 export type Words = string | Saying
 
-const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT/i
+// A write that is cut short has no error number: PostgreSQL only adds its hint.
+const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|Check free disk space/i
 
 const noRight = /FATAL: .*: (Permission denied|Read-only file system|Operation not permitted)$/m
 
