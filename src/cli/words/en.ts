@@ -2,7 +2,7 @@
 export const en = {
   error: 'error',
   help: {
-    program: 'Durable jobs and batches on the PostgreSQL you already have.',
+    program: 'Durable jobs on the PostgreSQL you already have.',
     usage: 'Usage:',
     arguments: 'Arguments:',
     options: 'Options:',

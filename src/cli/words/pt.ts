@@ -4,7 +4,7 @@ import type { Words } from './index.ts'
 export const pt: Words = {
   error: 'erro',
   help: {
-    program: 'Jobs e lotes duráveis no PostgreSQL que você já tem.',
+    program: 'Jobs duráveis no PostgreSQL que você já tem.',
     usage: 'Uso:',
     arguments: 'Argumentos:',
     options: 'Opções:',
