@@ -1,4 +1,5 @@
 /** Schedules as people run them: one `up` that fires them, killed and started again, and commands beside it. The order matters. */
+import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
 import { answer, folderWith, type Program, run, start } from './support.ts'
@@ -103,6 +104,19 @@ test('schedules run with a held key makes nothing and says so; where no worker t
   const again = await run(['schedules', 'run', 'keyed-nightly'], { folder: other, env })
   expect(again.stdout).toMatch(/^job \d+ already has the key "one"; nothing was added\n/)
   expect(await answer(['schedules', 'run', 'keyed-nightly'], { folder: other, env })).toMatchObject({ created: false })
+})
+
+test('a schedule that should have fired is shown as late, though it counts as kept for a while', async () => {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query(`
+    insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
+    values ('gone', 'tidy', '{"every":1000}', 'once', now() - interval '2 minutes', now() - interval '2 minutes')`)
+  const { stdout } = await run(['schedules'], { folder, env })
+  await client.query(`delete from retoma.schedule where name = 'gone'`)
+  await client.end()
+  expect(stdout).toMatch(/gone .* late: whatever kept it may have ended/)
+  expect(stdout).not.toMatch(/(nightly|often) .* late/)
 })
 
 test('a schedule that is not there is wrong use, and the nearest is named', async () => {

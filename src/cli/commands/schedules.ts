@@ -43,6 +43,9 @@ async function run(context: Context, name: string): Promise<void> {
   })
 }
 
+/** A process that keeps a schedule fires it at once. It counts as kept for minutes after the last such process ended. */
+const lateMs = 30_000
+
 function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
   if (schedules.length === 0) return [word.schedules.none]
   const now = systemClock.now()
@@ -55,7 +58,7 @@ function scheduleLines(schedules: readonly ScheduleView[], { word, language }: V
       when(nextAt, now, language),
       lastAt === null ? '' : relative(lastAt, now, language),
       lastJob ?? '',
-      active ? '' : word.schedules.inactive,
+      !active ? word.schedules.inactive : now.getTime() - nextAt.getTime() > lateMs ? word.schedules.late : '',
     ]),
   )
 }

@@ -218,6 +218,7 @@ export const en = {
     none: 'no schedules; retoma.config defines them with defineSchedule',
     every: (duration: string) => `every ${duration}`,
     inactive: 'no process keeps it; it does not fire',
+    late: 'late: whatever kept it may have ended',
     ran: (name: string, id: string) => `${name} made job ${id}; its plan goes on as before`,
   },
   oldNode: (version: string) => `Retoma needs Node 20.12 or newer and this is ${version}`,

@@ -214,6 +214,7 @@ export const pt: Words = {
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',
     every: duration => `a cada ${duration}`,
     inactive: 'nenhum processo cuida dele; não dispara',
+    late: 'atrasado: quem cuidava dele pode ter terminado',
     ran: (name, id) => `${name} criou o job ${id}; o plano dele segue como antes`,
   },
   oldNode: version => `o Retoma precisa do Node 20.12 ou mais novo e este é o ${version}`,
