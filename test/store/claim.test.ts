@@ -30,6 +30,8 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       input_bytes: expect.any(Number),
       rank: 9,
       run_at: '2030-01-01 12:00:00',
+      resume: null,
+      started_ms: at(0).getTime(),
     },
   ])
   expect(await store.job(id!)).toMatchObject({ state: 'running', attempt: 1, worker_id: 'w', started_at: at(0) })
