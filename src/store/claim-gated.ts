@@ -36,10 +36,11 @@ export const after = (key: string): Turn => ({ key, rank: 32_767 })
 const now = `coalesce($8::timestamptz, now())`
 /**
  * Starts that a rate still counts, and when the first of them no longer does. Starts that lie in the future, after a
- * failover to a clock that runs behind, count no more: nothing would start until it has caught up.
+ * failover to a clock that runs behind, count no more: nothing would start until it has caught up. (A claim that waits
+ * for its gate, at most ten seconds, finds starts that are later than its own beginning: those count.)
  */
 const counts = (per: string) =>
-  `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${now} + ${per} / 256 + interval '2 seconds'`
+  `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${now} + ${per} / 256 + interval '15 seconds'`
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
 const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
 const nextLane = (after: string) => `
@@ -57,11 +58,14 @@ const hits = `
   from (
     select h.at, h.n from ${counts('l.per')}
     union all
-    select case
-        when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
-        else t.at
-      end, s.n
-    from (select greatest(coalesce($8::timestamptz, clock_timestamp()), (select max(h.at) from ${counts('l.per')})) as at) t
+    select greatest(
+        case
+          when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
+          else t.at
+        end,
+        (select max(h.at) from ${counts('l.per')})
+      ), s.n
+    from (select coalesce($8::timestamptz, clock_timestamp()) as at) t
   ) u
   group by u.at`
 

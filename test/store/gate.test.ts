@@ -137,6 +137,20 @@ test('a high rate is never exceeded in any stretch, though its row holds at most
   expect(row!.n).toBeLessThanOrEqual(257)
 })
 
+test('many claims within one part of the time are noted at its end, and not beyond', async () => {
+  await limit({ rate: { limit: 600, per: seconds(2) } })
+  await enqueue(...Array.from({ length: 120 }, () => ({})))
+  for (let i = 0; i < 30; i++) {
+    const now = new Date(at(0).getTime() + i * 3)
+    for (let times = 0; times < 4; times++) await claim(1, { now })
+    const [row] = await store.sql<{ late: number }>(
+      `select extract(epoch from hit_at[cardinality(hit_at)] - $1)::float8 * 1000 as late from retoma.gate`,
+      [now],
+    )
+    expect(row!.late).toBeLessThan(2000 / 256 + 0.01)
+  }
+})
+
 test('eight claimers at once let no more through than the gates allow', async () => {
   await limit({ concurrency: 10, perGroup: { concurrency: 2 } })
   const keys = Array.from({ length: 8 }, (_, i) => `g${i}`)
