@@ -65,7 +65,7 @@ const hits = `
         end,
         (select max(h.at) from ${counts('l.per')})
       ), s.n
-    from (select coalesce($8::timestamptz, clock_timestamp()) as at) t
+    from (select s.at) t
   ) u
   group by u.at`
 
@@ -131,9 +131,12 @@ const claim = {
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
     ), started as materialized (
-      select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
-      union all
-      select '', count(*)::int from taken having count(*) > 0
+      select key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
+      from (
+        select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
+        union all
+        select '', count(*)::int from taken having count(*) > 0
+      ) k
     ), counted as (
       update retoma.gate g
       set running = g.running + case when l.concurrency is null then 0 else s.n end,
