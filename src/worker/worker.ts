@@ -269,6 +269,8 @@ export class Worker {
     // Not asked: whatever woke us is asked for when a slot is free.
     for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0 || this.#goodbye.signal.aborted) return 0
+    // Known again when it is answered. Meanwhile what this claim brings, or does not bring, is no reason for another.
+    for (const { slots } of wants) slots.more = false
     const life = this.#life
     const taken = new Map<string, number>()
     const late: Claimed[] = []

@@ -93,6 +93,28 @@ test('what was claimed ahead and could not start goes back, others are told, and
   await Promise.all(long.map(ended))
 })
 
+test('a worker whose slots are all taken asks once when it is woken, and not again and again', async () => {
+  const release = gate()
+  let quick = true
+  const { db, clock, begin, enqueueMany, ended, runs } = await faultyWorker({
+    queues: { q: 2 },
+    run: () => (quick ? undefined : release.passed),
+  })
+  const worker = await begin()
+  await Promise.all((await enqueueMany(64)).map((id, i) => (i === 0 ? worker.wake() : ended(id))))
+  quick = false
+  const long = await enqueueMany(2)
+  worker.wake()
+  await until(() => runs.length === 66)
+  await clock.advance(seconds(1))
+  const before = db.asked.filter(name => name === 'claim').length
+  worker.wake()
+  await clock.advance(seconds(4))
+  expect(db.asked.filter(name => name === 'claim').length - before).toBeLessThanOrEqual(5)
+  release.open()
+  await Promise.all(long.map(ended))
+})
+
 test('jobs of one queue are not claimed ahead because those of another are quick', async () => {
   const release = gate()
   let quick = true
