@@ -57,7 +57,9 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
 
   const wake = () => {
     woken = true
+    // Once: every abort makes an error, and a busy worker wakes its loop for each job.
     sleeping?.abort()
+    sleeping = undefined
   }
   return {
     wake,

@@ -1,10 +1,12 @@
 /**
- * Many small writes as few large ones: while one flush is on its way the next gathers.
+ * Many small writes as few large ones: while one flush is on its way the next gathers. That a flush has landed is told when
+ * the next one has been sent: what hundreds of jobs do on hearing it then happens while PostgreSQL works.
  *
  * Invariant: `add` resolves once it is certain what became of the item. What a reconnect can cure is tried again, in order,
  * for as long as it takes; an item that PostgreSQL refuses is found by halves and never blocks its neighbours.
  */
 import type { Clock } from '../lib/clock.ts'
+import { afterThis } from '../lib/later.ts'
 import type { Log } from '../lib/log.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
 
@@ -55,7 +57,9 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
       try {
         const landed = await options.write(entries.map(entry => entry.item))
-        for (const { item, done } of entries) done(landed.has(item) ? 'landed' : 'lost')
+        afterThis(() => {
+          for (const { item, done } of entries) done(landed.has(item) ? 'landed' : 'lost')
+        })
         return
       } catch (error) {
         if (isFaultOfRow(error)) return divide(entries, error)
