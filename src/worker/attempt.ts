@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
+import { nameOf } from '../store/heartbeat.ts'
 import { Context, type ContextHost } from './context.ts'
 import type { Landed } from './group-commit.ts'
 import { type Noted, Place } from './place.ts'
@@ -43,6 +44,8 @@ export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
 export class Attempt {
   readonly claimed: Claimed
+  /** Names it among all that a worker holds. */
+  readonly name: string
   readonly job: AnyJob
   /** When it was claimed, and from its start when its time is up, in this process's milliseconds. */
   readonly claimedAt: number
@@ -58,6 +61,7 @@ export class Attempt {
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
+    this.name = nameOf(claimed)
     this.job = job
     this.#options = options
     this.claimedAt = options.clock.elapsed()
@@ -97,38 +101,42 @@ export class Attempt {
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.job.policy.timeout / 1000 }))
   }
 
-  async run(): Promise<AttemptEnd> {
+  run(): Promise<AttemptEnd> {
     this.deadline = this.#options.clock.elapsed() + this.job.policy.timeout
-    const ended = await new Promise<Ended>(resolve => {
-      this.#leave = resolve
-      void this.#handle().then(resolve)
+    return new Promise((resolve, reject) => {
+      this.#leave = ended => {
+        if (this.#ended) return
+        this.#ended = true
+        this.#grace?.abort()
+        try {
+          resolve(this.#decide(ended))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      void this.#handle()
     })
-    this.#ended = true
-    this.#grace?.abort()
-    return this.#decide(ended)
   }
 
   /** The handler, and after it whatever it has begun to write. */
-  async #handle(): Promise<Ended> {
-    const ended = await this.#runHandler()
-    const left = await this.#steps?.close()
-    await this.#place?.close()
-    if (left === undefined || left.length === 0 || 'thrown' in ended) return ended
-    return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
-  }
-
-  async #runHandler(): Promise<Ended> {
+  async #handle(): Promise<void> {
+    let ended: Ended
     try {
       const parsed = await this.job.parse(this.claimed.input)
-      if ('problem' in parsed) {
-        return { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
-      }
-      return {
-        returned: await this.job.run(new Context(this, () => this.#host(), this.#options.log), parsed.value as never),
-      }
+      ended =
+        'problem' in parsed
+          ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
+          : { returned: await this.job.run(new Context(this, this.#options.log), parsed.value as never) }
     } catch (thrown) {
-      return { thrown }
+      ended = { thrown }
     }
+    if (this.#place !== undefined) {
+      const left = await this.#steps?.close()
+      await this.#place.close()
+      if (left !== undefined && left.length > 0 && !('thrown' in ended))
+        ended = { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
+    }
+    this.#leave!(ended)
   }
 
   #decide(ended: Ended): AttemptEnd {
@@ -142,7 +150,8 @@ export class Attempt {
     return decide(this.claimed, policy, { thrown: reason, timedOut: true }, this.#options.random())
   }
 
-  #host(): ContextHost {
+  /** What the context asks for when the handler keeps something. */
+  host(): ContextHost {
     const { clock, random, keeper } = this.#options
     const { claimed } = this
     const { id, attempt } = claimed

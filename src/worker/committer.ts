@@ -3,7 +3,7 @@
  * attempt keep their order, because each is awaited before the next: an attempt ends only when its steps have.
  *
  * Invariant: `settle` resolves with 'landed' once the outcome is in the database, with 'lost' once it is certain that the
- * lease is lost, and with 'left' when nothing could be written: the job is still ours and still running.
+ * lease is lost, and with 'left' or 'refused' when nothing could be written: the job is still ours and still running.
  */
 import { asText, cleanText } from '../core/json.ts'
 import type { Failure } from '../core/outcome.ts'
@@ -14,10 +14,8 @@ import type { Db } from '../store/db.ts'
 import { type Settle, settleJobs } from '../store/settle.ts'
 import { createGroupCommit, type Landed } from './group-commit.ts'
 
-export type Settled = Exclude<Landed, 'refused'>
-
 export interface Committer {
-  settle(settle: Settle): Promise<Settled>
+  settle(settle: Settle): Promise<Landed>
   /** 'refused': PostgreSQL does not take the value. */
   save(checkpoint: Checkpoint): Promise<Landed>
   note(note: Note): Promise<Landed>
@@ -74,10 +72,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
   }
 
   return {
-    async settle(settle) {
-      const how = await settles.add(settle)
-      return how === 'refused' ? 'left' : how
-    },
+    settle: settle => settles.add(settle),
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
     giveUp() {

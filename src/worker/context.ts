@@ -15,6 +15,7 @@ import type { Steps } from './steps.ts'
 interface Running {
   readonly claimed: { readonly id: string; readonly attempt: number; readonly kind: string; readonly resume: unknown }
   readonly signal: AbortSignal
+  host(): ContextHost
 }
 
 export interface ContextHost {
@@ -28,19 +29,17 @@ export interface ContextHost {
 
 export class Context implements JobContext {
   readonly #running: Running
-  readonly #makeHost: () => ContextHost
   readonly #log: Log
   #jobLog: JobLog | undefined
   #made: ContextHost | undefined
 
-  constructor(running: Running, makeHost: () => ContextHost, log: Log) {
+  constructor(running: Running, log: Log) {
     this.#running = running
-    this.#makeHost = makeHost
     this.#log = log
   }
 
   get #host(): ContextHost {
-    this.#made ??= this.#makeHost()
+    this.#made ??= this.#running.host()
     return this.#made
   }
 

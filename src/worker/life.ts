@@ -14,7 +14,8 @@ import { type Claimed, giveBackClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
-import { type Committer, createCommitter, type Settled } from './committer.ts'
+import { type Committer, createCommitter } from './committer.ts'
+import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
 
 export interface LifeOptions {
@@ -38,7 +39,9 @@ export class Life {
   readonly #committer: Committer
   readonly #forAttempts: AttemptOptions
   readonly #held = new Map<string, Attempt>()
-  readonly #running = new Set<Promise<void>>()
+  #running = 0
+  /** Told when nothing runs. */
+  #idlers: (() => void)[] = []
   #unsettled = 0
   #over = false
   /** What the database said we hold and we did not know, when last compared. */
@@ -69,15 +72,15 @@ export class Life {
    * long that it was handed back as one whose answer was lost.
    */
   hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
-    if (this.#over || this.#handedBack.delete(nameOf(claimed))) return undefined
     const attempt = new Attempt(claimed, job, this.#forAttempts)
-    this.#held.set(nameOf(claimed), attempt)
+    if (this.#over || this.#handedBack.delete(attempt.name)) return undefined
+    this.#held.set(attempt.name, attempt)
     return attempt
   }
 
   start(attempt: Attempt): void {
-    const run = this.#run(attempt).finally(() => this.#running.delete(run))
-    this.#running.add(run)
+    this.#running++
+    void this.#run(attempt)
     this.#watch(attempt.deadline)
   }
 
@@ -86,31 +89,38 @@ export class Life {
     const { log, clock, ended, settled } = this.#options
     const startedAt = clock.elapsed()
     let delay: number | undefined
-    let how: Settled | undefined
+    let how: Landed | undefined
     try {
       const end = await attempt.run()
       ended(claimed, clock.elapsed() - startedAt)
       this.#unsettled++
-      how = await this.#settle(claimed, end).finally(() => this.#unsettled--)
+      how = await this.#settle(claimed, end)
+      this.#unsettled--
       if (how === 'landed' && end.state === 'waiting') delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
+      if (how === 'lost') {
+        const facts = {
+          job: claimed.id,
+          kind: claimed.kind,
+          attempt: claimed.attempt,
+          code: 'lease_lost',
+          worker: this.id,
+        }
+        log.warn(facts, 'lease lost; the outcome of this attempt was not accepted')
+      }
     } catch (error) {
       // A mistake of ours must not end the process: a later beat finds the job unheld and gives it back.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
-    } finally {
-      // What is left is still ours: handed back it would run again, and nobody would count it.
-      if (how !== 'left') this.#held.delete(nameOf(claimed))
-      settled(claimed, delay)
     }
+    // What could not be written is still ours: handed back it would run again, and nobody would count it.
+    if (how !== 'left' && how !== 'refused') this.#held.delete(attempt.name)
+    settled(claimed, delay)
+    if (--this.#running > 0) return
+    for (const told of this.#idlers.splice(0)) told()
   }
 
-  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<Settled> {
-    const how = end.state === 'lost' ? 'lost' : await this.#committer.settle({ id, attempt, outcome: end })
-    if (how === 'lost') {
-      const facts = { job: id, kind, attempt, code: 'lease_lost', worker: this.id }
-      this.#options.log.warn(facts, 'lease lost; the outcome of this attempt was not accepted')
-    }
-    return how
+  #settle({ id, attempt }: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
+    return end.state === 'lost' ? 'lost' : this.#committer.settle({ id, attempt, outcome: end })
   }
 
   /** Hands back attempts that have not begun: nothing of them is counted. */
@@ -163,13 +173,13 @@ export class Life {
 
   /** One that has not begun never will: whoever would start it looks here first. */
   isHeld(attempt: Attempt): boolean {
-    return this.#held.get(nameOf(attempt.claimed)) === attempt
+    return this.#held.get(attempt.name) === attempt
   }
 
   #lose(attempt: Attempt): void {
     const { id, attempt: number } = attempt.claimed
     if (attempt.running) attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
-    else this.#held.delete(nameOf(attempt.claimed))
+    else this.#held.delete(attempt.name)
   }
 
   /** Sleeps until the first time-out: one timer for all attempts, since most end long before. */
@@ -216,6 +226,6 @@ export class Life {
 
   /** Resolves when nothing runs. */
   async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#running > 0) await new Promise<void>(resolve => void this.#idlers.push(resolve))
   }
 }

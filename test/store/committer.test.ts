@@ -184,7 +184,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const { all, db } = committer()
     const matches = (values: unknown[]) => (values[0] as string[]).includes(bad)
     db.fail('settle', 'before', databaseError('22P05'), { times: 100, matches })
-    expect(await all(ids, succeeded)).toEqual(ids.map(id => (id === bad ? 'left' : 'landed')))
+    expect(await all(ids, succeeded)).toEqual(ids.map(id => (id === bad ? 'refused' : 'landed')))
     expect(await states()).toEqual({ succeeded: 19, running: 1 })
   })
 
