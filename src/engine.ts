@@ -24,6 +24,7 @@ import { RetomaError } from './errors.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
+import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
@@ -130,12 +131,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
-  const hinter = createHinter(db, log)
-  const crew = new Crew({ ...parts, waiters, hint: hinter.hint })
-  const tell = (queue: string, delayMs = 0) => {
-    crew.wake(queue, delayMs)
-    hinter.hint(queue, delayMs)
-  }
+  const sender = randomName('e')
+  const hinter = createHinter({ db, clock, log, sender })
+  const crew = new Crew({ ...parts, waiters, sender, hint: hinter.hint })
+  const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
 

@@ -48,8 +48,10 @@ export interface CrewOptions {
   waiters: Waiters
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
-  /** Tells workers of other processes that there is work in that queue: now, or in so many milliseconds. */
-  hint: (queue: string, delayMs?: number) => void
+  /** Names this engine in the hints it sends. */
+  sender: string
+  /** Tells workers of other processes that there is work in that queue: see Hinter. */
+  hint: (queue: string, delayMs?: number, taken?: boolean) => void
 }
 
 export class Crew {
@@ -65,13 +67,12 @@ export class Crew {
   constructor(given: CrewOptions) {
     this.#given = given
     this.#dog = new Watchdog(given.db, given.clock, given.log)
-    this.#scheduler = createScheduler({ ...given, fired: queue => this.#tell(queue) })
+    this.#scheduler = createScheduler({ ...given, fired: queue => this.tell(queue) })
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
-    const { db, clock, log } = this.#given
     const worker = await this.begin(options, 'loops')
-    this.#listener ??= listen(db, clock, log, (queue, delayMs) => this.wake(queue, delayMs))
+    this.#listener ??= listen({ ...this.#given, woken: (queue, delayMs) => void this.#wake(queue, delayMs) })
     this.watch()
     const stop = () => worker.stop()
     return {
@@ -84,7 +85,7 @@ export class Crew {
   }
 
   async begin({ queues, grace = seconds(5) }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
-    const { db, clock, log, registry, waiters, hint } = this.#given
+    const { db, clock, log, registry, waiters } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -99,7 +100,7 @@ export class Crew {
         graceMs: grace,
         pollMs,
         settled: id => waiters.settled(id),
-        hint,
+        hint: this.tell,
       },
       mode,
     )
@@ -108,15 +109,15 @@ export class Crew {
     return worker
   }
 
-  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. */
-  wake(queue?: string, delayMs = 0): void {
-    for (const worker of this.#workers) worker.wake(queue, delayMs)
+  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
+  #wake(queue?: string, delayMs = 0): boolean {
+    return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
   }
 
-  /** There is work in that queue: for the workers here and elsewhere. */
-  #tell(queue: string): void {
-    this.wake(queue)
-    this.#given.hint(queue)
+  /** There is work in that queue, now or in so many milliseconds: for the workers here and elsewhere. */
+  readonly tell = (queue: string, delayMs = 0): void => {
+    const taken = this.#wake(queue, delayMs)
+    this.#given.hint(queue, delayMs, taken)
   }
 
   /** Watchdog and janitor tick in this process from now on, and the scheduler where there are schedules. */
@@ -137,7 +138,7 @@ export class Crew {
   async tick(): Promise<undefined> {
     const { recovered } = await this.#dog.tick()
     // What is not given back may have freed a place under its queue's limit.
-    for (const queue of new Set(recovered.map(each => each.queue))) this.#tell(queue)
+    for (const queue of new Set(recovered.map(each => each.queue))) this.tell(queue)
   }
 
   async clean(): Promise<undefined> {

@@ -13,41 +13,52 @@ import type { Connection, Db } from './db.ts'
 const channel = 'retoma_wake'
 const notify = {
   name: 'wake_notify',
-  text: `select pg_notify('${channel}', queue || ' ' || delay_ms) from unnest($1::text[], $2::int[]) as q (queue, delay_ms)`,
+  text: `select pg_notify('${channel}', queue || ' ' || delay_ms || ' ' || $3) from unnest($1::text[], $2::int[]) as q (queue, delay_ms)`,
 }
 
 /** A hint is for later by at most this: what is further off, polling finds in time. */
 const furthestMs = 60_000
 
+/** With a free slot here the work is as good as taken: others are told a little later, beside it and not before it. */
+const afterOursMs = 20
+
 export interface Hinter {
-  /** There is work in that queue: now, or in so many milliseconds. */
-  hint(queue: string, delayMs?: number): void
+  /** There is work in that queue: now, or in so many milliseconds. `taken`: a worker here has a free slot for it. */
+  hint(queue: string, delayMs?: number, taken?: boolean): void
   /** Resolves when no hint is on its way. */
   settled(): Promise<void>
 }
 
 /** Sends hints of one process: many in a short time are one statement, the earliest of each queue. */
-export function createHinter(db: Db, log: Log): Hinter {
+export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
+  const { db, clock, log, sender } = given
   let pending = new Map<string, number>()
   let sending: Promise<void> | undefined
+  let hurry = new AbortController()
 
-  async function send(): Promise<void> {
+  async function send(waitMs: number): Promise<void> {
+    if (waitMs > 0) await clock.sleep(waitMs, hurry.signal)
     while (pending.size > 0) {
       const hints = pending
       pending = new Map()
       await db
-        .run(notify, [[...hints.keys()], [...hints.values()]], 5000)
+        .run(notify, [[...hints.keys()], [...hints.values()], sender], 5000)
         .catch(error => log.debug({ err: error }, 'a hint was not sent; polling finds the job'))
     }
     sending = undefined
+    hurry = new AbortController()
   }
   return {
-    hint(queue, delayMs = 0) {
+    hint(queue, delayMs = 0, taken = false) {
       if (delayMs > furthestMs) return
       pending.set(queue, Math.min(pending.get(queue) ?? furthestMs, Math.ceil(delayMs)))
-      sending ??= send()
+      if (!taken && sending !== undefined && !hurry.signal.aborted) hurry.abort()
+      sending ??= send(taken ? afterOursMs : 0)
     },
-    settled: async () => sending,
+    async settled() {
+      hurry.abort()
+      await sending
+    },
   }
 }
 
@@ -65,10 +76,18 @@ const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
 /**
- * Calls `woken` with the queue of every hint, and with undefined after each (re)connect, when hints may have been missed.
+ * Calls `woken` with the queue of every hint of others, and with undefined after each (re)connect, when hints may have been missed.
  * Through a pooler that shares sessions none would come, and LISTEN would be left behind in a session of somebody else.
  */
-export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, delayMs?: number) => void): Listener {
+export function listen(given: {
+  db: Db
+  clock: Clock
+  log: Log
+  /** Who sends our own hints: workers here know of those already. */
+  sender: string
+  woken: (queue?: string, delayMs?: number) => void
+}): Listener {
+  const { db, clock, log, sender, woken } = given
   const ending = new AbortController()
   const ended = new Promise<void>(resolve => ending.signal.addEventListener('abort', () => resolve()))
 
@@ -81,8 +100,8 @@ export function listen(db: Db, clock: Clock, log: Log, woken: (queue?: string, d
         if (client === undefined) return await poll()
         const lost = new Promise<void>(resolve => client?.once('end', resolve))
         client.on('notification', message => {
-          const [queue, delay] = (message.payload ?? '').split(' ')
-          woken(queue || undefined, Number(delay) || 0)
+          const [queue, delay, by] = (message.payload ?? '').split(' ')
+          if (by !== sender) woken(queue || undefined, Number(delay) || 0)
         })
         await withDeadline(client.query(`listen ${channel}`), answerMs, late)
         pause = 500

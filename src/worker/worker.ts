@@ -33,7 +33,7 @@ export interface WorkerOptions {
   graceMs: number
   pollMs: number
   settled: (jobId: string) => void
-  /** A job of that queue waits again, ready after so many milliseconds: workers elsewhere may have a slot for it. */
+  /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
 }
 
@@ -98,17 +98,20 @@ export class Worker {
     return this.#slots.map(slots => slots.queue)
   }
 
-  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. */
-  wake(queue?: string, delayMs = 0): void {
-    if (queue !== undefined && !this.#slots.some(slots => slots.queue === queue)) return
-    if (delayMs <= 0) {
-      this.#claims?.wake()
-      return
-    }
+  /**
+   * There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether it has a free slot
+   * for it.
+   */
+  wake(queue?: string, delayMs = 0): boolean {
+    const slots = queue === undefined ? undefined : this.#slotsOf(queue)
+    if (this.#claims === undefined || (queue !== undefined && slots === undefined)) return false
     const dueAt = this.#now() + delayMs
-    if (dueAt >= this.#dueAt) return
-    this.#dueAt = dueAt
-    this.#claims?.sleepAtMost(delayMs)
+    if (delayMs <= 0) this.#claims.wake()
+    else if (dueAt < this.#dueAt) {
+      this.#dueAt = dueAt
+      this.#claims.sleepAtMost(delayMs)
+    }
+    return slots !== undefined && slots.free > slots.waiting && !this.#goodbye.signal.aborted
   }
 
   /** Claims and runs until nothing is ready; for tests, which own the clock. */

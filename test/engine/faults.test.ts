@@ -7,7 +7,7 @@ import { defineJob, milliseconds, RetomaError, seconds } from '../../src/index.t
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
-import { listen } from '../../src/store/wake.ts'
+import { createHinter, listen } from '../../src/store/wake.ts'
 import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
 import { aborted, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
@@ -404,7 +404,7 @@ describe('the ear for hints', () => {
     let letGo = () => {}
     const held = new Promise<void>(resolve => (letGo = resolve))
     const slow = { ...db, session: () => held.then(() => db.session()) }
-    const listener = listen(slow, systemClock, silentLog, woken)
+    const listener = listen({ db: slow, clock: systemClock, log: silentLog, sender: 'us', woken })
     const stopped = listener.stop()
     letGo()
     await stopped
@@ -425,7 +425,7 @@ describe('the ear for hints', () => {
         return client
       },
     }
-    const listener = listen(broken, clock, silentLog, woken)
+    const listener = listen({ db: broken, clock, log: silentLog, sender: 'us', woken })
     await until(async () => {
       await clock.advance(seconds(10))
       return tries === 4
@@ -438,7 +438,7 @@ describe('the ear for hints', () => {
   test('hears hints, comes back when its connection is killed, and says that it may have missed some', async () => {
     const { db, heard, woken } = await ear()
     const clock = new VirtualClock()
-    const listener = listen(db, clock, silentLog, woken)
+    const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
     await until(() => heard.length === 1)
     await db.run({ name: '', text: `select pg_notify('retoma_wake', 'mail')` }, [])
     await until(() => heard.length === 2)
@@ -453,6 +453,40 @@ describe('the ear for hints', () => {
     await clock.advance(seconds(1))
     await until(() => heard.length === 3)
     expect(heard).toEqual([undefined, 'mail', undefined])
+    await listener.stop()
+    expect(clock.sleepers).toBe(0)
+  })
+
+  test('does not hear what this engine says itself: its workers know', async () => {
+    const { db, heard, woken } = await ear()
+    const clock = new VirtualClock()
+    const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
+    await until(() => heard.length === 1)
+    const ours = createHinter({ db, clock, log: silentLog, sender: 'us' })
+    ours.hint('mail')
+    await ours.settled()
+    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    others.hint('post')
+    await until(() => heard.length === 2)
+    expect(heard).toEqual([undefined, 'post'])
+    await listener.stop()
+  })
+
+  test('hears a little later of work that a worker elsewhere has a free slot for, and at once when it has none after all', async () => {
+    const { db, heard, woken } = await ear()
+    const clock = new VirtualClock()
+    const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
+    await until(() => heard.length === 1)
+    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    others.hint('mail', 0, true)
+    expect(clock.sleepers).toBe(1)
+    await clock.advance(milliseconds(20))
+    await until(() => heard.length === 2)
+    others.hint('mail', 0, true)
+    others.hint('post')
+    await until(() => heard.length === 4)
+    expect(heard).toEqual([undefined, 'mail', 'mail', 'post'])
+    await others.settled()
     await listener.stop()
     expect(clock.sleepers).toBe(0)
   })
