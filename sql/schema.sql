@@ -1,5 +1,74 @@
 -- The schema after all migrations, read from PostgreSQL's catalog by `npm run docs`. Do not edit: change sql/NNN_*.sql.
 
+create table retoma.batch (
+  id bigint not null,
+  name text collate "C" not null,
+  key text collate "C",
+  key_held boolean not null default false,
+  kind text collate "C" not null,
+  queue text collate "C" not null,
+  policy jsonb not null,
+  state text collate "C" not null default 'submitting'::text,
+  held boolean not null default false,
+  priority smallint not null,
+  taken integer not null default 0,
+  total integer not null default 0,
+  chunks integer not null default 0,
+  epoch integer not null default 0,
+  ends integer not null default 0,
+  complete_job bigint,
+  resumes integer not null default 0,
+  reason jsonb,
+  stop_failed integer not null default 0,
+  stop_ended integer not null default 0,
+  todo text collate "C",
+  todo_at timestamp with time zone,
+  todo_chunk integer not null default 0,
+  todo_cause text collate "C",
+  todo_place text collate "C",
+  todo_id bigint,
+  sample_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  sample_done integer[] not null default '{}'::integer[],
+  created_at timestamp with time zone not null,
+  submitted_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint batch_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))),
+  constraint batch_held_by_state CHECK ((held OR (state <> ALL (ARRAY['paused'::text, 'stalled'::text])))),
+  constraint batch_state CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'paused'::text, 'stalled'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint batch_todo CHECK (((todo IS NULL) OR (todo = ANY (ARRAY['cancel'::text, 'fail'::text, 'retry'::text])))),
+  constraint batch_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX batch_finished ON retoma.batch USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX batch_held ON retoma.batch USING btree (id) WHERE held;
+
+CREATE UNIQUE INDEX batch_key ON retoma.batch USING btree (name, key) WHERE key_held;
+
+CREATE INDEX batch_open ON retoma.batch USING btree (id) WHERE ((finished_at IS NULL) OR (todo IS NOT NULL));
+
+create table retoma.batch_chunk (
+  batch_id bigint not null,
+  n integer not null,
+  first_id bigint not null,
+  last_id bigint not null,
+  items integer not null,
+  constraint batch_chunk_pkey PRIMARY KEY (batch_id, n)
+);
+
+create table retoma.batch_count (
+  batch_id bigint not null,
+  shard smallint not null,
+  succeeded integer not null default 0,
+  failed integer not null default 0,
+  skipped integer not null default 0,
+  cancelled integer not null default 0,
+  stalled integer not null default 0,
+  progress_at timestamp with time zone,
+  last_ref text collate "C",
+  constraint batch_count_pkey PRIMARY KEY (batch_id, shard)
+);
+
 create table retoma.checkpoint (
   job_id bigint not null,
   name text collate "C" not null,
@@ -70,6 +139,8 @@ create table retoma.job (
   constraint job_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX job_failed_item ON retoma.job USING btree (batch_id, COALESCE((error ->> 'cause'::text), ''::text), id) WHERE ((state = 'failed'::text) AND (batch_id IS NOT NULL));
+
 CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 
 CREATE INDEX job_gated ON retoma.job USING btree (queue, gate_key, rank, run_at, id) WHERE ((state = 'waiting'::text) AND gated);
@@ -105,6 +176,7 @@ create table retoma.queue (
   swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   gated boolean not null default false,
   grouped boolean not null default false,
+  unheld integer not null default 0,
   constraint queue_pkey PRIMARY KEY (name)
 );
 

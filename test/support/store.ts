@@ -20,6 +20,9 @@ export const emptyTables = `
   delete from retoma.gate;
   delete from retoma.checkpoint;
   delete from retoma.failure;
+  delete from retoma.batch_count;
+  delete from retoma.batch_chunk;
+  delete from retoma.batch;
   delete from retoma.job;
   delete from retoma.worker;
   update retoma.tick set at = '-infinity';
