@@ -24,9 +24,9 @@ create table retoma.batch (
   reason jsonb,                               -- why it is paused, stalled or failed: { "code", facts }
   stop_failed integer not null default 0,     -- what stopAfter has already been told of
   stop_ended integer not null default 0,
-  todo text collate "C",                      -- rows still to follow, in bites by the verb or a tick: cancel, fail, retry
+  todo text collate "C",                      -- rows still to follow, in bites by the verb or a tick: cancel, fail, retry, prune
   todo_at timestamptz,
-  todo_chunk integer not null default 0,      -- cancel and fail: the next chunk
+  todo_chunk integer not null default 0,      -- all but retry: the next chunk
   todo_cause text collate "C",                -- retry: only these, null for all; and the place it has come to
   todo_place text collate "C",
   todo_id bigint,
@@ -38,7 +38,7 @@ create table retoma.batch (
   constraint batch_state check (state in ('submitting', 'running', 'paused', 'stalled', 'succeeded', 'failed', 'cancelled')),
   constraint batch_held_by_state check (held or state not in ('paused', 'stalled')),
   constraint batch_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'failed', 'cancelled'))),
-  constraint batch_todo check (todo is null or todo in ('cancel', 'fail', 'retry'))
+  constraint batch_todo check (todo is null or todo in ('cancel', 'fail', 'retry', 'prune'))
 ) with (fillfactor = 50);
 
 create unique index batch_key on retoma.batch (name, key) where key_held;

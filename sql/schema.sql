@@ -35,7 +35,7 @@ create table retoma.batch (
   constraint batch_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))),
   constraint batch_held_by_state CHECK ((held OR (state <> ALL (ARRAY['paused'::text, 'stalled'::text])))),
   constraint batch_state CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'paused'::text, 'stalled'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
-  constraint batch_todo CHECK (((todo IS NULL) OR (todo = ANY (ARRAY['cancel'::text, 'fail'::text, 'retry'::text])))),
+  constraint batch_todo CHECK (((todo IS NULL) OR (todo = ANY (ARRAY['cancel'::text, 'fail'::text, 'retry'::text, 'prune'::text])))),
   constraint batch_pkey PRIMARY KEY (id)
 );
 

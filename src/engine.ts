@@ -6,18 +6,22 @@
  * this engine runs and no connection is open.
  */
 import { setMaxListeners } from 'node:events'
+import type { AnyBatch } from './core/batch.ts'
 import type { Duration } from './core/duration.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
+import { BatchEnds } from './engine/batch-ends.ts'
+import { type Batches, createBatches } from './engine/batches.ts'
 import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { Waiters } from './engine/waiters.ts'
 import { RetomaError } from './errors.ts'
@@ -41,6 +45,8 @@ export interface EngineOptions {
   /** For LISTEN, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
   databaseDirectUrl?: string
   jobs?: readonly AnyJob[]
+  /** Their jobs, and what they have run at their end, need not be among `jobs`. */
+  batches?: readonly AnyBatch[]
   /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
   limits?: Limits
   /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
@@ -55,7 +61,7 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Desk, Queues, Timetable, AsyncDisposable {
+export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -75,6 +81,8 @@ export interface DrivenEngine extends Engine {
   tick(): Promise<void>
   clean(): Promise<void>
   schedule(): Promise<unknown>
+  /** Asks now whether the batches that something of has ended are over; answers whether one was. */
+  endBatches(): Promise<boolean>
 }
 
 const lastAnswersMs = 5000
@@ -97,7 +105,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
     const registry = new Registry(db, clock)
-    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job))
+    const ofBatches = checkBatches(options.batches ?? [])
+    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches)
     const changed = await applyLimits(db, limits, clock.instant())
     return assemble({ db, log, clock, registry, retention, schedules }, changed, home.leave)
   } catch (error) {
@@ -133,7 +142,15 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const waiters = new Waiters()
   const sender = randomName('e')
   const hinter = createHinter({ db, clock, log, sender })
-  const crew = new Crew({ ...parts, waiters, sender, hint: hinter.hint })
+  const ends = new BatchEnds({
+    db,
+    clock,
+    log,
+    tell: queue => crew.tell(queue),
+    changed: batch => waiters.settled(batch),
+    closing: closing.signal,
+  })
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint: hinter.hint })
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
@@ -147,6 +164,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     // What was asked before is answered, within reason, before its connections go.
     await withDeadline(Promise.allSettled(underWay), lastAnswersMs, () => new Error('too late')).catch(() => {})
     await crew.stop()
+    await ends.settled()
+    await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
     await hinter.settled()
     await db.close()
     await leave()
@@ -176,10 +195,32 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ) as T
 
   const depths = new Depths(db, clock)
+  const { cancelBatch, resumeBatch, ...batches } = createBatches({
+    db,
+    clock,
+    ends,
+    tell,
+    hold(queue, batch) {
+      crew.holdBack(queue, batch)
+      hinter.held(queue, batch)
+    },
+    changed: batch => waiters.settled(batch),
+  })
+  const batchMoved = (batch: string) => ends.ask([batch])
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell }),
-    ...createDesk({ db, clock, waiters, tell, closing: closing.signal }),
+    ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
+    ...createDesk({
+      db,
+      clock,
+      waiters,
+      batches: { ...batches, cancelBatch, resumeBatch },
+      batchMoved,
+      tell,
+      closing: closing.signal,
+    }),
+    ...batches,
     ...createTimetable({ db, clock, schedules, depths, tell }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
@@ -191,6 +232,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     tick: () => crew.tick(),
     clean: () => crew.clean(),
     schedule: () => crew.schedule(),
+    endBatches: () => ends.now(),
   }
   const end = () => {
     closed ??= close()

@@ -321,6 +321,31 @@ export const errorTable = define({
     en: 'job {id} is {state}; {verb} is not possible then',
     pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
   },
+  batch_state: {
+    status: 409,
+    en: 'batch {id} is {state}; {verb} is not possible then',
+    pt: 'o lote {id} está em {state}; {verb} não é possível nesse estado',
+  },
+  batch_paused: {
+    status: 409,
+    en: 'batch {id} is paused; unpause it to go on',
+    pt: 'o lote {id} está pausado; tire a pausa para continuar',
+  },
+  resumes_spent: {
+    status: 409,
+    en: 'batch {id} has failed after {resumes} resumes; retry its failed items instead',
+    pt: 'o lote {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
+  },
+  batch_cancelled: {
+    status: 409,
+    en: 'batch {id} is cancelled; nothing of it runs again',
+    pt: 'o lote {id} foi cancelado; nada dele roda de novo',
+  },
+  other_list: {
+    status: 409,
+    en: 'batch {id} has taken {taken} items already, and this list has {given}; continue it with the list it began with',
+    pt: 'o lote {id} já recebeu {taken} itens, e esta lista tem {given}; continue com a lista com que ele começou',
+  },
   key_held: {
     status: 409,
     en: 'job {id} cannot run again: job {holder} has its key by now',

@@ -1,6 +1,15 @@
 /** The public door: `import … from 'retoma'`. Everything else is private. */
 export { type Config, defineConfig } from './config.ts'
 export type { Backoff } from './core/backoff.ts'
+export {
+  type AnyBatch,
+  type Batch,
+  type BatchEnd,
+  type BatchOptions,
+  defineBatch,
+  type StopAfter,
+} from './core/batch.ts'
+export type { BatchState } from './core/batch-state.ts'
 export type { CatchUp } from './core/catch-up.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
@@ -23,7 +32,9 @@ export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
+export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
+export type { SubmitOptions, Submitted } from './engine/submit.ts'
 export {
   createEngine,
   type Engine,
@@ -37,6 +48,7 @@ export {
 export { type ErrorCode, isRetomaError, RetomaError } from './errors.ts'
 export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
+export type { BatchView, FailureGroup, ItemFilter, ItemPage } from './store/batch-view.ts'
 export type { Enqueued } from './store/enqueue.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'

@@ -82,6 +82,13 @@ export const transitions: readonly Transition[] = [
     by: 'person',
     when: 'jobs retry: a new budget of tries, attempts go on counting',
   },
+  {
+    verb: 'skip by hand',
+    from: ['waiting', 'running', 'stalled', 'failed', 'skipped'],
+    to: 'skipped',
+    by: 'person',
+    when: 'it shall not run, or not again; a running attempt loses its lease at once',
+  },
 ]
 
 export const waysFrom = (state: State): readonly Transition[] => transitions.filter(way => way.from.includes(state))

@@ -17,9 +17,11 @@ import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/sched
 import type { Db } from '../store/db.ts'
 import { type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
+import { batchTick } from '../watchdog/batches.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
 import { Watchdog } from '../watchdog/watchdog.ts'
 import { Worker } from '../worker/worker.ts'
+import type { BatchEnds } from './batch-ends.ts'
 import type { Registry } from './registry.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -46,6 +48,7 @@ export interface CrewOptions {
   log: Log
   registry: Registry
   waiters: Waiters
+  ends: BatchEnds
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   /** Names this engine in the hints it sends. */
@@ -72,7 +75,13 @@ export class Crew {
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
     const worker = await this.begin(options, 'loops')
-    this.#listener ??= listen({ ...this.#given, woken: (queue, delayMs) => void this.#wake(queue, delayMs) })
+    this.#listener ??= listen({
+      ...this.#given,
+      woken: (queue, delayMs, held) => {
+        if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        else this.#wake(queue, delayMs)
+      },
+    })
     this.watch()
     const stop = () => worker.stop()
     return {
@@ -85,7 +94,7 @@ export class Crew {
   }
 
   async begin({ queues, grace = seconds(5) }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
-    const { db, clock, log, registry, waiters } = this.#given
+    const { db, clock, log, registry, waiters, ends } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -100,6 +109,7 @@ export class Crew {
         graceMs: grace,
         pollMs,
         settled: id => waiters.settled(id),
+        batchMoved: id => ends.touched(id),
         hint: this.tell,
       },
       mode,
@@ -112,6 +122,11 @@ export class Crew {
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
   #wake(queue?: string, delayMs = 0): boolean {
     return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
+  }
+
+  /** Nothing more of that batch may start here. */
+  holdBack(queue: string, batch: string): void {
+    for (const worker of this.#workers) void worker.holdBack(queue, batch)
   }
 
   /** There is work in that queue, now or in so many milliseconds: for the workers here and elsewhere. */
@@ -139,6 +154,8 @@ export class Crew {
     const { recovered } = await this.#dog.tick()
     // What is not given back may have freed a place under its queue's limit.
     for (const queue of new Set(recovered.map(each => each.queue))) this.tell(queue)
+    const { db, clock, ends } = this.#given
+    await batchTick({ db, clock, ask: batches => ends.ask(batches) })
   }
 
   async clean(): Promise<undefined> {

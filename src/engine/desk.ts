@@ -1,8 +1,11 @@
 /** What people and programs ask of jobs that are there: look, wait, cancel, retry, resume. */
+import { isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
+import { cleanText } from '../core/json.ts'
 import { isFinal, type State } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { BatchView } from '../store/batch-view.ts'
 import { type ControlVerb, press } from '../store/control.ts'
 import type { Db } from '../store/db.ts'
 import { passes } from '../store/trouble.ts'
@@ -16,6 +19,8 @@ import {
   viewJob,
   viewJobs,
 } from '../store/view.ts'
+import { follow } from '../watchdog/batches.ts'
+import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
 import type { Waiters } from './waiters.ts'
 
 /** With what went wrong so far, and the steps that are done. */
@@ -31,12 +36,17 @@ export interface Pressed {
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
   jobs(filter?: JobFilter & { limit?: number; after?: string }): Promise<{ items: JobView[]; next: string | null }>
-  /** Resolves when the job is final or stalled; a database that goes away and comes back is waited for. */
+  /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
-  cancel(id: string): Promise<Pressed>
-  /** Runs a failed, skipped or cancelled job again, with a new budget of tries. */
+  wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
+  /** A job, or a batch: its jobs follow in bites. */
+  cancel(id: string): Promise<Pressed | PressedBatch>
+  /** Runs a failed, skipped or cancelled job again, with a new budget of tries. Its batch goes on, if it was over. */
   retry(id: string): Promise<Pressed>
-  resume(id: string): Promise<Pressed>
+  /** A stalled job, or a stalled batch: it goes on, and the resume is counted. */
+  resume(id: string): Promise<Pressed | ResumedBatch>
+  /** A job that shall not run, or not again: it ends as skipped, with the reason. */
+  skip(id: string, reason: string): Promise<Pressed>
 }
 
 const firstLook = 50
@@ -46,10 +56,13 @@ export function createDesk(given: {
   db: Db
   clock: Clock
   waiters: Waiters
+  batches: BatchDesk
+  /** A job of that batch has ended, or waits again. */
+  batchMoved: (batch: string) => Promise<unknown>
   tell: (queue: string) => void
   closing: AbortSignal
 }): Desk {
-  const { db, clock, waiters, tell, closing } = given
+  const { db, clock, waiters, batches, batchMoved, tell, closing } = given
 
   async function job(id: string): Promise<JobDetail | null> {
     if (!isId(id)) return null
@@ -60,21 +73,72 @@ export function createDesk(given: {
   }
 
   /** Undefined: the database is away; it comes back, and so does whoever waits. */
-  const look = (id: string) =>
-    job(id).catch(error => {
+  const look = <T>(found: Promise<T>) =>
+    found.catch(error => {
       if (!passes(error)) throw error
     })
 
+  /** Until `found` answers something that is `over`. */
+  async function waitFor<T>(
+    what: string,
+    id: string,
+    found: () => Promise<T | null>,
+    over: (found: T) => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
+      signal?.throwIfAborted()
+      if (closing.aborted) throw new RetomaError('engine_closed', {})
+      const turn = new AbortController()
+      const ending = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
+      // Asked before looking: what is settled in between is not missed.
+      const settled = waiters.next(id, turn.signal)
+      const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
+      try {
+        const answer = await Promise.race([look(found()), stopped])
+        if (answer === null) throw new RetomaError('not_found', { what, id })
+        if (answer && over(answer)) return answer
+        await Promise.race([settled, clock.sleep(pause, ending)])
+      } finally {
+        turn.abort()
+      }
+    }
+  }
+
   /** `fine`: states in which the verb has nothing left to do, so that pressing twice is no error. */
-  async function pressed(verb: ControlVerb, word: string, id: string, fine: readonly State[]): Promise<Pressed> {
-    const result = isId(id) ? await press(db, verb, id, clock.instant()) : undefined
-    if (result === undefined) throw new RetomaError('not_found', { what: 'job', id })
-    const { state, moved, queue, heldBy } = result
+  async function pressed(
+    verb: ControlVerb,
+    word: string,
+    id: string,
+    fine: readonly State[],
+    reason?: string,
+  ): Promise<Pressed | undefined> {
+    const result = isId(id) ? await pressSurely(verb, id, reason) : undefined
+    if (result === undefined) return undefined
+    const { state, moved, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb: word })
     // What is cancelled may have freed a place under its queue's limit.
     if (moved) tell(queue)
+    if (moved && batch !== null) await batchMoved(batch)
     return { id, state, changed: moved }
+  }
+
+  /** A job does not run again while rows of its batch still follow something else: that is done first. */
+  async function pressSurely(verb: ControlVerb, id: string, reason?: string) {
+    const result = await press(db, verb, id, clock.instant(), reason)
+    if (verb !== 'rerun' || result === undefined || result.moved || result.batch === null) return result
+    const batch = await batches.batch(result.batch)
+    if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
+    if (!batch?.following) return result
+    await follow(db, clock, batch.id, Number.POSITIVE_INFINITY)
+    return press(db, verb, id, clock.instant())
+  }
+
+  async function ofJob(...asked: Parameters<typeof pressed>): Promise<Pressed> {
+    const answer = await pressed(...asked)
+    if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: asked[2] })
+    return answer
   }
 
   return {
@@ -90,29 +154,31 @@ export function createDesk(given: {
       return { items, next: rows.length > limit ? items.at(-1)!.id : null }
     },
 
-    async wait({ job: id }, { signal } = {}) {
-      for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
-        signal?.throwIfAborted()
-        if (closing.aborted) throw new RetomaError('engine_closed', {})
-        const turn = new AbortController()
-        const over = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
-        // Asked before looking: what is settled in between is not missed.
-        const settled = waiters.next(id, turn.signal)
-        const stopped = new Promise<void>(resolve => over.addEventListener('abort', () => resolve(), { once: true }))
-        try {
-          const found = await Promise.race([look(id), stopped])
-          if (found === null) throw new RetomaError('not_found', { what: 'job', id })
-          if (found && (isFinal(found.state) || found.state === 'stalled')) return found
-          await Promise.race([settled, clock.sleep(pause, over)])
-        } finally {
-          turn.abort()
-        }
-      }
-    },
+    wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
+      'batch' in what
+        ? waitFor(
+            'batch',
+            what.batch,
+            () => batches.batch(what.batch),
+            ({ state }) => isFinalBatch(state) || state === 'stalled',
+            signal,
+          )
+        : waitFor(
+            'job',
+            what.job,
+            () => job(what.job),
+            ({ state }) => isFinal(state) || state === 'stalled',
+            signal,
+          )) as Desk['wait'],
 
-    cancel: id => pressed('cancel', 'cancel', id, ['cancelled']),
-    retry: id => pressed('rerun', 'retry', id, ['waiting', 'running']),
-    resume: id => pressed('resume', 'resume', id, ['waiting', 'running']),
+    cancel: async id => (await pressed('cancel', 'cancel', id, ['cancelled'])) ?? batches.cancelBatch(id),
+    retry: id => ofJob('rerun', 'retry', id, ['waiting', 'running']),
+    resume: async id => (await pressed('resume', 'resume', id, ['waiting', 'running'])) ?? batches.resumeBatch(id),
+    async skip(id, reason) {
+      if (typeof reason !== 'string' || reason === '')
+        refuse('reason', 'it is a text that says why', 'é um texto que diz o porquê')
+      return ofJob('skip', 'skip', id, ['skipped'], cleanText(reason.slice(0, 1000)))
+    },
   }
 }
 

@@ -6,7 +6,7 @@
  * against the newest version of its row. Gates are locked in the order of their keys, the queue's own ('') first, and no
  * job is waited for: claims and settles cannot deadlock.
  */
-import { type Claimed, claimedColumns, unpack } from './claim.ts'
+import { type Claimed, claimedColumns, notHeld, unpack } from './claim.ts'
 import type { Db } from './db.ts'
 
 /** A place in the walk: lanes after it come next. */
@@ -118,6 +118,7 @@ const claim = {
               select id from retoma.job
               where queue = $1 and gate_key = k.gate_key and rank = lane.rank and state = 'waiting' and gated
                 and run_at <= ${now} and kind = any ($7::text[])
+                and ${notHeld}
               order by run_at, id
               limit greatest(gate.free, 0)
               for update skip locked

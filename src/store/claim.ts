@@ -17,6 +17,7 @@ export interface Claimed {
   failures: number
   crashes: number
   ref: string | null
+  batch_id: string | null
   group_key: string | null
   /** Where its queue limits each group: the key it was claimed by; '' otherwise. */
   gate_key: string
@@ -46,8 +47,11 @@ export interface Want {
 
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.group_key, j.gate_key, j.rank, j.resume,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
+
+/** Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. */
+export const notHeld = `(batch_id is null or batch_id <> all (array(select id from retoma.batch where held)))`
 
 /** Priority * 2, + 1 when new: see job.rank. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
@@ -80,6 +84,7 @@ const claim = {
                 and run_at <= coalesce($9::timestamptz, now())
                 and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
                 and kind = any ($8::text[])
+                and ${notHeld}
               order by run_at, id
               limit q.want
               for update skip locked

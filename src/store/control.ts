@@ -3,6 +3,7 @@
  * move is answered by the state it is in (P6: safe to press twice).
  */
 import type { State } from '../core/state.ts'
+import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
@@ -11,6 +12,8 @@ export interface Pressed {
   state: State
   queue: string
   moved: boolean
+  /** The batch it belongs to. */
+  batch: string | null
   /** Another job that has its key: why a rerun did not move. */
   heldBy?: string
 }
@@ -29,45 +32,100 @@ const cancel = {
         finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')
       from before b
       where j.id = b.id
-      returning b.state, b.queue, b.gated, b.gate_key
+      returning j.id, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id
     ), ran as (
-      select * from moved where state = 'running'
-    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')}
-    select state from moved`,
+      select * from moved where was = 'running'
+    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
+    ${countMoves('moved')}
+    select id from moved`,
+}
+
+const skip = {
+  name: 'control_skip',
+  text: `
+    with before as materialized (
+      select id, state, queue, gated, gate_key from retoma.job
+      where id = $1 and state in ('waiting', 'running', 'stalled', 'failed')
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'skipped', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final'),
+        error = jsonb_build_object('what', 'skipped', 'message', $3::text, 'code', null, 'stack', null)
+      from before b
+      where j.id = b.id
+      returning j.id, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id
+    ), ran as (
+      select * from moved where was = 'running'
+    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
+    ${countMoves('moved')}
+    select id from moved`,
 }
 
 // Its queue's limits may be others than when it came in.
-const asQueueSays = `
+export const asQueueSays = `
   gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
   gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
-// It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is.
+// It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is. Its
+// batch is locked first: one that was over is not, from here on, and an end that somebody has just seen counts no more.
 const rerun = {
   name: 'control_rerun',
   text: `
-    update retoma.job j
-    set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-      failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
-      key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-      ${asQueueSays}
-    where id = $1 and state in ('failed', 'skipped', 'cancelled')
-      and not exists (
-        select from retoma.job other
-        where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
-      )
-    returning id`,
+    with home as materialized (
+      select b.id, b.state, b.todo from retoma.batch b
+      where b.id = (select batch_id from retoma.job where id = $1)
+      for update
+    ), before as materialized (
+      select id, state from retoma.job j
+      where id = $1 and state in ('failed', 'skipped', 'cancelled')
+        and not exists (select from home where state = 'cancelled' or todo is not null)
+        and not exists (
+          select from retoma.job other
+          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+        )
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
+        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
+        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        ${asQueueSays}
+      from before b
+      where j.id = b.id
+      returning j.id, b.state as was, j.state, j.batch_id
+    ), reopened as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        resumes = case when b.state = 'failed' then 0 else b.resumes end,
+        reason = case when b.state = 'failed' then null else b.reason end,
+        finished_at = null,
+        state = case
+          when b.state not in ('succeeded', 'failed') then b.state
+          when b.submitted_at is null then 'submitting'
+          else 'running'
+        end
+      from moved m
+      where b.id = m.batch_id
+    ),
+    ${countMoves('moved')}
+    select id from moved`,
 }
 
 const resume = {
   name: 'control_resume',
   text: `
-    update retoma.job j
-    set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), ${asQueueSays}
-    where id = $1 and state = 'stalled'
-    returning id`,
+    with moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), ${asQueueSays}
+      where id = $1 and state = 'stalled'
+      returning j.id, 'stalled' as was, j.state, j.batch_id
+    ),
+    ${countMoves('moved')}
+    select id from moved`,
 }
 
-const stateOf = { name: 'control_state', text: `select state, queue from retoma.job where id = $1` }
+const stateOf = { name: 'control_state', text: `select state, queue, batch_id as batch from retoma.job where id = $1` }
 
 const holderOf = {
   name: 'control_holder',
@@ -77,17 +135,24 @@ const holderOf = {
     where j.id = $1`,
 }
 
-const verbs = { cancel, rerun, resume }
+const verbs = { cancel, rerun, resume, skip }
 export type ControlVerb = keyof typeof verbs
 
 /** undefined: there is no such job. */
-export async function press(db: Db, verb: ControlVerb, id: string, now: Date | null): Promise<Pressed | undefined> {
-  const moved = await db.run(verbs[verb], [id, now]).catch(error => {
+export async function press(
+  db: Db,
+  verb: ControlVerb,
+  id: string,
+  now: Date | null,
+  reason?: string,
+): Promise<Pressed | undefined> {
+  const values = verb === 'skip' ? [id, now, reason ?? ''] : [id, now]
+  const moved = await db.run(verbs[verb], values).catch(error => {
     // Two that take one key again at the same instant: the index lets one of them.
     if (verb === 'rerun' && sqlState(error) === '23505') return []
     throw error
   })
-  const [row] = await db.run<{ state: State; queue: string }>(stateOf, [id])
+  const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
   const [holder] = verb === 'rerun' && moved.length === 0 ? await db.run<{ id: string }>(holderOf, [id]) : []
   return { ...row, moved: moved.length > 0, ...(holder ? { heldBy: holder.id } : {}) }

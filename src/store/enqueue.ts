@@ -80,7 +80,7 @@ export async function enqueueAlike(
 
 // A key is held until a day after its job's end; this frees it when that day is over, so that the insert can try again.
 // Locked in the order of the keys, like the insert.
-const freeOldKeys = {
+export const freeOldKeys = {
   name: 'enqueue_free_keys',
   text: `
     with old as materialized (

@@ -9,6 +9,8 @@
  * A running job whose worker is dead or missing is an orphan at every tick; taking its lease away and noting why is one
  * statement. Bounded, SKIP LOCKED: any number of watchdogs may run, none is the leader.
  */
+import { causeOf } from '../core/cause.ts'
+import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
 
@@ -126,6 +128,7 @@ export interface Recovered {
 }
 
 export const orphanMessage = 'orphan: the worker died while it ran this job'
+const orphanCause = causeOf({ what: 'orphan', code: null, message: orphanMessage })
 
 // Found first, locked by the fence then: a lock takes the newest version of a row, and "not exists" is not asked again for
 // it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be taken from it.
@@ -157,19 +160,20 @@ const recover = {
         run_at = case when o.state = 'waiting' then coalesce($1::timestamptz, now()) else j.run_at end,
         finished_at = case when o.state = 'failed' then coalesce($1::timestamptz, now()) end,
         key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
-        error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null)
+        error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null, 'cause', $4::text)
       from orphan o
       where j.id = o.id
-      returning j.id, j.queue, j.kind, j.attempt, o.state, o.worker_id, j.gated, j.gate_key
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, j.gated, j.gate_key, j.batch_id
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, message, worker, at)
       select id, attempt, 'orphan', $3, worker_id, coalesce($1::timestamptz, now()) from moved
       on conflict do nothing
-    ), ${freeGates('moved', 'coalesce($1::timestamptz, now())')}
+    ), ${freeGates('moved', 'coalesce($1::timestamptz, now())')},
+    ${countMoves('moved')}
     select id, queue, kind, state, worker_id as worker from moved`,
 }
 
 /** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
 export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
-  return db.run<Recovered>(recover, [now, limit, orphanMessage], tickMs)
+  return db.run<Recovered>(recover, [now, limit, orphanMessage, orphanCause], tickMs)
 }

@@ -5,7 +5,9 @@
  * index of running jobs and each settle costs as much as all that ever ran. What did not move is judged by a second
  * statement with a fresh snapshot: an answer lost on the way back is "landed", anything else "lease lost".
  */
-import type { Outcome } from '../core/outcome.ts'
+import { causeOf } from '../core/cause.ts'
+import type { Failure, Outcome } from '../core/outcome.ts'
+import { countOutcomes, shardOf } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
 import { type Held, nameOf } from './heartbeat.ts'
@@ -42,13 +44,14 @@ const settle = {
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, j.queue, j.gated, j.gate_key
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
-    ), ${freeGates('moved', 'coalesce($9::timestamptz, now())')}
+    ), ${freeGates('moved', 'coalesce($9::timestamptz, now())')},
+    ${countOutcomes('moved', '$10::smallint', 'coalesce($9::timestamptz, now())')}
     select g.id, g.attempt
     from given g
     where (select count(*) from moved) < (select count(*) from given)
@@ -83,6 +86,7 @@ export async function settleJobs(
   const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
   const unmoved = await db.run<Held>(settle, [
     column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
+    shardOf(worker),
   ]) // biome-ignore format: the columns in their order
   if (unmoved.length === 0) return new Set(settles)
   const names = new Set(unmoved.map(nameOf))
@@ -96,6 +100,8 @@ export async function settleJobs(
 
 /** As numbers: ids are decimal texts without leading zeros. One order for all, so that flushes do not deadlock. */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+
+const failureText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })
 
 const refused = JSON.stringify({
   what: 'error',
@@ -124,11 +130,11 @@ function toRow({ id, attempt, outcome }: Settle): Row {
       row.error = JSON.stringify({ what: 'skipped', message: outcome.reason, code: null, stack: null })
       break
     case 'failed':
-      row.error = JSON.stringify(outcome.failure)
+      row.error = failureText(outcome.failure)
       row.charge = 1
       break
     case 'waiting':
-      row.error = outcome.failure && JSON.stringify(outcome.failure)
+      row.error = outcome.failure && failureText(outcome.failure)
       row.delayMs = outcome.delay
       row.charge = outcome.failure ? 1 : 0
       break

@@ -8,6 +8,8 @@ export interface JobError {
   message: string
   code: string | null
   stack: string | null
+  /** What failures of the same trouble have in common: see `failures` of a batch. */
+  cause?: string
 }
 
 /** A job as it is now. */
@@ -49,12 +51,12 @@ export interface FailureView {
   at: Date
 }
 
-const columns = `
+export const jobColumns = `
   id, queue, kind, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
   restarts, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
-const one = { name: 'view_job', text: `select ${columns} from retoma.job where id = $1` }
+const one = { name: 'view_job', text: `select ${jobColumns} from retoma.job where id = $1` }
 
 export async function viewJob(db: Db, id: string): Promise<JobView | undefined> {
   const [row] = await db.run<JobView>(one, [id])
@@ -88,7 +90,7 @@ export const viewCheckpoints = (db: Db, id: string): Promise<CheckpointView[]> =
 const list = {
   name: 'view_jobs',
   text: `
-    select ${columns} from retoma.job
+    select ${jobColumns} from retoma.job
     where id < $1
       and ($2::text is null or state = $2)
       and ($3::text is null or kind = $3)

@@ -13,7 +13,7 @@ import type { Connection, Db } from './db.ts'
 const channel = 'retoma_wake'
 const notify = {
   name: 'wake_notify',
-  text: `select pg_notify('${channel}', queue || ' ' || delay_ms || ' ' || $3) from unnest($1::text[], $2::int[]) as q (queue, delay_ms)`,
+  text: `select pg_notify('${channel}', concat_ws(' ', queue, delay_ms, $3::text, batch)) from unnest($1::text[], $2::int[], $4::text[]) as q (queue, delay_ms, batch)`,
 }
 
 /** A hint is for later by at most this: what is further off, polling finds in time. */
@@ -25,6 +25,8 @@ const afterOursMs = 20
 export interface Hinter {
   /** There is work in that queue: now, or in so many milliseconds. `taken`: a worker here has a free slot for it. */
   hint(queue: string, delayMs?: number, taken?: boolean): void
+  /** Nothing more of that batch may start: what workers hold of it and have not begun goes back. */
+  held(queue: string, batch: string): void
   /** Resolves when no hint is on its way. */
   settled(): Promise<void>
 }
@@ -33,16 +35,22 @@ export interface Hinter {
 export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
   const { db, clock, log, sender } = given
   let pending = new Map<string, number>()
+  let batches: { queue: string; batch: string }[] = []
   let sending: Promise<void> | undefined
   let hurry = new AbortController()
 
   async function send(waitMs: number): Promise<void> {
     if (waitMs > 0) await clock.sleep(waitMs, hurry.signal)
-    while (pending.size > 0) {
-      const hints = pending
+    while (pending.size > 0 || batches.length > 0) {
+      const hints = [
+        ...Array.from(pending, ([queue, delayMs]) => ({ queue, delayMs, batch: null })),
+        ...batches.map(each => ({ ...each, delayMs: 0 })),
+      ]
       pending = new Map()
+      batches = []
+      const column = <K extends keyof (typeof hints)[number]>(name: K) => hints.map(each => each[name])
       await db
-        .run(notify, [[...hints.keys()], [...hints.values()], sender], 5000)
+        .run(notify, [column('queue'), column('delayMs'), sender, column('batch')], 5000)
         .catch(error => log.debug({ err: error }, 'a hint was not sent; polling finds the job'))
     }
     sending = undefined
@@ -54,6 +62,11 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
       pending.set(queue, Math.min(pending.get(queue) ?? furthestMs, Math.ceil(delayMs)))
       if (!taken && sending !== undefined && !hurry.signal.aborted) hurry.abort()
       sending ??= send(taken ? afterOursMs : 0)
+    },
+    held(queue, batch) {
+      batches.push({ queue, batch })
+      if (sending !== undefined) hurry.abort()
+      sending ??= send(0)
     },
     async settled() {
       hurry.abort()
@@ -75,6 +88,9 @@ const withoutHintsMs = 1000
 const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
+/** Of a queue; with `held` it is no work, but a batch of which nothing more may start. */
+export type Woken = (queue?: string, delayMs?: number, held?: string) => void
+
 /**
  * Calls `woken` with the queue of every hint of others, and with undefined after each (re)connect, when hints may have been missed.
  * Through a pooler that shares sessions none would come, and LISTEN would be left behind in a session of somebody else.
@@ -85,7 +101,7 @@ export function listen(given: {
   log: Log
   /** Who sends our own hints: workers here know of those already. */
   sender: string
-  woken: (queue?: string, delayMs?: number) => void
+  woken: Woken
 }): Listener {
   const { db, clock, log, sender, woken } = given
   const ending = new AbortController()
@@ -100,8 +116,8 @@ export function listen(given: {
         if (client === undefined) return await poll()
         const lost = new Promise<void>(resolve => client?.once('end', resolve))
         client.on('notification', message => {
-          const [queue, delay, by] = (message.payload ?? '').split(' ')
-          if (by !== sender) woken(queue || undefined, Number(delay) || 0)
+          const [queue, delay, by, batch] = (message.payload ?? '').split(' ')
+          if (by !== sender) woken(queue || undefined, Number(delay) || 0, batch)
         })
         await withDeadline(client.query(`listen ${channel}`), answerMs, late)
         pause = 500

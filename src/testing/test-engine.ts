@@ -2,6 +2,7 @@
  * A whole engine for one test: real PostgreSQL, a database of its own, a clock the test moves, and a worker that works
  * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
  */
+import type { AnyBatch } from '../core/batch.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
@@ -13,6 +14,7 @@ import { VirtualClock } from './virtual-clock.ts'
 
 export interface TestEngineOptions {
   jobs?: readonly AnyJob[]
+  batches?: readonly AnyBatch[]
   schedules?: readonly Schedule[]
   /** A PostgreSQL on which databases may be made and dropped. Default: a throw-away server, started by itself. */
   serverUrl?: string
@@ -46,6 +48,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   const engine = (await createEngine({
     databaseUrl: database.url,
     jobs: options.jobs ?? [],
+    batches: options.batches ?? [],
     schedules: options.schedules ?? [],
     clock,
     connections: 4,
@@ -68,7 +71,11 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     async run() {
       const worker = await engine.begin({}, 'by hand')
       try {
-        return await worker.drain()
+        for (let total = 0; ; ) {
+          total += await worker.drain()
+          // The onComplete job of one that ended is ready, too.
+          if (!(await engine.endBatches())) return total
+        }
       } finally {
         await worker.stop()
       }

@@ -83,12 +83,19 @@ export class Slots {
 
   /** Takes out those claimed before that instant: others may run them sooner. */
   overdue(before: number): Attempt[] {
-    const late = this.#waiting.slice(this.#next).filter(each => each.claimedAt < before)
-    if (late.length > 0) {
-      this.#blocked = true
-      this.#waiting = this.#waiting.slice(this.#next).filter(each => each.claimedAt >= before)
+    const late = this.takeOut(each => each.claimedAt < before)
+    if (late.length > 0) this.#blocked = true
+    return late
+  }
+
+  /** Takes out those that wait for a place and shall not get one. */
+  takeOut(which: (attempt: Attempt) => boolean): Attempt[] {
+    const waiting = this.#waiting.slice(this.#next)
+    const out = waiting.filter(which)
+    if (out.length > 0) {
+      this.#waiting = waiting.filter(each => !which(each))
       this.#next = 0
     }
-    return late
+    return out
   }
 }

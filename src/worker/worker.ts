@@ -33,6 +33,8 @@ export interface WorkerOptions {
   graceMs: number
   pollMs: number
   settled: (jobId: string) => void
+  /** A job of that batch has ended, or may have. */
+  batchMoved: (batchId: string) => void
   /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
 }
@@ -114,6 +116,15 @@ export class Worker {
     return slots !== undefined && slots.free > slots.waiting && !this.#goodbye.signal.aborted
   }
 
+  /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
+  async holdBack(queue: string, batch: string): Promise<void> {
+    const out = this.#slotsOf(queue)?.takeOut(each => each.claimed.batch_id === batch) ?? []
+    await this.#life.giveBack(out).catch(error => {
+      this.#options.log.warn({ err: error }, 'handing jobs back failed; trying again')
+      this.#unsure()
+    })
+  }
+
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   async drain(): Promise<number> {
     await this.#lookAhead()
@@ -159,7 +170,7 @@ export class Worker {
   }
 
   #newLife(): Life {
-    const { settled, hint, pollMs } = this.#options
+    const { settled, batchMoved, hint, pollMs } = this.#options
     const comesBack = (queue: string, delay: number) => {
       this.wake(queue, delay)
       // What is further off, every worker sees in time when it polls.
@@ -172,9 +183,10 @@ export class Worker {
         this.#slotsOf(queue)?.ended(kind, ms)
         this.#pump()
       },
-      settled: ({ id, queue }, delay) => {
+      settled: ({ id, queue, batch_id }, delay) => {
         settled(id)
         if (delay !== undefined) comesBack(queue, delay)
+        else if (batch_id !== null) batchMoved(batch_id)
         this.#passedGate(queue)
         this.#pump()
       },

@@ -317,7 +317,15 @@ describe('whoever waits for a job', () => {
     const worker = await faultyWorker()
     const { db, clock } = worker
     const closing = new AbortController()
-    const waiting = createDesk({ db, clock, waiters: new Waiters(), tell: () => {}, closing: closing.signal })
+    const waiting = createDesk({
+      db,
+      clock,
+      waiters: new Waiters(),
+      batches: {} as never,
+      batchMoved: async () => {},
+      tell: () => {},
+      closing: closing.signal,
+    })
     return { ...worker, closing, wait: waiting.wait }
   }
   const away = new RetomaError('database_unreachable', { address: 'here', problem: 'ECONNREFUSED' })

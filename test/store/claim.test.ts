@@ -25,6 +25,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       failures: 0,
       crashes: 0,
       ref: 'doc-1',
+      batch_id: null,
       group_key: 'ana',
       gate_key: '',
       input_bytes: expect.any(Number),

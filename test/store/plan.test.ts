@@ -16,7 +16,7 @@ const files = readdirSync(folder).filter(file => file.endsWith('.ts'))
 /** The `where` of every fence in a text: from its where or join to the end of that clause. */
 function fences(text: string): string[] {
   const fence =
-    /\b(?:where|on)\b(?:(?!\b(?:where|returning|select|from|update|set)\b)[^`;])*\bworker_id = (?:\$\d+|\w+\.worker_id)[^`;)]*/g
+    /\b(?:where|on)\b(?:(?!\b(?:where|returning|select|from|update|set)\b)[^`;])*\bworker_id = (?:\$\d+|\w+\.worker_id)(?:(?!\breturning\b)[^`;)])*/g
   return [...text.matchAll(fence)].map(match => match[0]).filter(clause => /\battempt = /.test(clause))
 }
 

@@ -37,6 +37,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   resume: pressing('resume'),
   cancel: pressing('cancel'),
   rerun: pressing('rerun'),
+  'skip by hand': id => press(store.db, 'skip', id, at(5), 'not needed'),
 }
 
 test('every verb of the table is tried, and no other', () => {
@@ -56,7 +57,7 @@ describe.each(states)('a job that is %s', from => {
 })
 
 describe('pressed twice is pressed once:', () => {
-  const from: Record<ControlVerb, State> = { cancel: 'running', rerun: 'failed', resume: 'stalled' }
+  const from: Record<ControlVerb, State> = { cancel: 'running', rerun: 'failed', resume: 'stalled', skip: 'running' }
   test.each(Object.entries(from))('%s', async (verb, state) => {
     const id = await store.put(state)
     expect(await press(store.db, verb as ControlVerb, id, at(5))).toMatchObject({ moved: true })
@@ -64,6 +65,7 @@ describe('pressed twice is pressed once:', () => {
     expect(await press(store.db, verb as ControlVerb, id, at(9))).toEqual({
       state: once.state,
       queue: 'q',
+      batch: null,
       moved: false,
     })
     expect(await store.job(id)).toEqual(once)

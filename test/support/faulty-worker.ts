@@ -57,6 +57,7 @@ export async function faultyWorker(
       graceMs: 1000,
       pollMs: 5000,
       settled: () => {},
+      batchMoved: () => {},
       hint: (queue, delayMs) => void hints.push([queue, delayMs]),
     })
     return worker

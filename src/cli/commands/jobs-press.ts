@@ -1,6 +1,6 @@
 /** `retoma jobs retry|cancel ID…`: each id on its own, so one that cannot does not keep the others from it. */
 import type { Command } from 'commander'
-import type { Engine, Pressed } from '../../index.ts'
+import { type Engine, type Pressed, RetomaError } from '../../index.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
@@ -15,15 +15,20 @@ export function retryCommand(jobs: Command, cli: Cli): void {
 
 export function cancelCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
-  const run = (context: Context, ids: string[]) =>
-    pressEach(context, ids, (engine, id) => engine.cancel(id), cancelLine)
+  const run = (context: Context, ids: string[]) => pressEach(context, ids, cancelJob, cancelLine)
   jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
 }
 
 /** For whoever types it, a stalled job is run again like a failed one. */
 async function again(engine: Engine, id: string): Promise<Pressed> {
   const job = await engine.job(id)
-  return job?.state === 'stalled' ? engine.resume(id) : engine.retry(id)
+  return job?.state === 'stalled' ? ((await engine.resume(id)) as Pressed) : engine.retry(id)
+}
+
+/** Not a batch, though its id would do: who types a wrong id here loses one job at most. */
+async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
+  if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
+  return (await engine.cancel(id)) as Pressed
 }
 
 const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>

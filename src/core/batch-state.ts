@@ -1,0 +1,93 @@
+/**
+ * The states of a batch and the only ways between them. docs/state-machine.md is printed from `batchTransitions`, and a
+ * test drives every verb in every state on a real database and expects exactly this table.
+ *
+ * `waiting` is not stored: it is a running batch of which nothing has started, so that no claim has to write it.
+ */
+
+export const batchStates = [
+  'submitting',
+  'waiting',
+  'running',
+  'paused',
+  'stalled',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+export type BatchState = (typeof batchStates)[number]
+
+export const finalBatchStates = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly BatchState[]
+
+export const isFinalBatch = (state: BatchState): boolean => (finalBatchStates as readonly BatchState[]).includes(state)
+
+export interface BatchTransition {
+  verb: string
+  from: readonly BatchState[]
+  /** Without one it stays as it is: the verb has nothing to do, which is no error. */
+  to: BatchState | 'the same'
+  by: 'engine' | 'watchdog' | 'person'
+  when: string
+}
+
+const open = ['submitting', 'waiting', 'running'] as const
+
+export const batchTransitions: readonly BatchTransition[] = [
+  { verb: 'submit', from: ['submitting'], to: 'running', by: 'engine', when: 'its list is over' },
+  {
+    verb: 'finish',
+    from: ['waiting', 'running'],
+    to: 'succeeded',
+    by: 'engine',
+    when: 'every job of it is final; its onComplete job comes in',
+  },
+  {
+    verb: 'stop',
+    from: [...open],
+    to: 'paused',
+    by: 'engine',
+    when: 'more have failed than stopAfter allows',
+  },
+  {
+    verb: 'stall',
+    from: [...open],
+    to: 'stalled',
+    by: 'watchdog',
+    when: 'no attempt has ended for stallAfter, and it may be resumed again',
+  },
+  {
+    verb: 'give up',
+    from: [...open],
+    to: 'failed',
+    by: 'watchdog',
+    when: 'the same with its resumes spent; what has not ended fails',
+  },
+  { verb: 'pause', from: [...open], to: 'paused', by: 'person', when: 'nothing more of it starts' },
+  { verb: 'pause', from: ['paused'], to: 'the same', by: 'person', when: 'it is' },
+  {
+    verb: 'unpause',
+    from: ['paused'],
+    to: 'running',
+    by: 'person',
+    when: 'goes on; submitting where its list was not over',
+  },
+  { verb: 'unpause', from: [...open], to: 'the same', by: 'person', when: 'it goes on already' },
+  { verb: 'resume', from: ['stalled'], to: 'running', by: 'person', when: 'counted; its stalled jobs wait again' },
+  { verb: 'resume', from: [...open, 'succeeded'], to: 'the same', by: 'person', when: 'nothing to resume' },
+  {
+    verb: 'retry failed',
+    from: ['stalled', 'failed', 'succeeded'],
+    to: 'running',
+    by: 'person',
+    when: 'its failed jobs wait again; of stalled counted as a resume, of failed with new resumes, of succeeded if there were any',
+  },
+  { verb: 'retry failed', from: [...open, 'paused'], to: 'the same', by: 'person', when: 'its failed jobs wait again' },
+  {
+    verb: 'cancel',
+    from: [...open, 'paused', 'stalled'],
+    to: 'cancelled',
+    by: 'person',
+    when: 'at once; its jobs follow in bites, running attempts lose their lease',
+  },
+  { verb: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'it is' },
+]

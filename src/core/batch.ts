@@ -1,0 +1,143 @@
+/**
+ * `defineBatch`: many jobs of one kind with one progress, as its author writes it, checked at the door. What comes out is
+ * trusted everywhere else; its policy is kept with every batch that is submitted, so that any process can judge it.
+ */
+import { RetomaError, say } from '../errors.ts'
+import { type Duration, longestDuration } from './duration.ts'
+import type { AnyJob, Job } from './job.ts'
+import { namePattern, nameRule } from './name.ts'
+import type { Action } from './policy.ts'
+import { suggestion } from './suggest.ts'
+
+/** Stop, for a person to look, once so many have failed, or so many of a hundred of those that have ended. */
+export interface StopAfter {
+  failures?: number
+  /** Judged once twenty have ended. */
+  percent?: number
+}
+
+/** What the onComplete job gets as its input. */
+export interface BatchEnd {
+  batch: string
+  name: string
+  total: number
+  succeeded: number
+  failed: number
+  skipped: number
+  cancelled: number
+  /** 1 for its first end; more when a person had some of its jobs run again. */
+  end: number
+}
+
+export interface BatchPolicy {
+  stallAfter: Duration | null
+  onStall: Action
+  maxResumes: number
+  stopAfter: StopAfter | null
+  onComplete: { kind: string; queue: string } | null
+}
+
+/** What `submit` takes. */
+export interface Batch<Input = never> {
+  readonly name: string
+  readonly job: Job<Input, unknown>
+  readonly onComplete: AnyJob | null
+  readonly policy: BatchPolicy
+}
+
+/** Any batch, whatever its items. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
+export type AnyBatch = Batch<any>
+
+export interface BatchOptions<Input> {
+  name: string
+  job: Job<Input, unknown>
+  /** Without the end of an attempt for so long it is stalled. */
+  stallAfter?: Duration
+  /** Default: stall. */
+  onStall?: Action
+  /** How often a person may resume it; a stall after that makes it failed. Default 3. */
+  maxResumes?: number
+  /** Default: go on, however many fail. */
+  stopAfter?: StopAfter
+  /** Enqueued once for each end, with a `BatchEnd` as its input. */
+  onComplete?: AnyJob
+}
+
+const known = ['name', 'job', 'stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'onComplete']
+const actions: readonly Action[] = ['retry', 'stall', 'fail']
+
+type Refuse = (en: string, pt: string) => never
+
+export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
+  const name = typeof given?.name === 'string' ? given.name : ''
+  const refuse: Refuse = (en, pt) => {
+    const what = name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote')
+    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+  }
+  if (given === null || typeof given !== 'object')
+    refuse('defineBatch takes one object with name and job', 'defineBatch recebe um objeto com name e job')
+  refuseUnknown(Object.keys(given), known, '', refuse)
+  if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
+  const { job, stallAfter, onStall = 'stall', maxResumes = 3, stopAfter, onComplete } = given
+  if (!isJob(job)) refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
+  if (onComplete !== undefined && !isJob(onComplete))
+    refuse('onComplete must be a job made by defineJob', 'onComplete deve ser um job feito por defineJob')
+  if (stallAfter !== undefined && !(stallAfter > 0 && stallAfter <= longestDuration))
+    refuse(
+      'stallAfter must be a duration above zero and up to 100 years, such as minutes(5)',
+      'stallAfter deve ser uma duração acima de zero e de até 100 anos, como minutes(5)',
+    )
+  if (!actions.includes(onStall))
+    refuse(
+      `onStall must be one of ${actions.join(', ')}, not "${onStall}"`,
+      `onStall deve ser um destes: ${actions.join(', ')}; não "${onStall}"`,
+    )
+  if (!Number.isInteger(maxResumes) || maxResumes < 0 || maxResumes > 1_000_000)
+    refuse(
+      `maxResumes must be a whole number from 0, not ${maxResumes}`,
+      `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
+    )
+  return {
+    name,
+    job,
+    onComplete: onComplete ?? null,
+    policy: {
+      stallAfter: stallAfter ?? null,
+      onStall,
+      maxResumes,
+      stopAfter: stopAfter === undefined ? null : checkStop(stopAfter, refuse),
+      onComplete: onComplete === undefined ? null : { kind: onComplete.kind, queue: onComplete.queue },
+    },
+  }
+}
+
+const isJob = (job: AnyJob | undefined): boolean => typeof job?.kind === 'string' && typeof job.parse === 'function'
+
+function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
+  if (stop === null || typeof stop !== 'object')
+    refuse('stopAfter takes { failures, percent }', 'stopAfter recebe { failures, percent }')
+  refuseUnknown(Object.keys(stop), ['failures', 'percent'], 'stopAfter.', refuse)
+  const { failures, percent } = stop
+  if (failures === undefined && percent === undefined)
+    refuse('stopAfter needs failures or percent', 'stopAfter precisa de failures ou percent')
+  if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1))
+    refuse(
+      `stopAfter.failures must be a whole number from 1, not ${failures}`,
+      `stopAfter.failures deve ser um número inteiro a partir de 1, não ${failures}`,
+    )
+  if (percent !== undefined && !(percent > 0 && percent <= 100))
+    refuse(
+      `stopAfter.percent must be above 0 and up to 100, not ${percent}`,
+      `stopAfter.percent deve ser acima de 0 e até 100, não ${percent}`,
+    )
+  return stop
+}
+
+function refuseUnknown(options: string[], known: readonly string[], prefix: string, refuse: Refuse): void {
+  for (const option of options) {
+    if (known.includes(option)) continue
+    const hint = suggestion(option, known)
+    refuse(`there is no option "${prefix}${option}"${hint.en}`, `não existe a opção "${prefix}${option}"${hint.pt}`)
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * What people and programs ask of batches: look, pause, go on, resume, cancel, have the failed ones run again.
+ *
+ * Invariant: safe to press twice and by many at once; what is in no state for it is told so by a code. What was pressed
+ * counts from the first commit on; where jobs must follow, this process takes the first bites and ticks the rest.
+ */
+import { type BatchState, isFinalBatch } from '../core/batch-state.ts'
+import { isId } from '../core/id.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { takeBite } from '../store/batch-bite.ts'
+import { type BatchVerb, beginRetry, pressBatch } from '../store/batch-control.ts'
+import { changePriority } from '../store/batch-priority.ts'
+import {
+  type BatchView,
+  type FailureGroup,
+  type ItemFilter,
+  type ItemPage,
+  viewBatch,
+  viewBatches,
+  viewFailureGroups,
+  viewItems,
+} from '../store/batch-view.ts'
+import type { Db } from '../store/db.ts'
+import { follow } from '../watchdog/batches.ts'
+import type { BatchEnds } from './batch-ends.ts'
+
+/** What was pressed: the state afterwards, and whether this call changed it. */
+export interface PressedBatch {
+  id: string
+  state: BatchState
+  changed: boolean
+}
+
+/** `resumed`: items that are not final and go on. */
+export type ResumedBatch = PressedBatch & { resumed: number }
+
+/** `retried`: items that wait again; `held`: those whose key another job has by now, which stay failed. */
+export type RetriedBatch = PressedBatch & { retried: number; held: number }
+
+export interface Batches {
+  batch(id: string): Promise<BatchView | null>
+  /** The newest first. */
+  batches(filter?: {
+    state?: BatchState
+    name?: string
+    limit?: number
+    after?: string
+  }): Promise<{ items: BatchView[]; next: string | null }>
+  /** A page may be short though there is a next. */
+  items(batchId: string, filter?: ItemFilter & { limit?: number; after?: string }): Promise<ItemPage>
+  /** Its failed items by cause, the most first. */
+  failures(batchId: string): Promise<FailureGroup[]>
+  /** Nothing more of it starts; what runs goes on to its end. */
+  pause(id: string): Promise<PressedBatch>
+  unpause(id: string): Promise<PressedBatch>
+  /** Has its failed items, or those of one cause, run again with a new budget of tries; their checkpoints stay. */
+  retryFailed(id: string, options?: { cause?: string }): Promise<RetriedBatch>
+  /** 0 (first) to 9, for its items that wait and those still to come. */
+  setPriority(id: string, priority: number): Promise<PressedBatch & { moved: number }>
+}
+
+/** For `cancel` and `resume`, which take a job's id as well. */
+export interface BatchDesk extends Batches {
+  cancelBatch(id: string): Promise<PressedBatch>
+  resumeBatch(id: string): Promise<ResumedBatch>
+}
+
+/** A verb waits so long for the jobs to follow; ticks do the rest. */
+const followMs = 1000
+/** A verb that finds what it wants, and another takes it away, tries again. */
+const rounds = 20
+
+/** By verb: where it has nothing to do, and is no error. */
+const fine: Record<BatchVerb, readonly BatchState[]> = {
+  pause: ['paused'],
+  unpause: ['submitting', 'waiting', 'running'],
+  resume: ['submitting', 'waiting', 'running', 'succeeded'],
+  cancel: ['cancelled'],
+}
+
+/** And where it should have moved. */
+const moves: Record<BatchVerb, readonly BatchState[]> = {
+  pause: ['submitting', 'waiting', 'running'],
+  unpause: ['paused'],
+  resume: ['stalled'],
+  cancel: ['submitting', 'waiting', 'running', 'paused', 'stalled'],
+}
+
+export function createBatches(given: {
+  db: Db
+  clock: Clock
+  ends: BatchEnds
+  /** There may be work in that queue. */
+  tell: (queue: string) => void
+  /** Workers give back what they hold of it and have not begun. */
+  hold: (queue: string, batch: string) => void
+  changed: (batch: string) => void
+}): BatchDesk {
+  const { db, clock, ends, tell, hold, changed } = given
+
+  async function found(id: string): Promise<BatchView> {
+    const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
+    if (batch === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(id) })
+    return batch
+  }
+
+  async function press(verb: BatchVerb, id: string): Promise<{ batch: BatchView; moved: boolean }> {
+    for (let left = rounds; ; left--) {
+      const moved = isId(id) && (await pressBatch(db, verb, id, clock.instant()))
+      const batch = await found(id)
+      if (moved || fine[verb].includes(batch.state)) return { batch, moved }
+      // It was in another state when the statement began, or waits for rows that still follow.
+      if (left > 0 && moves[verb].includes(batch.state)) continue
+      throw refusal(batch, verb)
+    }
+  }
+
+  const ask = (id: string) => ends.ask([id])
+  const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): PressedBatch => ({
+    id: batch.id,
+    state: batch.state,
+    changed: moved,
+  })
+
+  /** What follows from an earlier press is done first. */
+  const settled = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
+
+  return {
+    batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
+
+    async batches(filter = {}) {
+      const { limit = 50, after, state, name } = filter
+      checkPage(limit)
+      if (after !== undefined && !isId(after)) refuseAfter()
+      const rows = await viewBatches(db, { state, name }, after, limit + 1, clock.instant())
+      const items = rows.slice(0, limit)
+      return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+    },
+
+    async items(id, filter = {}) {
+      const { limit = 50, after, ...asked } = filter
+      checkPage(limit)
+      const pattern = asked.state === 'failed' ? /^[0-9a-f]*\.\d{1,19}$/ : /^\d{1,19}$/
+      if (after !== undefined && !pattern.test(after)) refuseAfter()
+      await found(id)
+      return viewItems(db, id, asked, after, limit)
+    },
+
+    async failures(id) {
+      await found(id)
+      return viewFailureGroups(db, id)
+    },
+
+    async pause(id) {
+      const pressed = await press('pause', id)
+      if (pressed.moved) {
+        hold(pressed.batch.queue, id)
+        changed(id)
+      }
+      return answer(pressed)
+    },
+
+    async unpause(id) {
+      const pressed = await press('unpause', id)
+      if (pressed.moved) {
+        await ask(id)
+        tell(pressed.batch.queue)
+        changed(id)
+      }
+      return answer(pressed)
+    },
+
+    async resumeBatch(id) {
+      const pressed = await press('resume', id)
+      const { total, succeeded, failed, skipped, cancelled } = pressed.batch
+      if (!pressed.moved) return { ...answer(pressed), resumed: 0 }
+      await ask(id)
+      tell(pressed.batch.queue)
+      changed(id)
+      return { ...answer(pressed), resumed: total - succeeded - failed - skipped - cancelled }
+    },
+
+    async cancelBatch(id) {
+      const pressed = await press('cancel', id)
+      if (pressed.moved) {
+        hold(pressed.batch.queue, id)
+        changed(id)
+        await follow(db, clock, id, clock.elapsed() + followMs)
+        // What was cancelled may have freed places under its queue's limit.
+        tell(pressed.batch.queue)
+      }
+      return answer(pressed)
+    },
+
+    async retryFailed(id, { cause } = {}) {
+      if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
+        refuse('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+      const before = await found(id)
+      if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+      const sum = { retried: 0, held: 0 }
+      let resumed = false
+      for (let left = rounds; ; left--) {
+        await settled(id)
+        // A stalled one is resumed by it, and counted so.
+        if ((await found(id)).state === 'stalled') resumed = (await press('resume', id)).moved || resumed
+        const begun = await beginRetry(db, id, cause ?? null, clock.instant())
+        if (begun) {
+          for (;;) {
+            const bite = await takeBite(db, id, clock.instant())
+            sum.retried += bite?.moved ?? 0
+            sum.held += bite?.held ?? 0
+            if (bite === undefined || bite.done) break
+          }
+        }
+        const { state, following, queue } = await found(id)
+        if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+        // Another's rows follow, or it was stalled since: once more.
+        if (!begun && left > 0 && (following || state === 'stalled')) continue
+        if (begun || resumed) {
+          await ask(id)
+          tell(queue)
+          changed(id)
+        }
+        return {
+          id,
+          state: (await found(id)).state,
+          changed: sum.retried > 0 || resumed || before.state === 'failed',
+          ...sum,
+        }
+      }
+    },
+
+    async setPriority(id, priority) {
+      if (!Number.isInteger(priority) || priority < 0 || priority > 9)
+        refuse('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
+      const batch = await found(id)
+      if (isFinalBatch(batch.state)) throw refusal(batch, 'setPriority')
+      const moved = await changePriority(db, id, priority, clock.instant())
+      tell(batch.queue)
+      return { id, state: batch.state, changed: batch.priority !== priority || moved > 0, moved }
+    },
+  }
+}
+
+function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
+  if (verb === 'resume' && state === 'paused') return new RetomaError('batch_paused', { id })
+  if (verb === 'resume' && state === 'failed') return new RetomaError('resumes_spent', { id, resumes })
+  if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
+  return new RetomaError('batch_state', { id, state, verb })
+}
+
+function checkPage(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuse('limit', 'it is from 1 to 500', 'é de 1 a 500')
+}
+
+const refuseAfter = (): never => refuse('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
+
+function refuse(option: string, en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
+}

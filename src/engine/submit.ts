@@ -1,0 +1,194 @@
+/**
+ * A batch comes in from a list of any length: checked at the door, written chunk by chunk, and whoever might run it is
+ * told. Its jobs run while the list is still being taken.
+ *
+ * Invariant: at most two chunks are in memory, and no ids. A bad item stops the submit at its chunk, with the error that
+ * names it; the batch stays `submitting`, with how far it came, and the same key with the same list goes on from there. An
+ * item becomes a job once, however often its chunk is sent and by however many processes.
+ */
+import type { AnyBatch, Batch } from '../core/batch.ts'
+import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { checkedInput } from '../core/input.ts'
+import type { AnyJob } from '../core/job.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import {
+  addAlike,
+  addDifferent,
+  closeSubmit,
+  createBatch,
+  type DifferentItem,
+  type Submission,
+  submissionOf,
+} from '../store/batch.ts'
+import type { Db } from '../store/db.ts'
+import { passes } from '../store/trouble.ts'
+import type { Depths } from './depth.ts'
+import type { Registry } from './registry.ts'
+
+export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> & {
+  /** One batch per name and key until 24 h after its end. With it a submit that broke off can be continued. */
+  key?: string
+  /** Your own code for an item, such as a document's. */
+  ref?: (item: Item, index: number) => string
+  /** What else differs from item to item. */
+  each?: (item: Item, index: number) => EnqueueOptions
+  signal?: AbortSignal
+}
+
+export interface Submitted {
+  id: string
+  /** false: a batch with this key was there already; it was continued, or is the answer as it is. */
+  created: boolean
+  /** Jobs it has. */
+  total: number
+  /** Items that another job with the same key stands for, which are not part of it. */
+  held: number
+}
+
+export interface Submits {
+  submit<Input>(
+    batch: Batch<Input>,
+    items: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: SubmitOptions<NoInfer<Input>>,
+  ): Promise<Submitted>
+}
+
+const chunkRows = 1000
+const chunkBytes = 4 * 1024 * 1024
+/** A chunk whose answer is lost may be sent again: so often, after so long. */
+const tries = 6
+const firstPauseMs = 100
+
+export function createSubmits(given: {
+  db: Db
+  clock: Clock
+  registry: Registry
+  depths: Depths
+  tell: (queue: string, delayMs?: number) => void
+  /** Something of that batch may have been the last. */
+  ask: (batch: string) => Promise<unknown>
+}): Submits {
+  const { db, clock, registry, depths, tell, ask } = given
+
+  /** What is checked behind the batch's lock may be sent again when its answer is lost. */
+  async function surely<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    for (let left = tries - 1, pause = firstPauseMs; ; left--, pause *= 2) {
+      try {
+        return await work()
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (left === 0 || !passes(error)) throw error
+        await clock.sleep(pause, signal)
+      }
+    }
+  }
+
+  return {
+    async submit(batch, items, options = {}) {
+      const { key, ref, each, signal, ...asked } = options
+      const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
+      const { job, name, policy } = batch
+      await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
+      const { kind, queue } = job
+      const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
+      const { created, ...found } = await createBatch(db, made, clock.instant())
+      const { id } = found
+      let known: Submission = found
+      const answer = (): Submitted => ({ id, created, total: known.total, held: known.taken - known.total })
+      if (known.submitted) return answer()
+      refuseOver(known)
+
+      /** Sends items `from` … of the list, or what of them is not taken yet. */
+      async function send(from: number, chunk: readonly DifferentItem[]): Promise<void> {
+        await depths.admit(queue, chunk.length)
+        for (let place = from; ; ) {
+          const rest = chunk.slice(place - from)
+          if (rest.length === 0) break
+          const landed = await surely(
+            () =>
+              each === undefined
+                ? addAlike(db, id, place, same, rest, clock.instant())
+                : addDifferent(db, id, place, kind, rest, clock.instant()),
+            signal,
+          )
+          known = landed ?? (await look())
+          if (known.submitted) return
+          // Taken by an earlier call whose answer was lost, or by somebody who continues the same list.
+          place = Math.min(known.taken, from + chunk.length)
+        }
+        tell(queue, same.runAt === null ? same.delayMs : same.runAt.getTime() - clock.now().getTime())
+      }
+
+      async function look(): Promise<Submission> {
+        const now = await surely(() => submissionOf(db, id), signal)
+        if (now === undefined) throw new RetomaError('not_found', { what: 'batch', id })
+        if (!now.submitted) refuseOver(now)
+        return now
+      }
+
+      const itemOf = async (item: unknown, index: number): Promise<DifferentItem> => {
+        const own = each?.(item as never, index)
+        const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own })
+        const code = ref === undefined ? checked.ref : checkEnqueueOptions({ ref: ref(item as never, index) }).ref
+        const input = await checkedInput(job, item, index)
+        const priority = own?.priority === undefined ? null : own.priority
+        return { ...checked, ...(own === undefined ? { key: null, keyHold: null } : {}), priority, ref: code, input }
+      }
+
+      // One chunk is on its way while the next is made ready; never two, so that jobs keep the order of the list.
+      let sending: Promise<void> = Promise.resolve()
+      let chunk: DifferentItem[] = []
+      let bytes = 0
+      let index = 0
+      const skipped = known.taken
+      try {
+        for await (const item of items) {
+          signal?.throwIfAborted()
+          if (index++ < skipped) continue
+          const next = await itemOf(item, index - 1)
+          if (chunk.length >= chunkRows || bytes + next.input.length > chunkBytes) {
+            await sending
+            sending = send(index - 1 - chunk.length, chunk)
+            // Heard here too: it may fail while the list is slow to give its next item.
+            sending.catch(() => {})
+            chunk = []
+            bytes = 0
+          }
+          chunk.push(next)
+          bytes += next.input.length
+        }
+      } finally {
+        await sending
+      }
+      if (chunk.length > 0) await send(index - chunk.length, chunk)
+      known = (await surely(() => closeSubmit(db, id, index, clock.instant()), signal)) ?? (await look())
+      if (!known.submitted) throw new RetomaError('other_list', { id, taken: known.taken, given: index })
+      await ask(id)
+      return answer()
+    },
+  }
+}
+
+/** It was cancelled or has failed while it was being submitted: nothing more comes in. */
+function refuseOver({ id, state, submitted }: Submission): void {
+  if (submitted) return
+  if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+  if (state === 'failed') throw new RetomaError('batch_state', { id, state, verb: 'submit' })
+}
+
+/** The jobs that batches bring, checked when the engine is made: what no defineBatch made, a name given twice. */
+export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
+  const names = new Set<string>()
+  for (const batch of batches) {
+    const refuse = (en: string, pt: string): never => {
+      const what = say(`the batch "${batch?.name}"`, `lote "${batch?.name}"`)
+      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+    }
+    if (batch?.policy === undefined || batch.job === undefined)
+      refuse('it was not made by defineBatch', 'ele não foi feito por defineBatch')
+    if (names.has(batch.name)) refuse('another batch has the same name', 'outro lote tem o mesmo nome')
+    names.add(batch.name)
+  }
+  return [...new Set(batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete])))]
+}

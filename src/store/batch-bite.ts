@@ -1,0 +1,239 @@
+/**
+ * Jobs follow what was pressed on their batch, in bites: cancelled, failed because its resumes are spent, or waiting again
+ * because somebody had the failed ones retried.
+ *
+ * Invariant: each bite is one statement under the batch's lock, moves jobs and counters together, and notes how far it is.
+ * So anybody may take the next one (who pressed, a tick, ten at once), and a crash between two costs nothing.
+ */
+import { causeOf } from '../core/cause.ts'
+import { countMoves } from './batch-count.ts'
+import { asQueueSays } from './control.ts'
+import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
+import { sqlState } from './trouble.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+
+/** `todo` when nothing more has to follow is null. */
+export interface Bite {
+  moved: number
+  /** Retry: those whose key another job has by now, which stay as they are. */
+  held: number
+  done: boolean
+}
+
+const message = (resumes: string) => `'batch ended after ' || ${resumes} || ' resumes; item not processed'`
+const cause = causeOf({
+  what: 'stalled',
+  code: 'resumes_spent',
+  message: 'batch ended after 3 resumes; item not processed',
+})
+
+const end = {
+  name: 'batch_bite_end',
+  text: `
+    with home as materialized (
+      select id, todo, todo_chunk, chunks, resumes from retoma.batch
+      where id = $1 and todo in ('cancel', 'fail')
+      for update
+    ), chunk as materialized (
+      select c.n, c.first_id, c.last_id
+      from home h join retoma.batch_chunk c on c.batch_id = h.id and c.n >= h.todo_chunk
+      order by c.n
+      limit $3
+    ), before as materialized (
+      select j.id, j.state
+      from chunk c
+        cross join lateral (
+          select id, state from retoma.job
+          where id between c.first_id and c.last_id and batch_id = $1 and state in ('waiting', 'running', 'stalled')
+          order by id
+          for update
+        ) j
+    ), moved as (
+      update retoma.job j
+      set state = case h.todo when 'cancel' then 'cancelled' else 'failed' end,
+        last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final'),
+        error = case
+          when h.todo = 'cancel' then j.error
+          else jsonb_build_object('what', 'stalled', 'code', 'resumes_spent', 'message', ${message('h.resumes')}, 'stack', null, 'cause', $4::text)
+        end
+      from before b, home h
+      where j.id = b.id and j.id = any (array(select id from before))
+      returning j.id, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
+    ), ran as (
+      select * from moved where was = 'running'
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, ${now}
+      from ran where state = 'failed'
+      on conflict do nothing
+    ), ${freeGates('ran', now)},
+    ${countMoves('moved')}, followed as (
+      update retoma.batch b
+      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int,
+        todo = case when b.todo_chunk + (select count(*) from chunk) < b.chunks then b.todo end,
+        held = b.todo_chunk + (select count(*) from chunk) < b.chunks
+      from home h
+      where b.id = h.id
+      returning b.todo
+    )
+    select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
+}
+
+// What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again.
+const retry = {
+  name: 'batch_bite_retry',
+  text: `
+    with home as materialized (
+      select id, todo_at, todo_cause, todo_place, todo_id from retoma.batch
+      where id = $1 and todo = 'retry'
+      for update
+    ), found as materialized (
+      select j.id, j.cause, exists (
+          select from retoma.job other
+          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+        ) as held
+      from home h
+        cross join lateral (
+          select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
+          where batch_id = h.id and state = 'failed'
+            and (coalesce(error ->> 'cause', ''), id) > (h.todo_place, h.todo_id)
+            and coalesce(error ->> 'cause', '') <= coalesce(h.todo_cause, 'g')
+            and finished_at <= h.todo_at
+          order by coalesce(error ->> 'cause', ''), id
+          limit $3
+          for update
+        ) j
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = ${now},
+        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
+        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        ${asQueueSays}
+      where j.id = any (array(select id from found where not held))
+      returning j.batch_id, 'failed' as was, j.state
+    ),
+    ${countMoves('moved')}, followed as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        stop_failed = greatest(b.stop_failed - (select count(*) from moved)::int, 0),
+        todo = case when (select count(*) from found) >= $3 then b.todo end,
+        todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),
+        todo_id = coalesce((select id from found order by cause desc, id desc limit 1), b.todo_id)
+      from home h
+      where b.id = h.id
+      returning b.todo
+    )
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, todo is null as done
+    from followed`,
+}
+
+// Old and whole: its jobs go first, so that the batch is there until nothing else is.
+const prune = {
+  name: 'batch_bite_prune',
+  text: `
+    with home as materialized (
+      select id, todo_chunk, chunks from retoma.batch where id = $1 and todo = 'prune' for update
+    ), chunk as materialized (
+      select c.n, c.first_id, c.last_id
+      from home h join retoma.batch_chunk c on c.batch_id = h.id and c.n >= h.todo_chunk
+      order by c.n
+      limit $2
+    ), old as (
+      delete from retoma.job
+      where id = any (array(
+        select j.id
+        from chunk c
+          cross join lateral (
+            select id from retoma.job where id between c.first_id and c.last_id and batch_id = $1 order by id for update
+          ) j
+      ))
+      returning id
+    ), kept as (
+      delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), followed as (
+      update retoma.batch b
+      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
+      from home h
+      where b.id = h.id
+      returning b.id, b.todo_chunk >= b.chunks as done
+    )
+    select (select count(*)::int from old) as moved, 0 as held, done from followed`,
+}
+
+const forget = {
+  name: 'batch_forget',
+  text: `
+    with gone as (
+      delete from retoma.batch where id = $1 and todo = 'prune' and todo_chunk >= chunks returning id
+    ), chunk as (
+      delete from retoma.batch_chunk where batch_id = (select id from gone)
+    )
+    delete from retoma.batch_count where batch_id = (select id from gone)`,
+}
+
+/** Of a chunk's up to a thousand jobs; so a bite holds its locks for some ten milliseconds. */
+const chunksPerBite = 2
+const jobsPerBite = 2000
+
+/** The next bite of whatever has to follow; undefined: nothing has. */
+export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+  const [todo] = await db.run<{ todo: string | null }>(whatFollows, [id])
+  switch (todo?.todo) {
+    case 'cancel':
+    case 'fail':
+      return (await db.run<Bite>(end, [id, now, chunksPerBite, cause]))[0]
+    case 'retry':
+      return retryBite(db, id, now)
+    case 'prune': {
+      const [bite] = await db.run<Bite>(prune, [id, chunksPerBite])
+      if (bite?.done) await db.run(forget, [id])
+      return bite
+    }
+    default:
+      return undefined
+  }
+}
+
+async function retryBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+  for (let left = 5; ; left--) {
+    try {
+      return (await db.run<Bite>(retry, [id, now, jobsPerBite]))[0]
+    } catch (error) {
+      // Somebody took a key of theirs at the same instant: the next look sees who has it.
+      if (sqlState(error) !== '23505' || left === 0) throw error
+    }
+  }
+}
+
+const whatFollows = { name: 'batch_what_follows', text: `select todo from retoma.batch where id = $1` }
+
+const mark = {
+  name: 'batch_mark_old',
+  text: `
+    update retoma.batch
+    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($3::timestamptz, now())
+    where id = any (array(
+      select id from retoma.batch
+      where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+        and state = any ($1::text[]) and todo is null
+      order by finished_at, id
+      limit $4
+      for update skip locked
+    ))
+    returning id::text as id`,
+}
+
+/** From here on these are gone for everybody, whole; a tick removes their jobs. */
+export async function markOldBatches(
+  db: Db,
+  states: readonly string[],
+  olderThanMs: number,
+  limit: number,
+  now: Date | null,
+): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(mark, [states, olderThanMs, now, limit], 8000)
+  return rows.map(row => row.id)
+}

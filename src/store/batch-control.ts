@@ -1,0 +1,153 @@
+/**
+ * What a person presses on a batch, and the verdict of its stall. Each verb is one statement that checks the state in its
+ * own `where` and changes the batch at once: `held` keeps claims away from its jobs from that commit on. Where its jobs must
+ * follow, `todo` says so, and batch-bite.ts does it.
+ *
+ * Invariant: pressed twice, or by ten at once, is pressed once; what did not move is answered by the state it is in.
+ */
+import { countMoves } from './batch-count.ts'
+import { asQueueSays } from './control.ts'
+import type { Db } from './db.ts'
+import { freeGates } from './gate.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+
+const pause = {
+  name: 'batch_pause',
+  text: `
+    update retoma.batch
+    set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}'
+    where id = $1 and state in ('submitting', 'running')
+    returning id`,
+}
+
+/** What a batch is that goes on. */
+const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
+/** Claims have passed its jobs by: they begin at the start of their lanes once. */
+const unheld = `
+  unheld as (
+    update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = p.queue
+  )`
+
+const unpause = {
+  name: 'batch_unpause',
+  text: `
+    with pressed as (
+      update retoma.batch
+      set state = ${goesOn}, held = false, reason = null
+      where id = $1 and state = 'paused'
+      returning id, queue
+    ), ${unheld}
+    select id from pressed`,
+}
+
+// Its stalled jobs wait again.
+const resume = {
+  name: 'batch_resume',
+  text: `
+    with pressed as (
+      update retoma.batch
+      set state = ${goesOn}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
+      where id = $1 and state = 'stalled'
+      returning id, queue
+    ), ${unheld}, before as materialized (
+      select id from retoma.job
+      where state = 'stalled' and batch_id = (select id from pressed)
+      order by id
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = ${now}, ${asQueueSays}
+      where j.id = any (array(select id from before))
+      returning j.batch_id, 'stalled' as was, j.state
+    ),
+    ${countMoves('moved')}
+    select id from pressed`,
+}
+
+const cancel = {
+  name: 'batch_cancel',
+  text: `
+    update retoma.batch
+    set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
+    where id = $1 and state in ('submitting', 'running', 'paused', 'stalled')
+    returning id`,
+}
+
+const verbs = { pause, unpause, resume, cancel }
+export type BatchVerb = keyof typeof verbs
+
+/** Whether this call did it. */
+export async function pressBatch(db: Db, verb: BatchVerb, id: string, now: Date | null): Promise<boolean> {
+  const values = verb === 'pause' || verb === 'unpause' ? [id] : [id, now]
+  return (await db.run(verbs[verb], values)).length > 0
+}
+
+// From succeeded only when there is something to do. Of stalled it is not asked: it is resumed first.
+const retryFailed = {
+  name: 'batch_retry_failed',
+  text: `
+    update retoma.batch b
+    set state = case when state in ('succeeded', 'failed') then ${goesOn} else state end,
+      finished_at = null, epoch = epoch + 1,
+      resumes = case when state = 'failed' then 0 else resumes end,
+      reason = case when state = 'failed' then null else reason end,
+      todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
+    where id = $1 and state not in ('cancelled', 'stalled') and todo is null
+      and (state = 'failed' or exists (
+        select from retoma.job j
+        where j.batch_id = b.id and j.state = 'failed'
+          and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
+      ))
+    returning id`,
+}
+
+/** Begins it; batch-bite.ts does it. False: there is nothing to retry, or it is in no state for it, or rows still follow. */
+export async function beginRetry(db: Db, id: string, cause: string | null, now: Date | null): Promise<boolean> {
+  return (await db.run(retryFailed, [id, now, cause])).length > 0
+}
+
+// While it may be resumed: it stands, and so does what ran. After that it is failed, and what has not ended follows.
+const stall = {
+  name: 'batch_stall',
+  text: `
+    with home as materialized (
+      select id, resumes, resumes >= (policy ->> 'maxResumes')::int as spent from retoma.batch
+      where id = $1 and state in ('submitting', 'running') and todo is null
+      for update
+    ), pressed as (
+      update retoma.batch b
+      set state = case when h.spent then 'failed' else 'stalled' end,
+        held = true,
+        finished_at = case when h.spent then ${now} end,
+        todo = case when h.spent then 'fail' end, todo_at = ${now}, todo_chunk = 0,
+        sample_at = '{}', sample_done = '{}',
+        reason = case when h.spent then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes) else $3::jsonb end
+      from home h
+      where b.id = h.id
+      returning b.id, b.state
+    ), before as materialized (
+      select id from retoma.job
+      where state = 'running' and batch_id = (select id from home where not spent)
+      order by id
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'stalled', last_worker = j.worker_id, worker_id = null
+      where j.id = any (array(select id from before))
+      returning j.batch_id, 'running' as was, j.state, j.queue, j.gated, j.gate_key
+    ), ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select state from pressed`,
+}
+
+/** Its verdict, with why; undefined: it was not at work. */
+export async function stallBatch(
+  db: Db,
+  id: string,
+  reason: { code: string },
+  now: Date | null,
+): Promise<'stalled' | 'failed' | undefined> {
+  const [row] = await db.run<{ state: 'stalled' | 'failed' }>(stall, [id, now, JSON.stringify(reason)])
+  return row?.state
+}

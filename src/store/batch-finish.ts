@@ -1,0 +1,159 @@
+/**
+ * Whether a batch is over, or must stop: asked after the commit that may have decided it, and at every tick for those that
+ * nobody asked about. Two flushes that each bring one of the last two outcomes do not see each other, so neither could
+ * tell; whoever asks after both have committed can.
+ *
+ * Invariant: a batch ends once for each time it was open, with one onComplete job. The counters are read as of the
+ * statement's beginning, the batch behind its lock; its epoch tells whether a job of it waits again since.
+ */
+import { sumsOf } from './batch-count.ts'
+import type { Db } from './db.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+
+export interface Asked {
+  id: string
+  /** It ended, by this call. */
+  ended: boolean
+  /** Jobs that are not final. */
+  left: number
+  /** What its policy says to stop after is there, and some have failed. */
+  mayStop: boolean
+  /** The onComplete job's queue, when one came in. */
+  queue: string | null
+}
+
+const finish = {
+  name: 'batch_finish',
+  text: `
+    with seen as materialized (
+      select b.id, b.epoch, b.total, b.policy, s.*
+      from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
+        cross join lateral (
+          select id, epoch, total, policy from retoma.batch where id = g.id and finished_at is null
+        ) b
+        cross join lateral (${sumsOf('b.id')}) s
+    ), held as materialized (
+      select b.id, s.succeeded, s.failed, s.skipped, s.cancelled
+      from seen s
+        cross join lateral (
+          select id from retoma.batch
+          where id = s.id and s.ended = s.total and total = s.total and epoch = s.epoch
+            and state = 'running' and submitted_at is not null and todo is null
+          for update
+        ) b
+    ), ended as (
+      update retoma.batch b
+      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null,
+        complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
+      from held h
+      where b.id = h.id
+      returning b.id, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
+        b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
+    ), completes as (
+      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
+      select e.complete_job, e.queue, e.kind, e.id::text, 'waiting', e.priority * 2 + 1, ${now},
+        jsonb_build_object('batch', e.id::text, 'name', e.name, 'total', e.total, 'succeeded', e.succeeded, 'failed', e.failed,
+          'skipped', e.skipped, 'cancelled', e.cancelled, 'end', e.ends),
+        coalesce((select gated from retoma.queue where name = e.queue), false), '', ${now}
+      from ended e
+      where e.complete_job is not null
+    )
+    select s.id::text as id, e.id is not null as ended, s.total - s.ended as left,
+      s.failed > 0 and s.policy -> 'stopAfter' <> 'null' as "mayStop", e.queue
+    from seen s left join ended e on e.id = s.id`,
+}
+
+/** Those of the batches that are not over, or were not before this call. */
+export const finishBatches = (db: Db, ids: readonly string[], now: Date | null): Promise<Asked[]> =>
+  db.run<Asked>(finish, [ids, now])
+
+/** A percentage of less says nothing. */
+const leastEnded = 20
+
+// What it has stopped for once it does not stop for again: a person has said go on.
+const stop = {
+  name: 'batch_stop',
+  text: `
+    with seen as materialized (
+      select b.id, s.failed, s.ended
+      from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
+        cross join lateral (
+          select id, stop_failed, stop_ended, (policy #>> '{stopAfter,failures}')::int as failures,
+            (policy #>> '{stopAfter,percent}')::float8 as percent
+          from retoma.batch where id = g.id and state in ('submitting', 'running')
+        ) b
+        cross join lateral (${sumsOf('b.id')}) s
+      where s.failed - b.stop_failed >= b.failures
+        or s.ended - b.stop_ended >= ${leastEnded} and (s.failed - b.stop_failed) * 100 >= b.percent * (s.ended - b.stop_ended)
+    ), held as materialized (
+      select b.id, s.failed, s.ended
+      from seen s
+        cross join lateral (
+          select id from retoma.batch
+          where id = s.id and state in ('submitting', 'running') and stop_failed < s.failed and todo is null
+          for update
+        ) b
+    )
+    update retoma.batch b
+    set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended,
+      reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
+    from held h
+    where b.id = h.id
+    returning b.id::text as id`,
+}
+
+/** Pauses those in which more have failed than may; answers them. */
+export async function stopBatches(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(stop, [ids])
+  return rows.map(row => row.id)
+}
+
+const mostSamples = 12
+
+// Written only when something has ended since: an idle batch costs nothing. Nobody waits for it.
+const sample = {
+  name: 'batch_sample',
+  text: `
+    with seen as materialized (
+      select b.id, s.ended
+      from unnest((select $1::bigint[])) as g (id)
+        cross join lateral (
+          select id, sample_at, sample_done from retoma.batch
+          where id = g.id and state in ('submitting', 'running')
+          for update skip locked
+        ) b
+        cross join lateral (${sumsOf('b.id')}) s
+      where s.ended <> coalesce(b.sample_done[cardinality(b.sample_done)], -1)
+        and coalesce(b.sample_at[cardinality(b.sample_at)] <= ${now} - interval '3 seconds', true)
+    )
+    update retoma.batch b
+    set sample_at = b.sample_at[greatest(cardinality(b.sample_at) - ${mostSamples - 2}, 1):] || ${now},
+      sample_done = b.sample_done[greatest(cardinality(b.sample_done) - ${mostSamples - 2}, 1):] || s.ended
+    from seen s
+    where b.id = s.id`,
+}
+
+/** Notes how far they are, for their rate. */
+export async function sampleBatches(db: Db, ids: readonly string[], now: Date | null): Promise<void> {
+  await db.run(sample, [ids, now])
+}
+
+const open = {
+  name: 'batch_open',
+  text: `
+    select id::text as id, todo from retoma.batch
+    where (finished_at is null or todo is not null) and id > $1
+    order by id
+    limit $2`,
+}
+
+export interface OpenBatch {
+  id: string
+  /** Its rows still follow. */
+  todo: string | null
+}
+
+/** Those after that id that are not over, or whose rows still follow. */
+export const openBatches = (db: Db, after: string, limit: number): Promise<OpenBatch[]> =>
+  db.run<OpenBatch>(open, [after, limit], 8000)

@@ -1,0 +1,44 @@
+/**
+ * Another priority for a batch: its row first, which chunks still to come look at, then its waiting jobs in bites. Pressed
+ * again after a crash in between, it does the rest.
+ */
+import type { Db } from './db.ts'
+
+const set = {
+  name: 'batch_priority',
+  text: `update retoma.batch set priority = $2 where id = $1 and finished_at is null returning chunks`,
+}
+
+// In another lane they are at the present, ahead of every claim's mark. What another has locked is being claimed or ended.
+const move = {
+  name: 'batch_priority_bite',
+  text: `
+    with chunk as materialized (
+      select first_id, last_id from retoma.batch_chunk where batch_id = $1 and n >= $3 and n < $3 + $4::int order by n
+    )
+    update retoma.job j
+    set rank = $2::smallint * 2 + (rank & 1), run_at = greatest(run_at, coalesce($5::timestamptz, now()))
+    where j.id = any (array(
+      select found.id
+      from chunk c
+        cross join lateral (
+          select id from retoma.job
+          where id between c.first_id and c.last_id and batch_id = $1 and state = 'waiting' and rank / 2 <> $2::smallint
+          order by id
+          for update skip locked
+        ) found
+    ))
+    returning j.id`,
+}
+
+const chunksPerBite = 5
+
+/** Answers how many jobs it moved. */
+export async function changePriority(db: Db, id: string, priority: number, now: Date | null): Promise<number> {
+  const [batch] = await db.run<{ chunks: number }>(set, [id, priority])
+  let moved = 0
+  for (let n = 0; n < (batch?.chunks ?? 0); n += chunksPerBite) {
+    moved += (await db.run(move, [id, priority, n, chunksPerBite, now])).length
+  }
+  return moved
+}

@@ -1,0 +1,210 @@
+/**
+ * A batch comes in, chunk by chunk: each chunk is one statement, so one commit, that inserts its jobs, notes their ids as
+ * a range and how far the list has been taken.
+ *
+ * Invariant: an item of the list becomes a job once. How many were taken is checked behind the lock of the batch's row, so
+ * a chunk that is sent twice, or by two processes that continue the same submit, lands once; who comes second reads how
+ * far it is and goes on from there.
+ */
+import type { BatchPolicy } from '../core/batch.ts'
+import type { BatchState } from '../core/batch-state.ts'
+import type { Db } from './db.ts'
+import { freeOldKeys } from './enqueue.ts'
+
+/** As far as its submit is concerned. */
+export interface Submission {
+  id: string
+  state: BatchState
+  taken: number
+  total: number
+  submitted: boolean
+}
+
+export interface NewBatch {
+  name: string
+  key: string | null
+  kind: string
+  queue: string
+  policy: BatchPolicy
+  priority: number
+}
+
+const columns = `id::text as id, state, taken, total, submitted_at is not null as submitted`
+
+const create = {
+  name: 'batch_create',
+  text: `
+    insert into retoma.batch (id, name, key, key_held, kind, queue, policy, priority, created_at)
+    values (nextval('retoma.job_id_seq'), $1, $2, $2::text is not null, $3, $4, $5, $6, coalesce($7::timestamptz, now()))
+    on conflict (name, key) where key_held do nothing
+    returning ${columns}`,
+}
+
+const freeKey = {
+  name: 'batch_free_key',
+  text: `
+    update retoma.batch set key_held = false
+    where name = $1 and key = $2 and key_held and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'`,
+}
+
+const holder = {
+  name: 'batch_holder',
+  text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_held`,
+}
+
+/** The batch that has this key, made here if nobody has it. */
+export async function createBatch(
+  db: Db,
+  batch: NewBatch,
+  now: Date | null,
+): Promise<Submission & { created: boolean }> {
+  const { name, key, kind, queue, policy, priority } = batch
+  for (;;) {
+    const [made] = await db.run<Submission>(create, [name, key, kind, queue, JSON.stringify(policy), priority, now])
+    if (made) return { ...made, created: true }
+    await db.run(freeKey, [name, key, now])
+    const [held] = await db.run<Submission>(holder, [name, key])
+    if (held) return { ...held, created: false }
+  }
+}
+
+const one = { name: 'batch_submission', text: `select ${columns} from retoma.batch where id = $1` }
+
+export async function submissionOf(db: Db, id: string): Promise<Submission | undefined> {
+  const [row] = await db.run<Submission>(one, [id])
+  return row
+}
+
+// Only while it may take more, and only if nobody has taken these. The queue's limits are asked as an enqueue does.
+const open = `
+  open as materialized (
+    select id, chunks, priority, kind, queue from retoma.batch
+    where id = $1 and taken = $2 and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    for update
+  )`
+const runAt = `greatest(coalesce($3::timestamptz, coalesce($5::timestamptz, now())) + make_interval(secs => $4::float8 / 1000), coalesce($5::timestamptz, now()))`
+const noted = `
+  chunk as (
+    insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items)
+    select o.id, o.chunks, min(m.id), max(m.id), count(*) from open o, made m group by 1, 2
+  ), noted as (
+    update retoma.batch b
+    set taken = b.taken + $6::int, total = b.total + (select count(*) from made)::int,
+      chunks = b.chunks + (exists (select from made))::int
+    from open o
+    where b.id = o.id
+    returning b.id, b.state, b.taken, b.total, b.submitted_at
+  )
+  select ${columns} from noted`
+
+// What all share is said once, as in enqueueAlike.
+const alike = {
+  name: 'batch_chunk_alike',
+  text: `
+    with ${open}, made as (
+      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, created_at)
+      select o.queue, o.kind, o.id, i.ref, 'waiting', o.priority * 2 + 1, ${runAt}, i.input, $7::text,
+        coalesce((select gated from retoma.queue where name = o.queue), false),
+        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''),
+        coalesce($5::timestamptz, now())
+      from open o cross join rows from (jsonb_array_elements($8::jsonb), unnest($9::text[])) as i (input, ref)
+      returning id
+    ), ${noted}`,
+}
+
+// In the order of the keys, as every enqueue: two callers with the same keys in opposite order would otherwise deadlock.
+const different = {
+  name: 'batch_chunk_different',
+  text: `
+    with ${open}, made as (
+      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, created_at)
+      select o.queue, o.kind, o.id, i.key, i.key_hold, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
+        greatest(coalesce(i.run_at, coalesce($5::timestamptz, now())) + make_interval(secs => i.delay_ms / 1000), coalesce($5::timestamptz, now())),
+        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end,
+        coalesce($5::timestamptz, now())
+      from open o
+        left join retoma.queue q on q.name = o.queue
+        cross join unnest($7::text[], $8::text[], $9::text[], $10::smallint[], $3::timestamptz[], $4::float8[], $11::text[], $12::jsonb[])
+          with ordinality as i (key, key_hold, ref, priority, run_at, delay_ms, group_key, input, ord)
+      order by o.kind, i.key, i.ord
+      on conflict (kind, key) where key_hold is not null do nothing
+      returning id
+    ), ${noted}`,
+}
+
+/** An item on its way in; `input` is JSON text. */
+export interface NewItem {
+  input: string
+  ref: string | null
+}
+
+export interface DifferentItem extends NewItem {
+  key: string | null
+  keyHold: 'day' | 'final' | null
+  /** null: the batch's. */
+  priority: number | null
+  runAt: Date | null
+  delayMs: number
+  groupKey: string | null
+}
+
+export interface Shared {
+  runAt: Date | null
+  delayMs: number
+  groupKey: string | null
+}
+
+/** Items `from`, `from + 1` … of the list; undefined: they were taken already, or the batch takes no more. */
+export async function addAlike(
+  db: Db,
+  id: string,
+  from: number,
+  shared: Shared,
+  items: readonly NewItem[],
+  now: Date | null,
+): Promise<Submission | undefined> {
+  const inputs = `[${items.map(item => item.input).join(',')}]`
+  const refs = items.map(item => item.ref)
+  const values = [id, from, shared.runAt, shared.delayMs, now, items.length, shared.groupKey, inputs, refs]
+  const [row] = await db.run<Submission>(alike, values)
+  return row
+}
+
+/** The same for items that differ in more than their input and ref. One whose key another job holds is left out. */
+export async function addDifferent(
+  db: Db,
+  id: string,
+  from: number,
+  kind: string,
+  items: readonly DifferentItem[],
+  now: Date | null,
+): Promise<Submission | undefined> {
+  const column = <K extends keyof DifferentItem>(name: K) => items.map(item => item[name])
+  const keys = column('key').filter(key => key !== null)
+  if (keys.length > 0) await db.run(freeOldKeys, [keys.map(() => kind), keys, now])
+  const [row] = await db.run<Submission>(different, [
+    id, from, column('runAt'), column('delayMs'), now, items.length, column('key'), column('keyHold'), column('ref'),
+    column('priority'), column('groupKey'), column('input'),
+  ]) // biome-ignore format: the columns in their order
+  return row
+}
+
+// The list is over. From here on the batch can end.
+const close = {
+  name: 'batch_close',
+  text: `
+    update retoma.batch b
+    set submitted_at = coalesce($3::timestamptz, now()), state = case when state = 'submitting' then 'running' else state end
+    where id = $1 and taken = $2 and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    returning ${columns}`,
+}
+
+export async function closeSubmit(
+  db: Db,
+  id: string,
+  taken: number,
+  now: Date | null,
+): Promise<Submission | undefined> {
+  const [row] = await db.run<Submission>(close, [id, taken, now])
+  return row
+}

@@ -1,0 +1,45 @@
+/**
+ * One tick for batches: what was pressed and still has to follow goes on, those that are over end, and how far the others
+ * are is noted. Each statement is idempotent and bounded, so any number of processes may tick; a process that died between
+ * a flush and the question whether that was the last is thereby put right.
+ */
+import type { Clock } from '../lib/clock.ts'
+import { takeBite } from '../store/batch-bite.ts'
+import { openBatches, sampleBatches } from '../store/batch-finish.ts'
+import type { Db } from '../store/db.ts'
+
+const bite = 500
+/** Rows that follow may take so long of a tick; the next one goes on. */
+const followMs = 3000
+
+export interface BatchTickOptions {
+  db: Db
+  clock: Clock
+  /** Whether they are over, or must stop. */
+  ask: (batches: readonly string[]) => Promise<unknown>
+}
+
+export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<void> {
+  const until = clock.elapsed() + followMs
+  for (let after = '0'; ; ) {
+    const some = await openBatches(db, after, bite)
+    if (some.length === 0) return
+    after = some.at(-1)!.id
+    for (const { id, todo } of some) {
+      if (todo !== null) await follow(db, clock, id, until)
+    }
+    const ids = some.map(each => each.id)
+    await ask(ids)
+    await sampleBatches(db, ids, clock.instant())
+    if (some.length < bite) return
+  }
+}
+
+/** Bites until nothing more has to follow, or the time is up; answers whether it is done. */
+export async function follow(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
+  for (;;) {
+    const taken = await takeBite(db, id, clock.instant())
+    if (taken === undefined || taken.done) return true
+    if (clock.elapsed() >= until) return false
+  }
+}
