@@ -30,6 +30,9 @@ create table retoma.batch (
   todo_cause text collate "C",                -- retry: only these, null for all; and the place it has come to
   todo_place text collate "C",
   todo_id bigint,
+  retries integer not null default 0,         -- how often its failed ones were retried, and what the last time moved and left
+  retried integer not null default 0,
+  retried_held integer not null default 0,
   sample_at timestamptz[] not null default '{}',  -- how many had ended when, lately: for rate and time left
   sample_done integer[] not null default '{}',
   created_at timestamptz not null,
@@ -71,6 +74,10 @@ create table retoma.batch_chunk (
   items integer not null,
   primary key (batch_id, n)
 );
+
+-- Jobs of a batch go with it, whole: by themselves they are in no list of the old.
+drop index retoma.job_finished;
+create index job_finished on retoma.job (finished_at, id) where finished_at is not null and batch_id is null;
 
 -- Failures by cause.
 create index job_failed_item on retoma.job (batch_id, (coalesce(error ->> 'cause', '')), id) where state = 'failed' and batch_id is not null;

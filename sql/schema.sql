@@ -27,6 +27,9 @@ create table retoma.batch (
   todo_cause text collate "C",
   todo_place text collate "C",
   todo_id bigint,
+  retries integer not null default 0,
+  retried integer not null default 0,
+  retried_held integer not null default 0,
   sample_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
   sample_done integer[] not null default '{}'::integer[],
   created_at timestamp with time zone not null,
@@ -141,7 +144,7 @@ create table retoma.job (
 
 CREATE INDEX job_failed_item ON retoma.job USING btree (batch_id, COALESCE((error ->> 'cause'::text), ''::text), id) WHERE ((state = 'failed'::text) AND (batch_id IS NOT NULL));
 
-CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
+CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((finished_at IS NOT NULL) AND (batch_id IS NULL));
 
 CREATE INDEX job_gated ON retoma.job USING btree (queue, gate_key, rank, run_at, id) WHERE ((state = 'waiting'::text) AND gated);
 

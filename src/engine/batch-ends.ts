@@ -31,6 +31,8 @@ export class BatchEnds {
   readonly #notBefore = new Map<string, number>()
   readonly #wanted = new Set<string>()
   #asking: Promise<void> | undefined
+  #current: Promise<void> | undefined
+  #ended = false
 
   constructor(given: BatchEndsOptions) {
     this.#given = given
@@ -42,11 +44,15 @@ export class BatchEnds {
     this.#asking ??= this.#askAll()
   }
 
-  /** Asks about all that something was seen of, without waiting; answers whether any was over. */
+  /** Asks about all that something was seen of, without waiting; answers whether any has ended since it was last asked. */
   async now(): Promise<boolean> {
+    await this.#current
     const ids = [...this.#wanted]
     this.#wanted.clear()
-    return ids.length > 0 && (await this.ask(ids))
+    if (ids.length > 0) await this.ask(ids)
+    const ended = this.#ended
+    this.#ended = false
+    return ended
   }
 
   /** Resolves when nothing is being asked. */
@@ -54,16 +60,18 @@ export class BatchEnds {
     await this.#asking
   }
 
-  /** Asks now, whatever was known; answers whether any ended. */
-  async ask(ids: readonly string[]): Promise<boolean> {
+  /** Asks now, whatever was known. */
+  async ask(ids: readonly string[]): Promise<void> {
     const { db, clock, tell, changed } = this.#given
     const asked = await finishBatches(db, ids, clock.instant())
     const at = clock.elapsed()
     const open = new Set<string>()
     for (const { id, ended, left, queue } of asked) {
       if (queue !== null) tell(queue)
-      if (ended) changed(id)
-      else if (left > 0) {
+      if (ended) {
+        this.#ended = true
+        changed(id)
+      } else if (left > 0) {
         open.add(id)
         this.#notBefore.set(id, at + Math.min(Math.floor(left / fastestPerMs), longestMs))
       }
@@ -71,7 +79,6 @@ export class BatchEnds {
     for (const id of ids) if (!open.has(id)) this.#notBefore.delete(id)
     const may = asked.filter(each => each.mayStop && !each.ended).map(each => each.id)
     if (may.length > 0) for (const id of await stopBatches(db, may)) changed(id)
-    return asked.some(each => each.ended)
   }
 
   async #askAll(): Promise<void> {
@@ -85,9 +92,10 @@ export class BatchEnds {
         continue
       }
       for (const id of due) this.#wanted.delete(id)
-      await this.ask(due).catch(error =>
+      this.#current = this.ask(due).catch(error =>
         log.debug({ err: error, batches: due }, 'whether batches are over could not be asked; the next tick does'),
       )
+      await this.#current
     }
     this.#asking = undefined
   }

@@ -9,7 +9,7 @@ import { isId } from '../core/id.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { takeBite } from '../store/batch-bite.ts'
-import { type BatchVerb, beginRetry, pressBatch } from '../store/batch-control.ts'
+import { type BatchVerb, beginRetry, pressBatch, retriedBy } from '../store/batch-control.ts'
 import { changePriority } from '../store/batch-priority.ts'
 import {
   type BatchView,
@@ -198,13 +198,14 @@ export function createBatches(given: {
         refuse('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
-      const sum = { retried: 0, held: 0 }
+      let sum = { retried: 0, held: 0 }
       let resumed = false
       for (let left = rounds; ; left--) {
         await settled(id)
         // A stalled one is resumed by it, and counted so.
         if ((await found(id)).state === 'stalled') resumed = (await press('resume', id)).moved || resumed
-        const begun = await beginRetry(db, id, cause ?? null, clock.instant())
+        const number = await beginRetry(db, id, cause ?? null, clock.instant())
+        const begun = number !== undefined
         if (begun) {
           for (;;) {
             const bite = await takeBite(db, id, clock.instant())
@@ -212,6 +213,8 @@ export function createBatches(given: {
             sum.held += bite?.held ?? 0
             if (bite === undefined || bite.done) break
           }
+          // A tick, or another who pressed, may have taken some of its bites.
+          sum = (await retriedBy(db, id, number)) ?? sum
         }
         const { state, following, queue } = await found(id)
         if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })

@@ -118,6 +118,8 @@ const retry = {
     ${countMoves('moved')}, followed as (
       update retoma.batch b
       set epoch = b.epoch + 1,
+        retried = b.retried + (select count(*) from moved)::int,
+        retried_held = b.retried_held + (select count(*) from found where held)::int,
         stop_failed = greatest(b.stop_failed - (select count(*) from moved)::int, 0),
         todo = case when (select count(*) from found) >= $3 then b.todo end,
         todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),

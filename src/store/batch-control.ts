@@ -92,6 +92,7 @@ const retryFailed = {
       finished_at = null, epoch = epoch + 1,
       resumes = case when state = 'failed' then 0 else resumes end,
       reason = case when state = 'failed' then null else reason end,
+      retries = retries + 1, retried = 0, retried_held = 0,
       todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
     where id = $1 and state not in ('cancelled', 'stalled') and todo is null
       and (state = 'failed' or exists (
@@ -99,12 +100,36 @@ const retryFailed = {
         where j.batch_id = b.id and j.state = 'failed'
           and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
       ))
-    returning id`,
+    returning retries`,
 }
 
-/** Begins it; batch-bite.ts does it. False: there is nothing to retry, or it is in no state for it, or rows still follow. */
-export async function beginRetry(db: Db, id: string, cause: string | null, now: Date | null): Promise<boolean> {
-  return (await db.run(retryFailed, [id, now, cause])).length > 0
+/**
+ * Begins it; batch-bite.ts does it. Answers the number of this retry; undefined: there is nothing to retry, or it is in no
+ * state for it, or rows still follow.
+ */
+export async function beginRetry(
+  db: Db,
+  id: string,
+  cause: string | null,
+  now: Date | null,
+): Promise<number | undefined> {
+  const [row] = await db.run<{ retries: number }>(retryFailed, [id, now, cause])
+  return row?.retries
+}
+
+const retried = {
+  name: 'batch_retried',
+  text: `select retried, retried_held as held from retoma.batch where id = $1 and retries = $2`,
+}
+
+/** What that retry moved, whoever took its bites; undefined: there has been another since. */
+export async function retriedBy(
+  db: Db,
+  id: string,
+  retries: number,
+): Promise<{ retried: number; held: number } | undefined> {
+  const [row] = await db.run<{ retried: number; held: number }>(retried, [id, retries])
+  return row
 }
 
 // While it may be resumed: it stands, and so does what ran. After that it is failed, and what has not ended follows.

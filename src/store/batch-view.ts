@@ -276,7 +276,7 @@ const groups = {
           select 1 from retoma.job
           where batch_id = $1 and state = 'failed' and coalesce(error ->> 'cause', '') = w.cause
           limit ${mostCounted + 1}
-        ) some
+        ) few
       ) c
       cross join lateral (
         select error, finished_at from retoma.job
@@ -290,7 +290,7 @@ const groups = {
           where batch_id = $1 and state = 'failed' and coalesce(error ->> 'cause', '') = w.cause
           order by id
           limit 5
-        ) some
+        ) few
       ) r
     order by count desc, w.cause`,
 }

@@ -1,6 +1,7 @@
 /**
  * Finished work is not kept for ever. In bites, so that no statement holds many locks for long; SKIP LOCKED, so any
- * number of janitors may sweep and none need be the leader. What belongs to a job (its failures) goes with it.
+ * number of janitors may sweep and none need be the leader. What belongs to a job (its failures) goes with it; a job of a
+ * batch goes with its batch (batch-bite.ts).
  */
 import type { FinalState } from '../core/state.ts'
 import type { Db } from './db.ts'
@@ -13,7 +14,7 @@ const prune = {
       where id = any (array(
       select id from retoma.job
       where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
-        and state = any ($1::text[])
+        and state = any ($1::text[]) and batch_id is null
       order by finished_at, id
       limit $4
       for update skip locked

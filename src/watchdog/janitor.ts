@@ -5,6 +5,7 @@
 import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import type { Log } from '../lib/log.ts'
+import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
 import { pruneJobs } from '../store/prune.ts'
@@ -29,8 +30,22 @@ export async function janitorTick(
     }
   }
   if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
+  await pruneBatches(db, log, retention, now)
   await tendGates(db, log, now)
   return pruned
+}
+
+/** Whole ones, by how the batch ended: from here on it is gone, and the batches' own tick removes its jobs. */
+async function pruneBatches(
+  db: Db,
+  log: Log,
+  retention: Record<FinalState, Duration>,
+  now: Date | null,
+): Promise<void> {
+  for (const [duration, states] of byDuration(retention)) {
+    const old = await markOldBatches(db, states, duration, bite, now)
+    if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
+  }
 }
 
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
