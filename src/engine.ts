@@ -195,11 +195,17 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ) as T
 
   const depths = new Depths(db, clock)
+  /** What was held in that queue is no more. */
+  const tellAnew = (queue: string) => {
+    crew.unheld(queue)
+    hinter.unheld(queue)
+  }
   const { cancelBatch, resumeBatch, ...batches } = createBatches({
     db,
     clock,
     ends,
     tell,
+    tellAnew,
     hold(queue, batch) {
       crew.holdBack(queue, batch)
       hinter.held(queue, batch)
@@ -209,7 +215,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
-    ...createQueues({ db, clock, tell }),
+    ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
       db,

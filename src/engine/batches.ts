@@ -93,11 +93,13 @@ export function createBatches(given: {
   ends: BatchEnds
   /** There may be work in that queue. */
   tell: (queue: string) => void
+  /** And claims may have passed it by. */
+  tellAnew: (queue: string) => void
   /** Workers give back what they hold of it and have not begun. */
   hold: (queue: string, batch: string) => void
   changed: (batch: string) => void
 }): BatchDesk {
-  const { db, clock, ends, tell, hold, changed } = given
+  const { db, clock, ends, tell, tellAnew, hold, changed } = given
 
   async function found(id: string): Promise<BatchView> {
     const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
@@ -165,7 +167,7 @@ export function createBatches(given: {
       const pressed = await press('unpause', id)
       if (pressed.moved) {
         await ask(id)
-        tell(pressed.batch.queue)
+        tellAnew(pressed.batch.queue)
         changed(id)
       }
       return answer(pressed)
@@ -176,7 +178,7 @@ export function createBatches(given: {
       const { total, succeeded, failed, skipped, cancelled } = pressed.batch
       if (!pressed.moved) return { ...answer(pressed), resumed: 0 }
       await ask(id)
-      tell(pressed.batch.queue)
+      tellAnew(pressed.batch.queue)
       changed(id)
       return { ...answer(pressed), resumed: total - succeeded - failed - skipped - cancelled }
     },
@@ -222,7 +224,8 @@ export function createBatches(given: {
         if (!begun && left > 0 && (following || state === 'stalled')) continue
         if (begun || resumed) {
           await ask(id)
-          tell(queue)
+          if (resumed) tellAnew(queue)
+          else tell(queue)
           changed(id)
         }
         return {

@@ -15,7 +15,7 @@ import { systemRandom } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
 import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/scheduler.ts'
 import type { Db } from '../store/db.ts'
-import { type Listener, listen } from '../store/wake.ts'
+import { anew, type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
 import { batchTick } from '../watchdog/batches.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
@@ -78,7 +78,8 @@ export class Crew {
     this.#listener ??= listen({
       ...this.#given,
       woken: (queue, delayMs, held) => {
-        if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        if (queue !== undefined && held === anew) this.unheld(queue)
+        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
         else this.#wake(queue, delayMs)
       },
     })
@@ -129,6 +130,11 @@ export class Crew {
     for (const worker of this.#workers) void worker.holdBack(queue, batch)
   }
 
+  /** What was held in that queue is no more. */
+  unheld(queue: string): void {
+    for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.unheld(queue)
+  }
+
   /** There is work in that queue, now or in so many milliseconds: for the workers here and elsewhere. */
   readonly tell = (queue: string, delayMs = 0): void => {
     const taken = this.#wake(queue, delayMs)
@@ -151,11 +157,11 @@ export class Crew {
   }
 
   async tick(): Promise<undefined> {
-    const { recovered } = await this.#dog.tick()
+    const { recovered, batches } = await this.#dog.tick()
     // What is not given back may have freed a place under its queue's limit.
     for (const queue of new Set(recovered.map(each => each.queue))) this.tell(queue)
     const { db, clock, ends } = this.#given
-    await batchTick({ db, clock, ask: batches => ends.ask(batches) })
+    if (batches) await batchTick({ db, clock, ask: ids => ends.ask(ids) })
   }
 
   async clean(): Promise<undefined> {

@@ -128,13 +128,18 @@ export async function claimJobs(
   return rows.map(unpack)
 }
 
+/** A commit that takes no longer than this is never passed by. */
+export const lookBackMs = 250
+
 // The head of each lane that lies in the future: when to look again without being told. And which of these queues have
 // limits, so that they are claimed the other way.
 const ahead = {
   name: 'claim_look_ahead',
   text: `
     select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now()))::float8 * 1000 as "dueMs",
-      array(select name from retoma.queue where gated and name = any ($1::text[])) as gated
+      array(select name from retoma.queue where gated and name = any ($1::text[])) as gated,
+      ((coalesce($2::timestamptz, now()) - interval '${lookBackMs} milliseconds') at time zone 'UTC')::text as seen,
+      coalesce((select jsonb_object_agg(name, unheld) from retoma.queue where name = any ($1::text[])), '{}') as unheld
     from unnest($1::text[]) as q (name), generate_series(0, 19) as rank
       cross join lateral (
         select run_at from retoma.job
@@ -150,6 +155,10 @@ export interface Ahead {
   dueMs: number | null
   /** Those of the queues that have limits. */
   gated: string[]
+  /** A little before now, as text: once a later claim brings less than it wants, nothing from before waits for it. */
+  seen: string
+  /** By queue: moves when what claims passed by may be claimed after all. */
+  unheld: Record<string, number>
 }
 
 export async function lookAhead(db: Db, queues: readonly string[], now: Date | null): Promise<Ahead> {

@@ -96,7 +96,7 @@ const pause = {
   name: 'queue_pause',
   text: `
     with known as (select name, paused from retoma.queue where name = $1),
-    moved as (update retoma.queue set paused = $2 where name = $1 and paused <> $2 returning name)
+    moved as (update retoma.queue set paused = $2, unheld = unheld + (not $2)::int where name = $1 and paused <> $2 returning name)
     select known.paused, exists (select from moved) as changed from known`,
 }
 

@@ -36,6 +36,8 @@ export interface Look {
   judged: JudgedWorker[]
   /** Jobs run that belong to nobody. */
   orphans: boolean
+  /** There are batches that are not over, or whose rows still follow. */
+  batches: boolean
 }
 
 /** A live worker beats within two beats of the database's return: more looks than a watch of that long has. */
@@ -103,7 +105,8 @@ const look = {
           where dead_at > coalesce($1::timestamptz, now()) - interval '5 minutes'
             and exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
         )
-      end as orphans`,
+      end as orphans,
+      exists (select from retoma.batch where finished_at is null or todo is not null) as batches`,
 }
 
 export async function lookAfterWorkers(
@@ -114,9 +117,9 @@ export async function lookAfterWorkers(
 ): Promise<Look> {
   const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks, among === 'all']
   const [found] = await db.run<Look>(look, values, tickMs)
-  const { judged, orphans } = found!
+  const { judged, orphans, batches } = found!
   // The statement saw the workers as they were before it: who has just died may have left some, too.
-  return { judged, orphans: orphans || judged.some(each => each.dead) }
+  return { judged, orphans: orphans || judged.some(each => each.dead), batches }
 }
 
 export interface Recovered {

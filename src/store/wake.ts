@@ -16,6 +16,9 @@ const notify = {
   text: `select pg_notify('${channel}', concat_ws(' ', queue, delay_ms, $3::text, batch)) from unnest($1::text[], $2::int[], $4::text[]) as q (queue, delay_ms, batch)`,
 }
 
+/** In the place of a batch: what was held is no more. */
+export const anew = '*'
+
 /** A hint is for later by at most this: what is further off, polling finds in time. */
 const furthestMs = 60_000
 
@@ -27,6 +30,8 @@ export interface Hinter {
   hint(queue: string, delayMs?: number, taken?: boolean): void
   /** Nothing more of that batch may start: what workers hold of it and have not begun goes back. */
   held(queue: string, batch: string): void
+  /** What was held in that queue is no more. */
+  unheld(queue: string): void
   /** Resolves when no hint is on its way. */
   settled(): Promise<void>
 }
@@ -56,6 +61,11 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
     sending = undefined
     hurry = new AbortController()
   }
+  function note(queue: string, batch: string): void {
+    batches.push({ queue, batch })
+    if (sending !== undefined) hurry.abort()
+    sending ??= send(0)
+  }
   return {
     hint(queue, delayMs = 0, taken = false) {
       if (delayMs > furthestMs) return
@@ -63,11 +73,8 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
       if (!taken && sending !== undefined && !hurry.signal.aborted) hurry.abort()
       sending ??= send(taken ? afterOursMs : 0)
     },
-    held(queue, batch) {
-      batches.push({ queue, batch })
-      if (sending !== undefined) hurry.abort()
-      sending ??= send(0)
-    },
+    held: note,
+    unheld: queue => note(queue, anew),
     async settled() {
       hurry.abort()
       await sending
@@ -88,7 +95,7 @@ const withoutHintsMs = 1000
 const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
-/** Of a queue; with `held` it is no work, but a batch of which nothing more may start. */
+/** Of a queue; with `held` it is no work, but a batch of which nothing more may start, or `anew`. */
 export type Woken = (queue?: string, delayMs?: number, held?: string) => void
 
 /**

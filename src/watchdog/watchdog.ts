@@ -17,6 +17,8 @@ const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apar
 
 export interface Tick {
   recovered: Recovered[]
+  /** There are batches to look after. */
+  batches: boolean
 }
 
 /** Looking through all that runs takes its time behind somebody's long transaction; then it is done less often. */
@@ -37,7 +39,7 @@ export class Watchdog {
   }
 
   async tick(): Promise<Tick> {
-    const { judged, orphans } = await this.#look()
+    const { judged, orphans, batches } = await this.#look()
     for (const { id, host, pid, dead } of judged) {
       if (dead) this.#log.warn({ worker: id, host, pid }, 'worker declared dead; its jobs go back')
     }
@@ -53,7 +55,7 @@ export class Watchdog {
         { jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) },
         'orphans recovered',
       )
-    return { recovered }
+    return { recovered, batches }
   }
 
   async #look(): Promise<Look> {

@@ -45,6 +45,15 @@ export class Claimer {
     return claimed
   }
 
+  /** See marks.ts. */
+  sawAll(queue: string, upTo: string): void {
+    this.#marks.sawAll(queue, upTo)
+  }
+
+  forget(queue: string): void {
+    this.#marks.forget(queue)
+  }
+
   /** The queues to sweep now. */
   async #turns(queues: readonly string[]): Promise<Set<string>> {
     if (this.#marks.sweepCost < cheapMs) return new Set(queues)

@@ -7,11 +7,10 @@
  * when twenty times the cost of the last such sweep has passed, so that sweeping never costs more than 5 %.
  */
 
-import type { Mark } from '../store/claim.ts'
+import { lookBackMs, type Mark } from '../store/claim.ts'
 
 export const start: Mark = { runAt: '-infinity', id: '0' }
 
-const lookBackMs = 250
 const lookBackRows = 2000
 const sweepAtLeastMs = 1000
 export const sweepAtMostMs = 30_000
@@ -26,11 +25,19 @@ interface Past {
 
 export class Marks {
   readonly #lanes = new Map<string, Past[]>()
+  /** By queue: before this, nothing waits that this worker could have claimed. */
+  readonly #floors = new Map<string, Mark>()
   #sweptAt = Number.NEGATIVE_INFINITY
   #sweepCost = 0
 
   /** Where the next claim of a lane begins: at the mark of a quarter second ago, or 2,000 rows back if that is nearer. */
   from(queue: string, rank: number, at: number): Mark {
+    const floor = this.#floors.get(queue) ?? start
+    const mark = this.#claimedFrom(queue, rank, at)
+    return isAfter(floor, mark) ? floor : mark
+  }
+
+  #claimedFrom(queue: string, rank: number, at: number): Mark {
     const past = this.#lanes.get(laneName(queue, rank))
     if (past === undefined) return start
     const rows = past.at(-1)!.rows
@@ -48,6 +55,17 @@ export class Marks {
     const mark = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.mark ?? start)
     past.push({ at, mark, rows: (last?.rows ?? 0) + claimed.length })
     this.#lanes.set(name, past)
+  }
+
+  /** A claim brought less than it wanted: up to that instant all was seen, also what is held and was passed by. */
+  sawAll(queue: string, upTo: string): void {
+    this.#floors.set(queue, { runAt: upTo, id: '0' })
+  }
+
+  /** What was passed by may be claimed after all: from the start once more. */
+  forget(queue: string): void {
+    this.#floors.delete(queue)
+    for (const name of this.#lanes.keys()) if (name.endsWith(` ${queue}`)) this.#lanes.delete(name)
   }
 
   get sweepAt(): number {

@@ -69,6 +69,9 @@ export class Worker {
   /** When the next scheduled job is due, as far as we know, and when we last asked; this process's milliseconds. */
   #dueAt = Number.POSITIVE_INFINITY
   #askedAt = Number.NEGATIVE_INFINITY
+  /** From the last look ahead, which every later claim is later than. */
+  #seen: string | undefined
+  #unheld: Record<string, number> = {}
   #givingBack = false
   #searches = 0
   #beatsSince = 0
@@ -114,6 +117,12 @@ export class Worker {
       this.#claims.sleepAtMost(delayMs)
     }
     return slots !== undefined && slots.free > slots.waiting && !this.#goodbye.signal.aborted
+  }
+
+  /** What was held in that queue, and passed by, may be claimed again. */
+  unheld(queue: string): void {
+    this.#askedAt = Number.NEGATIVE_INFINITY
+    this.wake(queue)
   }
 
   /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
@@ -272,7 +281,10 @@ export class Worker {
     const { db, clock } = this.#options
     const at = this.#now()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const { dueMs, gated } = await lookAhead(db, this.queues, clock.instant())
+    const { dueMs, gated, seen, unheld } = await lookAhead(db, this.queues, clock.instant())
+    this.#seen = seen
+    for (const queue of this.queues) if (unheld[queue] !== this.#unheld[queue]) this.#claimer.forget(queue)
+    this.#unheld = unheld
     if (dueMs !== null) this.#dueAt = Math.min(this.#dueAt, this.#now() + dueMs)
     for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
     this.#askedAt = at
@@ -300,8 +312,12 @@ export class Worker {
       this.#pump()
     }
     try {
+      const seen = this.#seen
       await this.#ask(life.id, wants, took)
-      for (const { slots, queue, want } of wants) slots.more = taken.get(queue) === want
+      for (const { slots, queue, want } of wants) {
+        slots.more = taken.get(queue) === want
+        if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
+      }
     } finally {
       await life.refuse(late)
       if (this.#slots.some(slots => slots.waiting > 0)) void this.#giveBackLate()
@@ -380,6 +396,8 @@ export class Worker {
     await this.#register(next.id)
     this.#life = next
     this.#lives.add(next)
+    // The dead are given nothing, which says nothing of what waits.
+    for (const queue of this.queues) this.#claimer.forget(queue)
     this.#dead = false
     this.#claims?.wake()
   }

@@ -67,9 +67,14 @@ test('nothing is claimed from a paused queue, and all of it once the pause is ov
 test('a job is not claimed before its time, and is at its instant', async () => {
   const [id] = await enqueue({ delayMs: 5000 })
   expect(await claim(10, { now: new Date(at(5).getTime() - 1) })).toEqual([])
-  expect(await lookAhead(store.db, ['q'], at(2))).toEqual({ dueMs: 3000, gated: [] })
+  expect(await lookAhead(store.db, ['q'], at(2))).toEqual({
+    dueMs: 3000,
+    gated: [],
+    seen: '2030-01-01 12:00:01.75',
+    unheld: {},
+  })
   expect(ids(await claim(10, { now: at(5) }))).toEqual([id])
-  expect(await lookAhead(store.db, ['q'], at(5))).toEqual({ dueMs: null, gated: [] })
+  expect(await lookAhead(store.db, ['q'], at(5))).toMatchObject({ dueMs: null, gated: [] })
 })
 
 test('no more than wanted are claimed, the first priorities first, and what comes first within one', async () => {
