@@ -46,10 +46,12 @@ export class BatchEnds {
 
   /** Asks about all that something was seen of, without waiting; answers whether any has ended since it was last asked. */
   async now(): Promise<boolean> {
-    await this.#current
-    const ids = [...this.#wanted]
-    this.#wanted.clear()
-    if (ids.length > 0) await this.ask(ids)
+    while (this.#current !== undefined || this.#wanted.size > 0) {
+      await this.#current
+      const ids = [...this.#wanted]
+      this.#wanted.clear()
+      if (ids.length > 0) await this.ask(ids)
+    }
     const ended = this.#ended
     this.#ended = false
     return ended
@@ -96,6 +98,7 @@ export class BatchEnds {
         log.debug({ err: error, batches: due }, 'whether batches are over could not be asked; the next tick does'),
       )
       await this.#current
+      this.#current = undefined
     }
     this.#asking = undefined
   }
