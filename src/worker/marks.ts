@@ -65,7 +65,7 @@ export class Marks {
   /** What was passed by may be claimed after all: from the start once more. */
   forget(queue: string): void {
     this.#floors.delete(queue)
-    for (const name of this.#lanes.keys()) if (name.endsWith(` ${queue}`)) this.#lanes.delete(name)
+    for (const name of this.#lanes.keys()) if (name.slice(name.indexOf(' ') + 1) === queue) this.#lanes.delete(name)
   }
 
   get sweepAt(): number {
