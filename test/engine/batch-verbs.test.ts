@@ -4,6 +4,7 @@ import { type BatchState, batchStates, batchTransitions } from '../../src/core/b
 import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { stallBatch } from '../../src/store/batch-control.ts'
+import { finishBatches } from '../../src/store/batch-finish.ts'
 import { openDb } from '../../src/store/db.ts'
 import { auditBatches } from '../support/batches.ts'
 import { engineOf } from '../support/engine.ts'
@@ -274,6 +275,7 @@ test('a retry that broke off is finished by a tick, and only then can the batch 
       [id],
     )
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 10, following: true })
+    expect(await finishBatches(here.db, [id], null)).toMatchObject([{ ended: false, left: 0 }])
     await tick()
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, waiting: 10, following: false })
   }))
