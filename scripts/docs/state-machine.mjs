@@ -3,6 +3,7 @@ export const file = 'docs/state-machine.md'
 
 export async function print() {
   const { states, finalStates, transitions } = await import('../../dist/core/state.js')
+  const { batchStates, finalBatchStates, batchTransitions } = await import('../../dist/core/batch-state.js')
   const arrows = transitions.flatMap(way =>
     way.from.filter(from => from !== way.to).map(from => `  ${from} --> ${way.to}: ${way.verb}`),
   )
@@ -25,5 +26,16 @@ ${finalStates.map(state => `  ${state} --> [*]`).join('\n')}
 | verb | from | to | by | when |
 |---|---|---|---|---|
 ${rows.join('\n')}
+
+# The states of a batch
+
+Printed from src/core/batch-state.ts, likewise; a test presses every verb in every state.
+
+${batchStates.length} states: ${batchStates.join(', ')}. Final: ${finalBatchStates.join(', ')}. \`waiting\` is a running batch of which
+nothing has started. A verb in a state that no row names is refused, with a code. "the same": nothing to do, which is no error.
+
+| verb | from | to | by | when |
+|---|---|---|---|---|
+${batchTransitions.map(way => `| ${way.verb} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`).join('\n')}
 `
 }

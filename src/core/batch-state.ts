@@ -17,6 +17,7 @@ export const batchStates = [
 ] as const
 export type BatchState = (typeof batchStates)[number]
 
+/** @public for scripts/docs */
 export const finalBatchStates = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly BatchState[]
 
 export const isFinalBatch = (state: BatchState): boolean => (finalBatchStates as readonly BatchState[]).includes(state)

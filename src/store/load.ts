@@ -117,7 +117,7 @@ async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
   if (workers > 0) throw new RetomaError('restore_while_working', { workers })
 }
 
-/** Of our tables only jobs count: the rest is made again by whoever starts next. */
+/** Of our tables only jobs and batches count: the rest is made again by whoever starts next. */
 async function refuseToLose(client: Queryable, there: readonly string[], options: LoadOptions): Promise<void> {
   const { migrations, tables, replace } = options
   const made = tablesMadeBy(migrations)
@@ -125,7 +125,7 @@ async function refuseToLose(client: Queryable, there: readonly string[], options
   for (const table of foreign.filter(name => !tables.includes(name)))
     if ((await countIn(client, table)) > 0) throw new RetomaError('restore_loses_table', { table })
   if (replace) return
-  for (const table of there.filter(name => name === 'job' || foreign.includes(name))) {
+  for (const table of there.filter(name => name === 'job' || name === 'batch' || foreign.includes(name))) {
     const rows = await countIn(client, table)
     if (rows > 0) throw new RetomaError('restore_not_empty', { table, rows: rows > most ? `${most}+` : rows })
   }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { createEngine, defineJob, type Engine } from '../../src/index.ts'
+import { createEngine, defineBatch, defineJob, type Engine } from '../../src/index.ts'
 import { backupDatabase } from '../../src/maintenance/index.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { auditBatches } from '../support/batches.ts'
 import { until } from '../support/engine.ts'
 import { backUp, filesIn, oddRows, place, restore, scratch } from './support.ts'
 
@@ -131,6 +132,46 @@ test('a backup made while a worker runs jobs, restored elsewhere: every job ends
       `select count(*)::int as right, sum(restarts)::int as restarts from retoma.job where state = 'succeeded' and result = to_jsonb((input ->> 'n')::int * 2)`,
     ),
   ).toEqual([{ right: 2000, restarts: then!.running }])
+})
+
+test('a batch in the middle of its work, restored elsewhere, goes on there, ends once, and its counters are right', async () => {
+  const from = await place()
+  const to = await place()
+  let ran = 0
+  const work = defineJob<number>({ kind: 'work', run: () => void ran++ })
+  const over = defineJob<unknown>({ kind: 'over', run: () => {} })
+  const batch = defineBatch({ name: 'b', job: work, onComplete: over })
+  const first = await createEngine({ databaseUrl: from.url, batches: [batch] })
+  onTestFinished(() => first.close())
+  const items = Array.from({ length: 3000 }, (_, n) => n)
+  const { id } = await first.submit(batch, items, { key: 'may' })
+  const worker = await first.work({ queues: { default: 20 } })
+  await until(() => ran > 100)
+  const file = await backUp(from)
+  await worker.stop()
+
+  await restore(to, file)
+  expect(await auditBatches(to.url)).toEqual([])
+  const second = await createEngine({ databaseUrl: to.url, batches: [batch] })
+  onTestFinished(() => second.close())
+  expect(await second.submit(batch, items, { key: 'may' })).toMatchObject({ id, created: false, total: 3000 })
+  await second.work({ queues: { default: 20 } })
+  expect(await second.wait({ batch: id })).toMatchObject({ state: 'succeeded', succeeded: 3000 })
+  expect(await to.sql(`select from retoma.job where kind = 'over'`)).toHaveLength(1)
+  expect(await auditBatches(to.url)).toEqual([])
+  // An id that was given out does not come again.
+  const next = await second.submit(batch, [1])
+  expect(Number(next.id)).toBeGreaterThan(Number(id) + 3000)
+})
+
+test('a batch that is there is not lost, though it has no job', async () => {
+  const from = await place('ours')
+  const to = await place()
+  const work = defineJob<number>({ kind: 'work', run: () => {} })
+  const engine = await createEngine({ databaseUrl: to.url, jobs: [work] })
+  await engine.submit(defineBatch({ name: 'b', job: work }), [])
+  await engine.close()
+  await expect(restore(to, await backUp(from))).rejects.toMatchObject({ code: 'restore_not_empty' })
 })
 
 test('after a restore no worker of the backup counts as alive', async () => {
