@@ -25,7 +25,7 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
   const { db, clock, tell } = given
 
   async function press(queue: string, paused: boolean): Promise<PressedQueue> {
-    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused) : undefined
+    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused, clock.instant()) : undefined
     if (pressed === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }

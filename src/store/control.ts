@@ -5,6 +5,7 @@
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { noteJobActions } from './event.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
 
@@ -32,11 +33,12 @@ const cancel = {
         finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')
       from before b
       where j.id = b.id
-      returning j.id, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id
+      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
     ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
-    ${countMoves('moved')}
+    ${countMoves('moved')},
+    ${noteJobActions('cancel', 'moved', 'coalesce($2::timestamptz, now())')}
     select id from moved`,
 }
 
@@ -54,11 +56,12 @@ const skip = {
         error = jsonb_build_object('what', 'skipped', 'message', $3::text, 'code', null, 'stack', null)
       from before b
       where j.id = b.id
-      returning j.id, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id
+      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
     ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
-    ${countMoves('moved')}
+    ${countMoves('moved')},
+    ${noteJobActions('skip', 'moved', 'coalesce($2::timestamptz, now())')}
     select id from moved`,
 }
 
@@ -93,7 +96,7 @@ const rerun = {
         ${asQueueSays}
       from before b
       where j.id = b.id
-      returning j.id, b.state as was, j.state, j.batch_id
+      returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref
     ), reopened as (
       update retoma.batch b
       set epoch = b.epoch + 1,
@@ -108,7 +111,8 @@ const rerun = {
       from moved m
       where b.id = m.batch_id
     ),
-    ${countMoves('moved')}
+    ${countMoves('moved')},
+    ${noteJobActions('retry', 'moved', 'coalesce($2::timestamptz, now())')}
     select id from moved`,
 }
 
@@ -119,9 +123,10 @@ const resume = {
       update retoma.job j
       set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), ${asQueueSays}
       where id = $1 and state = 'stalled'
-      returning j.id, 'stalled' as was, j.state, j.batch_id
+      returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
-    ${countMoves('moved')}
+    ${countMoves('moved')},
+    ${noteJobActions('resume', 'moved', 'coalesce($2::timestamptz, now())')}
     select id from moved`,
 }
 

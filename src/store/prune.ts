@@ -1,7 +1,7 @@
 /**
  * Finished work is not kept for ever. In bites, so that no statement holds many locks for long; SKIP LOCKED, so any
- * number of janitors may sweep and none need be the leader. What belongs to a job (its failures) goes with it; a job of a
- * batch goes with its batch (batch-bite.ts).
+ * number of janitors may sweep and none need be the leader. What belongs to a job (failures, checkpoints, events) goes with it;
+ * a job of a batch goes with its batch (batch-bite.ts).
  */
 import type { FinalState } from '../core/state.ts'
 import type { Db } from './db.ts'
@@ -22,6 +22,8 @@ const prune = {
       returning id
     ), kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), told as (
+      delete from retoma.event where job_id = any (array(select id from old))
     )
     select id from old`,
 }

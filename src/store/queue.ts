@@ -1,6 +1,7 @@
 /** What is said of a queue as a whole: its limits, and whether it is paused. Claims ask the row itself, so a change counts at once. */
 import { isGated, isGrouped, type Limits } from '../core/limits.ts'
 import type { Db } from './db.ts'
+import { noteEvents } from './event.ts'
 
 // The queue's own gate comes with it, so that a claim never has to make it.
 const setLimits = {
@@ -92,17 +93,29 @@ export async function regateJobs(db: Db, changed: readonly string[], now: Date |
   while ((await db.run(regroup, [changed, bite])).length >= bite);
 }
 
+const pressedQueue = `jsonb_build_object('who', null, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`
+
 const pause = {
   name: 'queue_pause',
   text: `
     with known as (select name, paused from retoma.queue where name = $1),
-    moved as (update retoma.queue set paused = $2, unheld = unheld + (not $2)::int where name = $1 and paused <> $2 returning name)
+    moved as (
+      update retoma.queue set paused = $2, unheld = unheld + (not $2)::int
+      where name = $1 and paused <> $2
+      returning name, paused
+    ),
+    ${noteEvents({ of: 'moved', type: 'action', data: pressedQueue }, 'coalesce($3::timestamptz, now())')}
     select known.paused, exists (select from moved) as changed from known`,
 }
 
 /** undefined: there is no such queue. */
-export async function pauseQueue(db: Db, name: string, paused: boolean): Promise<{ changed: boolean } | undefined> {
-  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused])
+export async function pauseQueue(
+  db: Db,
+  name: string,
+  paused: boolean,
+  now: Date | null,
+): Promise<{ changed: boolean } | undefined> {
+  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused, now])
   return row && { changed: row.changed }
 }
 

@@ -12,6 +12,7 @@
 import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
 
 /** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
@@ -166,12 +167,13 @@ const recover = {
         error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null, 'cause', $4::text)
       from orphan o
       where j.id = o.id
-      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, j.gated, j.gate_key, j.batch_id
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, j.gated, j.gate_key, j.batch_id, j.ref, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, message, worker, at)
       select id, attempt, 'orphan', $3, worker_id, coalesce($1::timestamptz, now()) from moved
       on conflict do nothing
-    ), ${freeGates('moved', 'coalesce($1::timestamptz, now())')},
+    ), ${noteJobStates('moved', 'coalesce($1::timestamptz, now())')},
+    ${freeGates('moved', 'coalesce($1::timestamptz, now())')},
     ${countMoves('moved')}
     select id, queue, kind, state, worker_id as worker from moved`,
 }

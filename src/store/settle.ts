@@ -9,6 +9,7 @@ import { causeOf } from '../core/cause.ts'
 import type { Failure, Outcome } from '../core/outcome.ts'
 import { countOutcomes, shardOf } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
 import { type Held, nameOf } from './heartbeat.ts'
 
@@ -50,7 +51,8 @@ const settle = {
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
-    ), ${freeGates('moved', 'coalesce($9::timestamptz, now())')},
+    ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
+    ${freeGates('moved', 'coalesce($9::timestamptz, now())')},
     ${countOutcomes('moved', '$10::smallint', 'coalesce($9::timestamptz, now())')}
     select g.id, g.attempt
     from given g

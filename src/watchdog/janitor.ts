@@ -1,12 +1,13 @@
 /**
- * One tick of the janitor: finished work older than its retention goes, in bounded bites, and so do gates nobody uses; what
- * a change of limits left in the wrong place is put right. Runs wherever the watchdog does.
+ * One tick of the janitor: finished work older than its retention goes, in bounded bites, and so do events and gates nobody
+ * uses; what a change of limits left in the wrong place is put right. Runs wherever the watchdog does.
  */
 import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import type { Log } from '../lib/log.ts'
 import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
+import { placeAllEvents, pruneEvents } from '../store/event.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
@@ -23,14 +24,11 @@ export async function janitorTick(
 ): Promise<number> {
   let pruned = 0
   for (const [duration, states] of byDuration(retention)) {
-    for (let i = 0; i < bites; i++) {
-      const some = await pruneJobs(db, states, duration, bite, now)
-      pruned += some
-      if (some < bite) break
-    }
+    pruned += await inBites(() => pruneJobs(db, states, duration, bite, now))
   }
   if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
   await pruneBatches(db, log, retention, now)
+  await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
   return pruned
 }
@@ -46,6 +44,26 @@ async function pruneBatches(
     const old = await markOldBatches(db, states, duration, bite, now)
     if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
   }
+}
+
+/**
+ * What nobody listens to gets its position here: so one who begins to listen need not first pass by all that has happened
+ * since anybody did, and what is old is found by position. As long as the longest kept job could have made it.
+ */
+async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
+  await placeAllEvents(db)
+  await inBites(() => pruneEvents(db, keptMs, bite, now))
+}
+
+/** Until there is less than a bite, or enough for one tick. */
+async function inBites(prune: () => Promise<number>): Promise<number> {
+  let pruned = 0
+  for (let i = 0; i < bites; i++) {
+    const some = await prune()
+    pruned += some
+    if (some < bite) break
+  }
+  return pruned
 }
 
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {

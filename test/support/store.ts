@@ -17,6 +17,8 @@ export const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 12, 0
 
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
+  delete from retoma.event;
+  update retoma.event_removed set pos = 0;
   delete from retoma.gate;
   delete from retoma.checkpoint;
   delete from retoma.failure;

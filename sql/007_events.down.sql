@@ -1,0 +1,2 @@
+drop table retoma.event_removed;
+drop table retoma.event;
