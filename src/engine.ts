@@ -18,6 +18,8 @@ import { type Batches, createBatches } from './engine/batches.ts'
 import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
+import { createEvents, type Events } from './engine/events.ts'
+import { Feed } from './engine/feed.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
@@ -61,7 +63,7 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, AsyncDisposable {
+export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, Events, AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -142,6 +144,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const waiters = new Waiters()
   const sender = randomName('e')
   const hinter = createHinter({ db, clock, log, sender })
+  const feed = new Feed(parts)
   const ends = new BatchEnds({
     db,
     clock,
@@ -166,13 +169,14 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     await crew.stop()
     await ends.settled()
     await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
+    await feed.stop()
     await hinter.settled()
     await db.close()
     await leave()
   }
 
   /** The verbs that answer without a promise. */
-  const atOnce = ['kind', 'kinds', 'watch']
+  const atOnce = ['kind', 'kinds', 'watch', 'events']
   /** Every verb refuses once the engine is closed, instead of failing on an ended pool. */
   const open = <T extends object>(part: T): T =>
     Object.fromEntries(
@@ -227,6 +231,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       closing: closing.signal,
     }),
     ...batches,
+    ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],

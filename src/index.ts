@@ -13,6 +13,16 @@ export type { BatchState } from './core/batch-state.ts'
 export type { CatchUp } from './core/catch-up.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
+export type {
+  ActionEvent,
+  EngineEvent,
+  EventsFilter,
+  ItemEvent,
+  ProgressEvent,
+  ResetEvent,
+  StateEvent,
+  WarningEvent,
+} from './core/event.ts'
 export {
   type AnyJob,
   defineJob,

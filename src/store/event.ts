@@ -70,6 +70,30 @@ export const noteJobActions = (what: string, of: string, now: string) =>
     now,
   )
 
+/** Batches that the engine brought to another state: `of` returned id, was, state and reason. */
+export const noteBatchStates = (of: string, now: string) =>
+  noteEvents(
+    {
+      of,
+      type: 'state',
+      batch: 'm.id',
+      data: `jsonb_build_object('from', m.was, 'to', m.state, 'reason', m.reason ->> 'code', 'facts', m.reason)`,
+    },
+    now,
+  )
+
+/** Somebody pressed `what`, and it moved these batches: `of` returned id, was and state. */
+export const noteBatchActions = (what: string, of: string, now: string) =>
+  noteEvents(
+    {
+      of,
+      type: 'action',
+      batch: 'm.id',
+      data: `jsonb_build_object('who', null, 'what', '${what}', 'from', m.was, 'to', m.state)`,
+    },
+    now,
+  )
+
 // Known by what it says and the attempt it is of: a statement sent twice writes one.
 const warn = {
   name: 'event_warn',
@@ -106,25 +130,26 @@ export async function warnOfAttempt(
 
 // The lock is tried before anything is read. Who gets it may have a snapshot older than what the one before it did: a row
 // lock takes the newest version of a row, and one that has its position by now is passed over. It is let go after the
-// commit is seen, so a later position is never seen before an earlier one.
+// commit is seen, so a later position is never seen before an earlier one. Rows are found again by where they lie, which
+// cannot change while they are locked; out of an array, so that no plan reads the table for them.
 const place = {
   name: 'event_place',
   text: `
     with lock as materialized (
       select pg_try_advisory_xact_lock(7236842002) as ours
     ), free as materialized (
-      select id from retoma.event
+      select ctid as row, id from retoma.event
       where pos is null and (select ours from lock)
       order by id
       limit $1
       for update skip locked
     ), next as materialized (
-      select id, nextval('retoma.event_pos_seq') as pos from (select id from free order by id) f
+      select r.row, nextval('retoma.event_pos_seq') as pos from unnest(array(select row from free order by id)) as r (row)
     ), placed as (
       update retoma.event e
       set pos = n.pos
       from next n
-      where e.id = n.id and e.id = any (array(select id from free))
+      where e.ctid = n.row
       returning e.id
     )
     select count(*)::int as placed from placed`,
@@ -151,7 +176,7 @@ const prune = {
     with first as materialized (
       select pos, at < coalesce($3::timestamptz, now()) - make_interval(secs => $1 / 1000.0) as old
       from retoma.event
-      where pos > (select max(pos) from retoma.event_removed)
+      where pos > (select coalesce(max(pos), 0) from retoma.event_removed)
       order by pos
       limit $2
     ), gone as (

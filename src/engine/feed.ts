@@ -1,0 +1,140 @@
+/**
+ * What goes on, for all who listen in this process: one look every 250 ms, whatever their number, and none when nobody
+ * listens. A look reads the next events and the rows of the jobs and batches that are followed, and gives positions to
+ * events that have none.
+ *
+ * Invariant: every follower that has joined is handed each event after the position it joined at, once and in order. One
+ * that cannot join without a gap is told so, and reads on by itself until it can.
+ */
+import { type Glance, glanceAtBatch, glanceAtJob } from '../core/glance.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { type Loop, loop } from '../lib/service.ts'
+import type { Db } from '../store/db.ts'
+import { placeEvents } from '../store/event.ts'
+import { type EventRow, type Look, lookForEvents } from '../store/read-event.ts'
+import { passes } from '../store/trouble.ts'
+
+export const lookEveryMs = 250
+const bite = 2000
+/** Behind somebody's long transaction a look walks over what is dead; it then comes less often. */
+const share = 10
+const rarestMs = 2000
+
+/** What one look brings, for all. */
+export interface News {
+  events: readonly EventRow[]
+  /** Everything up to here has been told by then. */
+  frontier: number
+  removed: number
+  given: number
+  at: Date
+  /** undefined: it was not asked for, or more events come before it; null: it is gone. */
+  glance(id: string): Glance | null | undefined
+}
+
+export interface Listener {
+  /** What it follows besides events. */
+  readonly of: { readonly job?: string; readonly batch?: string }
+  take(news: News): void
+  fail(error: unknown): void
+}
+
+export class Feed {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #listeners = new Set<Listener>()
+  #frontier = 0
+  /** One for each time that somebody listens again: an answer that was asked for by an earlier one is not heard. */
+  #session: { loop?: Loop } | undefined
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(given: { db: Db; clock: Clock; log: Log }) {
+    this.#db = given.db
+    this.#clock = given.clock
+    this.#log = given.log
+  }
+
+  /** Everything up to here was there to be read when it last looked. */
+  get frontier(): number {
+    return this.#frontier
+  }
+
+  /** From now on it is handed what comes after `pos`. false: that would leave a gap, others are further already. */
+  join(listener: Listener, pos: number): boolean {
+    if (this.#session !== undefined && this.#frontier > pos) return false
+    this.#listeners.add(listener)
+    if (this.#session === undefined) this.#begin(pos)
+    else this.#session.loop?.wake()
+    return true
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener)
+    if (this.#listeners.size > 0 || this.#session === undefined) return
+    const { loop } = this.#session
+    this.#session = undefined
+    const before = this.#ended
+    this.#ended = Promise.all([before, loop?.stop()]).then(() => {})
+  }
+
+  /** Nobody is handed anything more. */
+  async stop(): Promise<void> {
+    for (const listener of this.#listeners) this.leave(listener)
+    await this.#ended
+  }
+
+  #begin(pos: number): void {
+    this.#frontier = pos
+    const session: { loop?: Loop } = {}
+    this.#session = session
+    session.loop = loop({
+      clock: this.#clock,
+      every: lookEveryMs,
+      tick: () => this.#tick(session),
+      failed: error => this.#failed(error),
+    })
+  }
+
+  /** Until nothing more is there; answers when to look again. */
+  async #tick(session: object): Promise<number> {
+    for (;;) {
+      const begun = this.#clock.elapsed()
+      const found = await this.#look()
+      const cost = this.#clock.elapsed() - begun
+      if (this.#session !== session) return lookEveryMs
+      this.#tell(found.look, found.asked)
+      if (this.#session !== session) return lookEveryMs
+      const more = found.look.events.length >= bite
+      if (!more && !(found.look.unplaced && (await placeEvents(this.#db)) > 0))
+        return Math.max(lookEveryMs, Math.min(cost * share, rarestMs))
+    }
+  }
+
+  async #look(): Promise<{ look: Look; asked: Set<string> }> {
+    const followed = [...this.#listeners].map(each => each.of)
+    const jobs = distinct(followed.map(of => of.job))
+    const batches = distinct(followed.map(of => of.batch))
+    const given = { after: this.#frontier, limit: bite, jobs, batches }
+    const look = await lookForEvents(this.#db, given, this.#clock.instant())
+    return { look, asked: new Set([...jobs, ...batches]) }
+  }
+
+  #tell({ events, jobs, batches, removed, given, at }: Look, asked: ReadonlySet<string>): void {
+    this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
+    const glances = new Map([...jobs.map(glanceAtJob), ...batches.map(glanceAtBatch)].map(each => [each.id, each]))
+    const isAll = events.length < bite
+    const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
+    const news = { events, frontier: this.#frontier, removed, given, at, glance }
+    for (const listener of [...this.#listeners]) listener.take(news)
+  }
+
+  /** A database that is away comes back; what else it says, it says to everybody. */
+  #failed(error: unknown): void {
+    this.#log.debug({ err: error }, 'events could not be read; trying again')
+    if (!passes(error)) for (const listener of [...this.#listeners]) listener.fail(error)
+  }
+}
+
+const distinct = (ids: readonly (string | undefined)[]): string[] => [...new Set(ids.filter(id => id !== undefined))]

@@ -1,0 +1,212 @@
+/**
+ * One reader of events. While it keeps up, the feed hands it what comes; when more waits than it may hold, it lets go of
+ * all that and reads the table again from the last event it gave, at its own pace, until it can join the feed once more.
+ *
+ * Invariant: `#given` is the place of the last event the reader has. Everything after it is in the queue, or will be read
+ * again: nothing is given twice and nothing between two events is left out.
+ */
+import { cursorOf, type Place } from '../core/cursor.ts'
+import type { EngineEvent, Subject } from '../core/event.ts'
+import { type Glance, phaseOf, stateOf } from '../core/glance.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { orAborted } from '../lib/or-aborted.ts'
+import type { Db } from '../store/db.ts'
+import { placeAllEvents } from '../store/event.ts'
+import { boundsOfEvents, type EventRow, readEvents } from '../store/read-event.ts'
+import { passes } from '../store/trouble.ts'
+import { type Feed, type Listener, lookEveryMs, type News } from './feed.ts'
+
+/** A reader with more than this in its queue when more comes is slow. */
+const mostQueued = 1000
+const pageSize = 500
+
+type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
+
+export class Follower implements Listener {
+  readonly of: Subject
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #feed: Feed
+  readonly #signal: AbortSignal
+  #queue: { event: EngineEvent; place: Place }[] = []
+  #given: Place = { pos: 0, phase: null, stamp: null }
+  /** The place after all that is queued. */
+  #ahead: Place = this.#given
+  #joined = false
+  #over = false
+  #fault: { error: unknown } | undefined
+  #progressedAt = Number.NEGATIVE_INFINITY
+  #wake = () => {}
+
+  constructor(given: { db: Db; clock: Clock; feed: Feed; of: Subject; signal: AbortSignal }) {
+    this.of = given.of
+    this.#db = given.db
+    this.#clock = given.clock
+    this.#feed = given.feed
+    this.#signal = given.signal
+  }
+
+  async *read(after: Place | undefined): AsyncGenerator<EngineEvent, undefined> {
+    const woken = () => this.#wake()
+    this.#signal.addEventListener('abort', woken)
+    try {
+      await this.#begin(after)
+      while (!this.#signal.aborted) {
+        const next = this.#queue.shift()
+        if (next !== undefined) {
+          this.#given = next.place
+          yield next.event
+        } else if (this.#fault !== undefined) throw this.#fault.error
+        else if (this.#over) return
+        else if (this.#joined) await new Promise<void>(resolve => (this.#wake = resolve))
+        else await this.#catchUp()
+      }
+    } finally {
+      this.#signal.removeEventListener('abort', woken)
+      this.#feed.leave(this)
+    }
+  }
+
+  async #begin(after: Place | undefined): Promise<void> {
+    // Without a place it begins now: what happened before and has no position must not get one after that.
+    if (after === undefined) await this.#ask(() => placeAllEvents(this.#db))
+    const bounds = await this.#ask(() => boundsOfEvents(this.#db, this.of))
+    if (bounds === undefined) return
+    if (!bounds.there) throw notFound(this.of)
+    this.#startAt(after ?? { pos: bounds.last, phase: null, stamp: null })
+    if (after === undefined) this.#joined = this.#feed.join(this, bounds.last)
+  }
+
+  #startAt(place: Place): void {
+    this.#queue = []
+    this.#given = this.#ahead = place
+  }
+
+  /** It has missed some: it goes on from here. */
+  #reset(pos: number, at: Date): void {
+    this.#startAt({ pos, phase: null, stamp: null })
+    this.#push({ type: 'reset', at, jobId: this.of.job ?? null, batchId: this.of.batch ?? null, data: {} }, {})
+  }
+
+  async #catchUp(): Promise<void> {
+    // What the feed had seen before this is asked is seen by it too.
+    const { frontier } = this.#feed
+    const page = await this.#ask(() => readEvents(this.#db, this.of, this.#given.pos, pageSize))
+    if (page === undefined) return
+    if (page.removed > this.#given.pos) return this.#reset(page.last, this.#clock.now())
+    for (const row of page.events) this.#pushRow(row)
+    if (page.events.length === pageSize) return
+    this.#moveTo(Math.max(page.last, frontier))
+    this.#joined = this.#feed.join(this, this.#ahead.pos)
+  }
+
+  take(news: News): void {
+    if (!this.#joined || this.#over) return
+    // What is left of earlier news; this one may bring more than that to a reader that keeps up.
+    if (this.#queue.length > mostQueued) {
+      this.#fallBehind()
+      return
+    }
+    if (news.removed > this.#ahead.pos || news.given < this.#ahead.pos) this.#reset(news.frontier, news.at)
+    for (const row of news.events) if (row.pos > this.#ahead.pos && this.#isOf(row)) this.#pushRow(row)
+    this.#lookAt(news)
+    this.#wake()
+  }
+
+  #lookAt(news: News): void {
+    this.#moveTo(news.frontier)
+    const id = this.of.job ?? this.of.batch
+    const glance = id === undefined ? undefined : news.glance(id)
+    if (glance) this.#derive(glance, news.at)
+    if (glance === null || (glance?.over && !glance.pending)) {
+      this.#over = true
+      this.#feed.leave(this)
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#fault = { error }
+    this.#wake()
+  }
+
+  /** What the row tells that no event has: all events before it are queued, so it comes after them. */
+  #derive(glance: Glance, at: Date): void {
+    const ids = { at, jobId: this.of.job ?? null, batchId: glance.batchId }
+    const ends = glance.over && !glance.pending
+    const tellState = () => {
+      if (glance.phase === this.#ahead.phase || glance.pending) return
+      const data = { from: stateOf(this.#ahead.phase), ...glance.state }
+      this.#push({ type: 'state', ...ids, data }, { phase: glance.phase })
+    }
+    const tellProgress = () => {
+      if (glance.stamp === null || glance.stamp === this.#ahead.stamp) return
+      const now = this.#clock.elapsed()
+      if (!ends && now - this.#progressedAt < lookEveryMs) return
+      this.#progressedAt = now
+      this.#push({ type: 'progress', ...ids, data: glance.progress }, { stamp: glance.stamp })
+    }
+    if (!ends) tellState()
+    tellProgress()
+    if (ends) tellState()
+  }
+
+  #isOf({ jobId, batchId }: EventRow): boolean {
+    const { job, batch } = this.of
+    return job !== undefined ? jobId === job : batch === undefined || batchId === batch
+  }
+
+  #pushRow({ pos, at, type, jobId, batchId, data }: EventRow): void {
+    const ids = { at: new Date(at), jobId, batchId }
+    const isItem = type === 'state' && jobId !== null && batchId !== null && this.of.job === undefined
+    if (isItem) {
+      const { to, ...more } = data
+      this.#push({ type: 'item', ...ids, data: { ...more, state: to } } as Told, { pos })
+      return
+    }
+    const isAboutUs = type === 'state' && (this.of.job !== undefined || this.of.batch !== undefined)
+    const phase = isAboutUs ? { phase: phaseOf(String(data.to), this.of.job && data.attempt) } : {}
+    this.#push({ type, ...ids, data } as Told, { pos, ...phase })
+  }
+
+  #push(told: Told, change: Partial<Place>): void {
+    this.#ahead = { ...this.#ahead, ...change }
+    const event = { position: cursorOf(this.#ahead), ...told } as EngineEvent
+    // Of two progresses in a row nobody needs the first.
+    if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
+    this.#queue.push({ event, place: this.#ahead })
+  }
+
+  /** Nothing of ours lies before it: whoever goes on from here need not look there again. */
+  #moveTo(pos: number): void {
+    if (pos <= this.#ahead.pos) return
+    this.#ahead = { ...this.#ahead, pos }
+    if (this.#queue.length === 0) this.#given = this.#ahead
+  }
+
+  /** More waits than it may hold: that is let go of, and read again from the last event it gave. */
+  #fallBehind(): void {
+    this.#joined = false
+    this.#feed.leave(this)
+    this.#startAt(this.#given)
+  }
+
+  /** Asked until it is answered; undefined: the reader has gone. */
+  async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#signal.aborted) {
+      try {
+        return await orAborted(work(), this.#signal)
+      } catch (error) {
+        if (!passes(error)) throw error
+        await this.#clock.sleep(lookEveryMs, this.#signal)
+      }
+    }
+    return undefined
+  }
+}
+
+function notFound({ job, batch }: Subject): RetomaError {
+  return batch === undefined
+    ? new RetomaError('not_found', { what: 'job', id: String(job) })
+    : new RetomaError('not_found', { what: say('batch', 'lote'), id: batch })
+}

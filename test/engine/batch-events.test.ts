@@ -1,0 +1,172 @@
+/** A batch's own stream: what goes wrong in it, what is done to it, how far it is; until it is over. */
+import { describe, expect, test } from 'vitest'
+import { defineBatch, defineJob, doNotRetry, type EngineEvent, milliseconds, seconds } from '../../src/index.ts'
+import { noteBatchActions, noteBatchStates } from '../../src/store/event.ts'
+import { engineOf, until } from '../support/engine.ts'
+import { brief, follow, isQuiet, sqlOf, take, tick } from '../support/events.ts'
+
+const check = defineJob<{ code: string }>({
+  kind: 'check',
+  run: (_, { code }) => {
+    if (code.startsWith('bad')) throw doNotRetry(new Error(`${code} is no good`))
+  },
+})
+const checks = defineBatch({ name: 'checks', job: check })
+
+async function submitted(...codes: string[]) {
+  const t = await engineOf({ batches: [checks] })
+  const { id } = await t.engine.submit(
+    checks,
+    codes.map(code => ({ code })),
+    { ref: item => item.code },
+  )
+  const events = (after?: string) => t.engine.events({ batch: id, after })
+  return { ...t, id, events, sql: await sqlOf(t) }
+}
+
+const counts = (event: EngineEvent | undefined) => {
+  const { total, succeeded, failed } = event!.data as Record<string, number>
+  return [total, succeeded, failed]
+}
+
+test('tells what failed in it, how far it is and that it is over, and ends', async () => {
+  const t = await submitted('a', 'bad1', 'b', 'bad2')
+  const stream = follow(t.events())
+  await until(() => stream.seen.length === 2)
+  await t.run()
+  await t.clock.advance(tick)
+  await stream.ended
+  expect(stream.brief().toSorted()).toEqual(
+    [
+      'null -> running',
+      'progress',
+      'item bad1 failed',
+      'item bad2 failed',
+      'progress',
+      'running -> succeeded',
+    ].toSorted(),
+  )
+  expect(brief(stream.seen.at(-1)!)).toBe('running -> succeeded')
+  expect(counts(stream.seen[1])).toEqual([4, 0, 0])
+  expect(counts(stream.seen.findLast(({ type }) => type === 'progress'))).toEqual([4, 2, 2])
+  const item = stream.seen.find(({ type }) => type === 'item')!
+  expect(item).toMatchObject({ batchId: t.id, data: { attempt: 1, reason: 'bad1 is no good' } })
+  expect((await t.engine.job(item.jobId!))?.ref).toBe('bad1')
+})
+
+test('goes on after each of its events without a gap, and repeats none, its progress included', async () => {
+  const t = await submitted('a', 'bad1', 'b', 'bad2')
+  const [first] = await take(t, t.events(), 1)
+  await t.run()
+  const rest = follow(t.events(first!.position))
+  await rest.ended
+  expect(rest.brief()).toEqual(['progress', 'item bad1 failed', 'item bad2 failed', 'running -> succeeded'])
+  for (const [place, { position }] of rest.seen.entries()) {
+    const later = follow(t.events(position))
+    await later.ended
+    expect(later.brief()).toEqual(rest.brief().slice(place + 1))
+  }
+})
+
+test('an item of it is told to its own stream as its state, and only what is of the batch to the batch', async () => {
+  const t = await submitted('bad1')
+  const { items } = await t.engine.items(t.id)
+  await t.engine.enqueue(check, { code: 'bad elsewhere' })
+  await t.run()
+  const [job] = items
+  const stream = follow(t.engine.events({ job: job!.id, after: '0' }))
+  await stream.ended
+  expect(stream.brief()).toEqual(['running -> failed'])
+  expect(stream.seen[0]).toMatchObject({ jobId: job!.id, batchId: t.id, data: { ref: 'bad1' } })
+  const batch = follow(t.events('0'))
+  await batch.ended
+  expect(batch.brief().filter(told => told.startsWith('item'))).toEqual(['item bad1 failed'])
+})
+
+describe('progress', () => {
+  const more = (id: string) =>
+    `insert into retoma.batch_count (batch_id, shard, succeeded) values (${id}, 3, 1)
+     on conflict (batch_id, shard) do update set succeeded = batch_count.succeeded + 1`
+
+  test('comes at most four times a second, only when something changed, and with the newest counts', async () => {
+    const t = await submitted(...Array.from({ length: 100 }, (_, n) => `a${n}`))
+    const stream = follow(t.events())
+    await until(() => stream.seen.length === 2)
+    for (let n = 0; n < 40; n++) {
+      await t.sql(more(t.id))
+      // Another that comes makes the feed look at once; for those who are there it is too soon.
+      if (n % 8 === 0) await take(t, t.engine.events({ batch: t.id }), 1)
+      await t.clock.advance(milliseconds(50))
+    }
+    const told = stream.seen.slice(2)
+    expect(told.length).toBeLessThanOrEqual(13)
+    expect(told.length).toBeGreaterThan(5)
+    for (const [place, event] of told.entries()) {
+      if (place === 0) continue
+      expect(event.at.getTime() - told[place - 1]!.at.getTime()).toBeGreaterThanOrEqual(250)
+    }
+    await t.clock.advance(tick)
+    expect(counts(stream.seen.at(-1))).toEqual([100, 40, 0])
+    expect(await isQuiet(t, stream.seen)).toBe(true)
+  })
+
+  test('of a reader that is slow is told once, as it is by then', async () => {
+    const t = await submitted('a', 'b')
+    const stream = t.events()
+    await take(t, stream, 2)
+    for (let n = 0; n < 5; n++) {
+      await t.sql(more(t.id))
+      await t.clock.advance(tick)
+    }
+    const { value } = await stream.next()
+    expect(counts(value)).toEqual([2, 5, 0])
+    await stream.return?.()
+  })
+
+  test('has its rate and the time left', async () => {
+    const t = await submitted(...Array.from({ length: 100 }, (_, n) => `a${n}`))
+    const at = (ago: number) => new Date(t.clock.now().getTime() - ago * 1000).toISOString()
+    await t.sql(
+      `update retoma.batch set sample_at = array['${at(20)}', '${at(10)}']::timestamptz[], sample_done = array[0, 10] where id = ${t.id}`,
+    )
+    await t.sql(`insert into retoma.batch_count (batch_id, shard, succeeded) values (${t.id}, 3, 40)`)
+    const [, progress] = await take(t, t.events(), 2)
+    expect(progress).toMatchObject({ type: 'progress', data: { succeeded: 40, rate: 2, etaSeconds: 30 } })
+  })
+})
+
+test('a state that is stored and in the row as well is told once', async () => {
+  const t = await submitted('a')
+  const stream = follow(t.events())
+  await until(() => stream.seen.length === 2)
+  const move = (to: string, held: boolean) =>
+    `moved as (
+       update retoma.batch b set state = '${to}', held = ${held}, reason = '{"code": "stop_after"}' from retoma.batch was
+       where b.id = ${t.id} and was.id = b.id
+       returning b.id, was.state as was, b.state, b.reason
+     )`
+  await t.sql(`with ${move('paused', true)}, ${noteBatchStates('moved', 'now()')} select id from moved`)
+  await t.clock.advance(seconds(1))
+  expect(stream.brief().slice(2)).toEqual(['running -> paused'])
+  expect(stream.seen[2]!.data).toMatchObject({ reason: 'stop_after' })
+  // What somebody pressed is told as that, and the state with it.
+  await t.sql(`with ${move('running', false)}, ${noteBatchActions('unpause', 'moved', 'now()')} select id from moved`)
+  await t.clock.advance(seconds(1))
+  expect(stream.brief().slice(3)).toEqual(['action unpause', 'paused -> running'])
+})
+
+test('one that is cancelled is over when its items are, too', async () => {
+  const t = await submitted('a', 'b')
+  const stream = follow(t.events())
+  await until(() => stream.seen.length === 2)
+  await t.sql(
+    `update retoma.batch set state = 'cancelled', held = true, finished_at = now(), todo = 'cancel' where id = ${t.id}`,
+  )
+  await t.clock.advance(seconds(1))
+  expect(stream.brief().slice(2)).toEqual(['running -> cancelled'])
+  await t.tick()
+  await t.clock.advance(tick)
+  await stream.ended
+  const last = stream.seen.at(-1)!
+  expect(last).toMatchObject({ type: 'progress', data: { cancelled: 2 } })
+})
