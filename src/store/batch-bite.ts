@@ -155,6 +155,8 @@ const prune = {
       returning id
     ), kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), told as (
+      delete from retoma.event where job_id = any (array(select id from old))
     ), followed as (
       update retoma.batch b
       set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
@@ -172,6 +174,8 @@ const forget = {
       delete from retoma.batch where id = $1 and todo = 'prune' and todo_chunk >= chunks returning id
     ), chunk as (
       delete from retoma.batch_chunk where batch_id = (select id from gone)
+    ), told as (
+      delete from retoma.event where batch_id = (select id from gone)
     )
     delete from retoma.batch_count where batch_id = (select id from gone)`,
 }

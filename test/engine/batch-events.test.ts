@@ -1,6 +1,6 @@
 /** A batch's own stream: what goes wrong in it, what is done to it, how far it is; until it is over. */
 import { describe, expect, test } from 'vitest'
-import { defineBatch, defineJob, doNotRetry, type EngineEvent, milliseconds, seconds } from '../../src/index.ts'
+import { days, defineBatch, defineJob, doNotRetry, type EngineEvent, milliseconds, seconds } from '../../src/index.ts'
 import { noteBatchActions, noteBatchStates } from '../../src/store/event.ts'
 import { engineOf, until } from '../support/engine.ts'
 import { brief, follow, isQuiet, sqlOf, take, tick } from '../support/events.ts'
@@ -169,4 +169,19 @@ test('one that is cancelled is over when its items are, too', async () => {
   await stream.ended
   const last = stream.seen.at(-1)!
   expect(last).toMatchObject({ type: 'progress', data: { cancelled: 2 } })
+})
+
+test('one that is removed takes its events with it, and those of its items', async () => {
+  const t = await submitted('a', 'bad1')
+  await t.sql(`insert into retoma.event (at, type, batch_id, data) values (now(), 'action', ${t.id}, '{}')`)
+  await t.engine.enqueue(check, { code: 'bad elsewhere' })
+  await t.run()
+  await t.clock.advance(days(89))
+  await t.sql(`update retoma.batch set finished_at = finished_at - interval '2 days'`)
+  await t.clean()
+  await t.tick()
+  expect(await t.engine.batch(t.id)).toBeNull()
+  expect(await t.sql(`select data ->> 'reason' as reason from retoma.event`)).toEqual([
+    { reason: 'bad elsewhere is no good' },
+  ])
 })
