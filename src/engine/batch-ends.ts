@@ -80,7 +80,7 @@ export class BatchEnds {
     }
     for (const id of ids) if (!open.has(id)) this.#notBefore.delete(id)
     const may = asked.filter(each => each.mayStop && !each.ended).map(each => each.id)
-    if (may.length > 0) for (const id of await stopBatches(db, may)) changed(id)
+    if (may.length > 0) for (const id of await stopBatches(db, may, clock.instant())) changed(id)
   }
 
   async #askAll(): Promise<void> {

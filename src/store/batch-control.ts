@@ -8,6 +8,7 @@
 import { countMoves } from './batch-count.ts'
 import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
+import { noteBatchActions, noteBatchStates } from './event.ts'
 import { freeGates } from './gate.ts'
 
 const now = `coalesce($2::timestamptz, now())`
@@ -15,10 +16,16 @@ const now = `coalesce($2::timestamptz, now())`
 const pause = {
   name: 'batch_pause',
   text: `
-    update retoma.batch
-    set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}'
-    where id = $1 and state in ('submitting', 'running')
-    returning id`,
+    with home as materialized (
+      select id, state from retoma.batch where id = $1 and state in ('submitting', 'running') for update
+    ), pressed as (
+      update retoma.batch b
+      set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}'
+      from home h
+      where b.id = h.id
+      returning b.id, h.state as was, b.state
+    ), ${noteBatchActions('pause', 'pressed', now)}
+    select id from pressed`,
 }
 
 /** What a batch is that goes on. */
@@ -36,8 +43,8 @@ const unpause = {
       update retoma.batch
       set state = ${goesOn}, held = false, reason = null
       where id = $1 and state = 'paused'
-      returning id, queue
-    ), ${unheld}
+      returning id, queue, 'paused' as was, state
+    ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now)}
     select id from pressed`,
 }
 
@@ -49,8 +56,8 @@ const resume = {
       update retoma.batch
       set state = ${goesOn}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
       where id = $1 and state = 'stalled'
-      returning id, queue
-    ), ${unheld}, before as materialized (
+      returning id, queue, 'stalled' as was, state
+    ), ${unheld}, ${noteBatchActions('resume', 'pressed', now)}, before as materialized (
       select id from retoma.job
       where state = 'stalled' and batch_id = (select id from pressed)
       order by id
@@ -68,10 +75,16 @@ const resume = {
 const cancel = {
   name: 'batch_cancel',
   text: `
-    update retoma.batch
-    set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
-    where id = $1 and state in ('submitting', 'running', 'paused', 'stalled')
-    returning id`,
+    with home as materialized (
+      select id, state from retoma.batch where id = $1 and state in ('submitting', 'running', 'paused', 'stalled') for update
+    ), pressed as (
+      update retoma.batch b
+      set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
+      from home h
+      where b.id = h.id
+      returning b.id, h.state as was, b.state
+    ), ${noteBatchActions('cancel', 'pressed', now)}
+    select id from pressed`,
 }
 
 const verbs = { pause, unpause, resume, cancel }
@@ -79,28 +92,35 @@ export type BatchVerb = keyof typeof verbs
 
 /** Whether this call did it. */
 export async function pressBatch(db: Db, verb: BatchVerb, id: string, now: Date | null): Promise<boolean> {
-  const values = verb === 'pause' || verb === 'unpause' ? [id] : [id, now]
-  return (await db.run(verbs[verb], values)).length > 0
+  return (await db.run(verbs[verb], [id, now])).length > 0
 }
 
 // From succeeded only when there is something to do. Of stalled it is not asked: it is resumed first.
 const retryFailed = {
   name: 'batch_retry_failed',
   text: `
-    update retoma.batch b
-    set state = case when state in ('succeeded', 'failed') then ${goesOn} else state end,
-      finished_at = null, epoch = epoch + 1,
-      resumes = case when state = 'failed' then 0 else resumes end,
-      reason = case when state = 'failed' then null else reason end,
-      retries = retries + 1, retried = 0, retried_held = 0,
-      todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
-    where id = $1 and state not in ('cancelled', 'stalled') and todo is null
-      and (state = 'failed' or exists (
-        select from retoma.job j
-        where j.batch_id = b.id and j.state = 'failed'
-          and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
-      ))
-    returning retries`,
+    with home as materialized (
+      select id, state from retoma.batch b
+      where id = $1 and state not in ('cancelled', 'stalled') and todo is null
+        and (state = 'failed' or exists (
+          select from retoma.job j
+          where j.batch_id = b.id and j.state = 'failed'
+            and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
+        ))
+      for update
+    ), pressed as (
+      update retoma.batch b
+      set state = case when h.state in ('succeeded', 'failed') then ${goesOn} else h.state end,
+        finished_at = null, epoch = epoch + 1,
+        resumes = case when h.state = 'failed' then 0 else resumes end,
+        reason = case when h.state = 'failed' then null else reason end,
+        retries = retries + 1, retried = 0, retried_held = 0,
+        todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
+      from home h
+      where b.id = h.id
+      returning b.id, b.retries, h.state as was, b.state
+    ), ${noteBatchActions('retry failed', 'pressed', now)}
+    select retries from pressed`,
 }
 
 /**
@@ -137,7 +157,7 @@ const stall = {
   name: 'batch_stall',
   text: `
     with home as materialized (
-      select id, resumes, resumes >= (policy ->> 'maxResumes')::int as spent from retoma.batch
+      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int as spent from retoma.batch
       where id = $1 and state in ('submitting', 'running') and todo is null
       for update
     ), pressed as (
@@ -150,8 +170,8 @@ const stall = {
         reason = case when h.spent then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes) else $3::jsonb end
       from home h
       where b.id = h.id
-      returning b.id, b.state
-    ), before as materialized (
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('pressed', now)}, before as materialized (
       select id from retoma.job
       where state = 'running' and batch_id = (select id from home where not spent)
       order by id

@@ -8,6 +8,7 @@
  */
 import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { noteBatchStates } from './event.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
@@ -48,9 +49,9 @@ const finish = {
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from held h
       where b.id = h.id
-      returning b.id, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
+      returning b.id, 'running' as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
         b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
-    ), completes as (
+    ), ${noteBatchStates('ended', now)}, completes as (
       insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
       select e.complete_job, e.queue, e.kind, e.id::text, 'waiting', e.priority * 2 + 1, ${now},
         jsonb_build_object('batch', e.id::text, 'name', e.name, 'total', e.total, 'succeeded', e.succeeded, 'failed', e.failed,
@@ -87,25 +88,27 @@ const stop = {
       where s.failed - b.stop_failed >= b.failures
         or s.ended - b.stop_ended >= ${leastEnded} and (s.failed - b.stop_failed) * 100 >= b.percent * (s.ended - b.stop_ended)
     ), held as materialized (
-      select b.id, s.failed, s.ended
+      select b.id, b.state, s.failed, s.ended
       from seen s
         cross join lateral (
-          select id from retoma.batch
+          select id, state from retoma.batch
           where id = s.id and state in ('submitting', 'running') and stop_failed < s.failed and todo is null
           for update
         ) b
-    )
-    update retoma.batch b
-    set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended,
-      reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
-    from held h
-    where b.id = h.id
-    returning b.id::text as id`,
+    ), stopped as (
+      update retoma.batch b
+      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended,
+        reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
+      from held h
+      where b.id = h.id
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('stopped', now)}
+    select id::text as id from stopped`,
 }
 
 /** Pauses those in which more have failed than may; answers them. */
-export async function stopBatches(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(stop, [ids])
+export async function stopBatches(db: Db, ids: readonly string[], now: Date | null): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(stop, [ids, now])
   return rows.map(row => row.id)
 }
 

@@ -5,7 +5,7 @@
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
-import { noteJobActions } from './event.ts'
+import { noteBatchStates, noteJobActions } from './event.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
 
@@ -108,9 +108,10 @@ const rerun = {
           when b.submitted_at is null then 'submitting'
           else 'running'
         end
-      from moved m
-      where b.id = m.batch_id
-    ),
+      from moved m join home h on h.id = m.batch_id
+      where b.id = h.id
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
     ${noteJobActions('retry', 'moved', 'coalesce($2::timestamptz, now())')}
     select id from moved`,

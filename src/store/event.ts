@@ -78,6 +78,8 @@ export const noteBatchStates = (of: string, now: string) =>
       type: 'state',
       batch: 'm.id',
       data: `jsonb_build_object('from', m.was, 'to', m.state, 'reason', m.reason ->> 'code', 'facts', m.reason)`,
+      where: 'm.was <> m.state',
+      as: 'told_batch',
     },
     now,
   )
@@ -90,6 +92,7 @@ export const noteBatchActions = (what: string, of: string, now: string) =>
       type: 'action',
       batch: 'm.id',
       data: `jsonb_build_object('who', null, 'what', '${what}', 'from', m.was, 'to', m.state)`,
+      as: 'told_batch',
     },
     now,
   )

@@ -1,17 +1,29 @@
 /** A batch's own stream: what goes wrong in it, what is done to it, how far it is; until it is over. */
 import { describe, expect, test } from 'vitest'
-import { days, defineBatch, defineJob, doNotRetry, type EngineEvent, milliseconds, seconds } from '../../src/index.ts'
+import {
+  days,
+  defineBatch,
+  defineJob,
+  doNotRetry,
+  type EngineEvent,
+  milliseconds,
+  seconds,
+  snooze,
+} from '../../src/index.ts'
 import { noteBatchActions, noteBatchStates } from '../../src/store/event.ts'
 import { engineOf, until } from '../support/engine.ts'
 import { brief, follow, isQuiet, sqlOf, take, tick } from '../support/events.ts'
 
 const check = defineJob<{ code: string }>({
   kind: 'check',
-  run: (_, { code }) => {
+  run: ({ attempt }, { code }) => {
+    if (code === 'later' && attempt === 1) return snooze(days(1))
     if (code.startsWith('bad')) throw doNotRetry(new Error(`${code} is no good`))
+    return code
   },
 })
 const checks = defineBatch({ name: 'checks', job: check })
+const strict = defineBatch({ name: 'strict', job: check, stopAfter: { failures: 1 } })
 
 async function submitted(...codes: string[]) {
   const t = await engineOf({ batches: [checks] })
@@ -184,4 +196,46 @@ test('one that is removed takes its events with it, and those of its items', asy
   expect(await t.sql(`select data ->> 'reason' as reason from retoma.event`)).toEqual([
     { reason: 'bad elsewhere is no good' },
   ])
+})
+
+test('what somebody presses on it, and what the engine does to it, is stored once', async () => {
+  const t = await engineOf({ batches: [strict] })
+  const sql = await sqlOf(t)
+  const { id } = await t.engine.submit(strict, [{ code: 'later' }, { code: 'bad1' }])
+  const twice = async (verb: () => Promise<unknown>) => {
+    await verb()
+    await verb().catch(() => {})
+  }
+  await twice(() => t.engine.pause(id))
+  await twice(() => t.engine.unpause(id))
+  await t.run()
+  await t.engine.unpause(id)
+  await t.clock.advance(days(1))
+  await t.run()
+  await t.engine.retryFailed(id)
+  await twice(() => t.engine.cancel(id))
+  const rows = await sql<{ type: string; data: Record<string, string> }>(
+    `select type, data from retoma.event where batch_id = ${id} and job_id is null order by id`,
+  )
+  expect(rows.map(({ type, data: { what, from, to, reason } }) => [type, what ?? reason, from, to])).toEqual([
+    ['action', 'pause', 'running', 'paused'],
+    ['action', 'unpause', 'paused', 'running'],
+    ['state', 'stop_after', 'running', 'paused'],
+    ['action', 'unpause', 'paused', 'running'],
+    ['state', null, 'running', 'succeeded'],
+    ['action', 'retry failed', 'succeeded', 'running'],
+    ['action', 'cancel', 'running', 'cancelled'],
+  ])
+})
+
+test('an item that is run again opens its batch anew, and that is told', async () => {
+  const t = await submitted('bad1')
+  await t.run()
+  const { items } = await t.engine.items(t.id)
+  const after = follow(t.events())
+  await after.ended
+  await t.engine.retry(items[0]!.id)
+  const stream = t.events(after.seen.at(-1)!.position)
+  const told = (await take(t, stream, 3)).map(brief)
+  expect(told.toSorted()).toEqual(['action retry', 'progress', 'succeeded -> running'])
 })
