@@ -3,7 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createEngine, defineJob, defineSchedule, hours, seconds, skip, snooze } from '../../src/index.ts'
+import {
+  createEngine,
+  days,
+  defineBatch,
+  defineJob,
+  defineSchedule,
+  type EventsFilter,
+  hours,
+  seconds,
+  skip,
+  snooze,
+} from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { backupDatabase, checkBackup, examine, restoreDatabase } from '../../src/maintenance/index.ts'
 import { openDb } from '../../src/store/db.ts'
@@ -97,6 +108,30 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await t.clean()
     await t.clock.advance(seconds(60))
     expect(await t.run()).toBe(2)
+  })
+
+  test('events are noted, placed, read from the start and live, and removed', async () => {
+    const fails = defineJob({ kind: 'fails', attempts: 1, run: () => Promise.reject(new Error('no')) })
+    const many = defineBatch({ name: 'many', job: fails })
+    await using t = await testEngine({ batches: [many], serverUrl: server.url })
+    const { id } = await t.engine.submit(many, [undefined, undefined])
+    const { items } = await t.engine.items(id)
+    await t.engine.pause(id)
+    await t.engine.unpause(id)
+    await t.run()
+    const told = async (filter: EventsFilter) => {
+      const types: string[] = []
+      for await (const event of t.engine.events(filter)) types.push(event.type)
+      return types.toSorted()
+    }
+    expect(await told({ batch: id, after: '0' })).toEqual(['action', 'action', 'item', 'item', 'progress', 'state'])
+    expect(await told({ job: items[0]!.id, after: '0' })).toEqual(['state'])
+    await t.clock.advance(days(91))
+    await t.clean()
+    for await (const event of t.engine.events({ after: '0' })) {
+      expect(event.type).toBe('reset')
+      break
+    }
   })
 
   test('what is there is examined, backed up and restored', async () => {
