@@ -306,6 +306,31 @@ export const errorTable = define({
     en: 'the list of "{step}" is not the one it began with; give each element a key, with the option key',
     pt: 'a lista de "{step}" não é a mesma com que começou; dê uma chave a cada elemento, com a opção key',
   },
+  in_transaction: {
+    status: 500,
+    en: '{what} cannot be used inside the transaction "{step}", which it would wait for; use it before or after',
+    pt: '{what} não pode ser usado dentro da transação "{step}", pela qual esperaria; use antes ou depois',
+  },
+  transaction_control: {
+    status: 500,
+    en: 'the transaction "{step}" is begun and ended by Retoma; leave out begin, commit and rollback (savepoints are fine)',
+    pt: 'quem abre e encerra a transação "{step}" é o Retoma; tire begin, commit e rollback (savepoints podem ficar)',
+  },
+  transaction_over: {
+    status: 409,
+    en: 'the transaction "{step}" is over; nothing more is asked through it',
+    pt: 'a transação "{step}" terminou; nada mais se pede por ela',
+  },
+  transaction_idle: {
+    status: 500,
+    en: 'nothing was asked in the transaction "{step}" for 10 s, so PostgreSQL has rolled it back; do what is slow before it',
+    pt: 'nada foi pedido na transação "{step}" por 10 s, e o PostgreSQL a desfez; faça antes dela o que demora',
+  },
+  transaction_aborted: {
+    status: 500,
+    en: 'the transaction "{step}" was rolled back: a statement of it failed and its error was caught ({problem}); where that may happen, use a savepoint',
+    pt: 'a transação "{step}" foi desfeita: um comando dela falhou e o erro foi engolido ({problem}); onde isso pode acontecer, use um savepoint',
+  },
   attempt_over: {
     status: 409,
     en: 'this attempt of job {job} is over; "{step}" is no longer part of it',

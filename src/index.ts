@@ -11,6 +11,7 @@ export {
 } from './core/batch.ts'
 export type { BatchState } from './core/batch-state.ts'
 export type { CatchUp } from './core/catch-up.ts'
+export type { EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
 export type {
@@ -23,16 +24,7 @@ export type {
   StateEvent,
   WarningEvent,
 } from './core/event.ts'
-export {
-  type AnyJob,
-  defineJob,
-  type EachOptions,
-  type Job,
-  type JobContext,
-  type JobLog,
-  type JobOptions,
-  type Progress,
-} from './core/job.ts'
+export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
 export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'

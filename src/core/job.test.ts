@@ -1,8 +1,9 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { englishIn } from '../../test/support/portuguese.ts'
+import type { JobContext } from './context.ts'
 import { minutes, seconds } from './duration.ts'
-import { defineJob, type Job, type JobContext } from './job.ts'
+import { defineJob, type Job } from './job.ts'
 import { skip, snooze } from './outcome.ts'
 import { defaultPolicy } from './policy.ts'
 

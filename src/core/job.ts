@@ -4,70 +4,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Backoff } from './backoff.ts'
+import type { JobContext } from './context.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
-import type { StepOptions } from './step.ts'
 import { suggestion } from './suggest.ts'
-
-/** What a handler gets besides its input. */
-export interface JobContext {
-  readonly id: string
-  /** Which claim of the job this is: grows with every one, also with those that cost no try. */
-  readonly attempt: number
-  /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
-  readonly signal: AbortSignal
-  readonly log: JobLog
-  /** What `checkpoint` noted last, in this attempt's past; undefined: nothing yet. */
-  readonly resumeData: unknown
-  /**
-   * A named part whose result is kept: it resolves once that is committed, and on a later attempt gives the kept result
-   * without running again. What it returns is plain data, Date, bigint, Map, Set and bytes included, up to 1 MB.
-   */
-  step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
-  /** A step for every element; a later attempt goes on inside the list. Results in the order of the list. */
-  each<Item, Result>(
-    name: string,
-    items: Iterable<Item>,
-    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
-    options?: EachOptions<Item>,
-  ): Promise<Result[]>
-  /** For code that keeps its own place: the data is `resumeData` of the next attempt. */
-  checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
-  /** How far it is, for people; written at most once a second. */
-  progress(progress: Progress): Promise<void>
-  /** Sleeps without a slot: this attempt ends, and a later one goes on after the sleep. Costs no try. */
-  sleep(name: string, duration: Duration): Promise<void>
-}
-
-export interface EachOptions<Item> extends StepOptions {
-  /** What tells an element from the others; with it the list may change between attempts. */
-  key?: (item: Item, index: number) => string
-  /** How many at once. Default 1. */
-  concurrency?: number
-}
-
-/** Shown as it is; `done` of `total` makes a percentage. */
-export interface Progress {
-  done?: number
-  total?: number
-  note?: string
-  [more: string]: unknown
-}
-
-/** A line of a handler's log: facts first, as pino and the engine's own `log` have it; or only the message. */
-type JobLine = {
-  (facts: Record<string, unknown>, message: string): void
-  (message: string): void
-}
-
-export interface JobLog {
-  debug: JobLine
-  info: JobLine
-  warn: JobLine
-  error: JobLine
-}
 
 export interface JobOptions {
   kind: string

@@ -11,6 +11,8 @@ import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
 import { type Link, type Probed, probeLink } from './link.ts'
+import { createLoans, type Loan } from './loan.ts'
+import { beginWithSettings, forSession } from './session.ts'
 import { socketOf, streamTexts } from './stream.ts'
 import { cutsConnection, sqlState, told } from './trouble.ts'
 
@@ -47,6 +49,8 @@ export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
   /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
+  /** A connection for a transaction of a handler's, from a pool of their own. */
+  lend(): Promise<Loan>
   /** A connection of its own without our session settings, for long transactions; the caller ends it. */
   connect(): Promise<Connection>
   /** The same for what outlives a transaction, LISTEN; undefined: there is none, a pooler shares every session. */
@@ -55,20 +59,9 @@ export interface Db {
 }
 
 const defaultDeadline = 30_000
+const interrupt = { name: 'db_interrupt', text: 'select pg_cancel_backend($1)' }
 const connectDeadline = 10_000
 const closeDeadline = 2000
-
-// Ends what a stopped or cut-off process would otherwise hold for hours: locks that recovery needs. And one plan for each
-// statement, made without looking at its values: ours go by index whatever the tables hold, and a plan made for 500 ids
-// in a table of some ten thousand rows reads all of it instead (docs/adr/0005-plans.md).
-const settings = {
-  idle_in_transaction_session_timeout: `'10s'`,
-  lock_timeout: `'10s'`,
-  plan_cache_mode: 'force_generic_plan',
-}
-const setting = (word: string) => Object.entries(settings).map(([name, value]) => `${word} ${name} = ${value}`)
-const forSession = setting('set').join('; ')
-const beginWithSettings = ['begin', ...setting('set local')].join('; ')
 
 type Client = pg.ClientBase & Probed
 
@@ -90,12 +83,7 @@ export function openDb(options: {
     keepAliveInitialDelayMillis: 5000,
     allowExitOnIdle: true,
     pipeline: true,
-    // The driver waits for it; its types do not say so.
-    onConnect: client =>
-      withDeadline(greet(client as Client), connectDeadline, () => {
-        hangUp(client)
-        return late(connectDeadline)
-      }),
+    onConnect: client => greeted(client, greet),
   }
   const listenUrl = options.directUrl ?? options.url
   const pool = new pg.Pool(config)
@@ -104,10 +92,25 @@ export function openDb(options: {
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))
 
+  const loans = createLoans({
+    config: { ...config, onConnect: client => greeted(client, meet) },
+    isShared: async () => (await link) !== 'sessions',
+    interrupt: processId => void db.run(interrupt, [processId]).catch(() => {}),
+    during,
+  })
+
+  /** The driver waits for it; its types do not say so. */
+  function greeted(client: pg.ClientBase, greeting: (client: Client) => Promise<unknown>): Promise<unknown> {
+    return withDeadline(greeting(client as Client), connectDeadline, () => {
+      hangUp(client)
+      return late(connectDeadline)
+    })
+  }
+
   /** Found out by the first connection while the others wait; when that fails, by the next. */
   let link: Promise<Link> | undefined
 
-  async function greet(client: Client): Promise<void> {
+  async function meet(client: Client): Promise<Link> {
     // For its whole life: between the pool's own ear and the borrower's there are moments when nobody listens, and an
     // 'error' that nobody hears ends the process.
     client.on('error', () => {})
@@ -115,7 +118,11 @@ export function openDb(options: {
       link = undefined
       throw error
     })
-    if ((await link) === 'sessions') await client.query(forSession)
+    return link
+  }
+
+  async function greet(client: Client): Promise<void> {
+    if ((await meet(client)) === 'sessions') await client.query(forSession)
   }
 
   async function open(url: string): Promise<pg.Client & Probed> {
@@ -181,7 +188,7 @@ export function openDb(options: {
     return true
   }
 
-  return {
+  const db: Db = {
     async run<Row>(statement: Statement, values: unknown[], deadlineMs = defaultDeadline) {
       const once = () => onConnection(deadlineMs, client => send<Row>(client, statement, values))
       return during(
@@ -203,6 +210,7 @@ export function openDb(options: {
           throw error
         }
       }),
+    lend: () => loans.lend().catch(error => Promise.reject(told(error, options.url))),
     connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl))),
     async session() {
       let client: (pg.Client & Probed) | undefined
@@ -221,10 +229,15 @@ export function openDb(options: {
     // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
     // deadline.
     close: () =>
-      withDeadline(pool.end(), closeDeadline, () => new Error('too late')).catch(() => {
-        for (const client of alive) hangUp(client)
-      }),
+      withDeadline(Promise.all([pool.end(), loans.close()]), closeDeadline, () => new Error('too late')).then(
+        () => {},
+        () => {
+          for (const client of alive) hangUp(client)
+          loans.hangUp()
+        },
+      ),
   }
+  return db
 }
 
 const late = (deadlineMs: number) => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })

@@ -7,6 +7,7 @@
  *
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
+import type { JobTransaction } from '../core/context.ts'
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
@@ -20,6 +21,7 @@ import { Context, type ContextHost } from './context.ts'
 import type { Landed } from './group-commit.ts'
 import { type Noted, Place } from './place.ts'
 import { Steps } from './steps.ts'
+import type { Transacted } from './transact.ts'
 
 export interface AttemptOptions {
   /** The worker's. */
@@ -37,6 +39,12 @@ export interface Keeper {
   /** What earlier attempts have saved; waits for a database that is away. */
   load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
   save(claimed: Claimed, name: string, value: string): Promise<Landed>
+  transact(
+    claimed: Claimed,
+    name: string,
+    work: (tx: JobTransaction) => Promise<string>,
+    signal: AbortSignal,
+  ): Promise<Transacted>
   note(claimed: Claimed, note: Noted): Promise<Landed>
 }
 
@@ -157,7 +165,7 @@ export class Attempt {
     const { id, attempt } = claimed
     const self = this
     /** Who finds the lease lost tells the handler. */
-    const told = async (landed: Promise<Landed>): Promise<Landed> => {
+    const told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
       const how = await landed
       if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
       return how
@@ -181,6 +189,11 @@ export class Attempt {
             const how = await told(keeper.save(claimed, name, value))
             if (how === 'landed') place.note({ checkpoint: name })
             return how
+          },
+          async transact(name, work, signal) {
+            const done = keeper.transact(claimed, name, work, signal)
+            if ((await told(done.then(({ how }) => how))) !== 'lost') place.note({ checkpoint: name })
+            return done
           },
         })
         return self.#steps

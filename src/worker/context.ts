@@ -1,6 +1,6 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
+import type { EachOptions, JobContext, JobLog, JobTransaction, Progress } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
-import type { EachOptions, JobContext, JobLog, Progress } from '../core/job.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, type StepOptions } from '../core/step.ts'
@@ -8,6 +8,7 @@ import { decodeValue, encodeValue } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import { each } from './each.ts'
+import { refuseInside, runInside } from './inside.ts'
 import type { Place } from './place.ts'
 import type { Steps } from './steps.ts'
 
@@ -67,7 +68,7 @@ export class Context implements JobContext {
   }
 
   step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T> {
-    return heard(this.#host.steps.step(name, run, options))
+    return this.#outside('step', () => this.#host.steps.step(name, run, options))
   }
 
   each<Item, Result>(
@@ -76,11 +77,21 @@ export class Context implements JobContext {
     run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
     options?: EachOptions<Item>,
   ): Promise<Result[]> {
-    return heard(each(this.#host.steps, name, items, run, options))
+    return this.#outside('each', () => each(this.#host.steps, name, items, run, options))
+  }
+
+  transaction<T>(
+    name: string,
+    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T> {
+    const inside = (tx: JobTransaction, signal: AbortSignal) =>
+      runInside(this.#running, name, async () => run(tx, signal))
+    return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
   }
 
   checkpoint(name: string, data?: unknown, options: { progress?: Progress } = {}): Promise<void> {
-    return heard(this.#checkpoint(name, data, options))
+    return this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
   }
 
   async #checkpoint(name: string, data: unknown, { progress }: { progress?: Progress }): Promise<void> {
@@ -94,12 +105,12 @@ export class Context implements JobContext {
     if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
   }
 
-  async progress(progress: Progress): Promise<void> {
-    this.#host.place.note({ progress: progressText(progress) })
+  progress(progress: Progress): Promise<void> {
+    return this.#outside('progress', async () => this.#host.place.note({ progress: progressText(progress) }))
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
-    return heard(this.#sleep(name, duration))
+    return this.#outside('sleep', () => this.#sleep(name, duration))
   }
 
   async #sleep(name: string, duration: Duration): Promise<void> {
@@ -117,12 +128,16 @@ export class Context implements JobContext {
     // Never: this attempt is over, and the next comes by here again.
     await new Promise<never>(() => {})
   }
-}
 
-/** One that nobody waits for is told when the handler ends; that it failed must not end the process. */
-function heard<T>(work: Promise<T>): Promise<T> {
-  work.catch(() => {})
-  return work
+  /** One that nobody waits for is told when the handler ends; that it failed must not end the process. */
+  #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
+    const work = (async () => {
+      refuseInside(this.#running, what)
+      return begin()
+    })()
+    work.catch(() => {})
+    return work
+  }
 }
 
 function progressText(progress: Progress): string {

@@ -5,7 +5,7 @@
  * thing saved. One that fails stops the others from beginning; what has begun is waited for.
  */
 import { createHash } from 'node:crypto'
-import type { EachOptions } from '../core/job.ts'
+import type { EachOptions } from '../core/context.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, checkStepOptions } from '../core/step.ts'

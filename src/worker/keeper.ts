@@ -5,10 +5,11 @@ import type { Db } from '../store/db.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
 import type { Keeper } from './attempt.ts'
 import type { Committer } from './committer.ts'
+import { transact } from './transact.ts'
 
 const longestPauseMs = 5000
 
-export function createKeeper(db: Db, committer: Committer, clock: Clock): Keeper {
+export function createKeeper(db: Db, worker: string, committer: Committer, clock: Clock): Keeper {
   return {
     async load({ id, attempt }, signal) {
       // A first attempt has nobody before it.
@@ -25,6 +26,8 @@ export function createKeeper(db: Db, committer: Committer, clock: Clock): Keeper
       }
     },
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
+    transact: ({ id, attempt }, name, work, signal) =>
+      transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
     note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
       committer.note({ id, attempt, checkpoint, resume, progress }),
   }

@@ -55,7 +55,7 @@ export class Life {
     this.id = options.id
     this.#options = options
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
-    this.#forAttempts = { ...options, keeper: createKeeper(options.db, this.#committer, options.clock) }
+    this.#forAttempts = { ...options, keeper: createKeeper(options.db, options.id, this.#committer, options.clock) }
   }
 
   get held(): Held[] {

@@ -5,6 +5,7 @@
  * follows it may count on it, after any crash. An attempt does not end before its steps have.
  */
 import { backoffAfter } from '../core/backoff.ts'
+import type { JobTransaction } from '../core/context.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { type CheckedStep, checkStepName, checkStepOptions, type StepOptions } from '../core/step.ts'
 import { decodeValue, encodeValue } from '../core/value.ts'
@@ -12,6 +13,7 @@ import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Landed } from './group-commit.ts'
+import type { Transacted } from './transact.ts'
 
 /** What steps need of the attempt they are in. */
 export interface StepHost {
@@ -23,6 +25,8 @@ export interface StepHost {
   load(): Promise<ReadonlyMap<string, unknown>>
   /** Answers once it is certain; a lost lease has been told to the attempt by then. */
   save(name: string, value: string): Promise<Landed>
+  /** Likewise, with what `work` asks in the same transaction; it answers what to save. */
+  transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<Transacted>
 }
 
 /** A larger result belongs somewhere else, with a reference to it here. */
@@ -44,15 +48,34 @@ export class Steps {
   }
 
   /** The same, with what was asked already checked. */
-  async keep<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options: CheckedStep): Promise<T> {
+  keep<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options: CheckedStep): Promise<T> {
+    return this.#begin(name, async () => {
+      const value = await this.#tries(options, () => this.#once(name, run, options.timeoutMs))
+      await this.#save(name, textOf(name, value))
+      return value
+    })
+  }
+
+  async transaction<T>(
+    name: string,
+    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T> {
+    const checked = checkStepOptions(options)
+    return this.#begin(checkStepName(name), () =>
+      this.#tries(checked, () => this.#transact(name, run, checked.timeoutMs)),
+    )
+  }
+
+  async #begin<T>(name: string, work: () => Promise<T>): Promise<T> {
     if (this.#over) throw new RetomaError('attempt_over', { job: this.#host.job, step: name })
     if (this.#begun.has(name)) throw doNotRetry(new RetomaError('step_twice', { step: name }))
     this.#begun.add(name)
-    const work = this.#work(name, run, options)
-    this.#open.set(name, work)
+    const kept = this.saved(name).then(before => (before === undefined ? work() : (before.value as T)))
+    this.#open.set(name, kept)
     const done = () => void this.#open.delete(name)
-    work.then(done, done)
-    return work
+    kept.then(done, done)
+    return kept
   }
 
   /** The handler has ended: waits for steps it did not wait for, and answers their names. From here on none begins. */
@@ -70,31 +93,18 @@ export class Steps {
     return all.has(name) ? { value: decodeValue(all.get(name)) } : undefined
   }
 
-  async #work<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options: CheckedStep): Promise<T> {
-    const before = await this.saved(name)
-    if (before !== undefined) return before.value as T
-    const value = await this.#tries(name, run, options)
-    const encoded = encodeValue(value)
-    if (!encoded.ok) throw unkept(name, encoded.problem)
-    const bytes = Buffer.byteLength(encoded.text)
-    if (bytes > mostBytes) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most: mostBytes }))
-    const how = await this.#host.save(name, encoded.text)
+  async #save(name: string, text: string): Promise<void> {
+    const how = await this.#host.save(name, text)
     if (how === 'refused') throw unkept(name, say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
-    if (how !== 'landed')
-      throw this.#host.signal.reason ?? new RetomaError('attempt_over', { job: this.#host.job, step: name })
-    return value
+    if (how !== 'landed') throw this.#gone(name)
   }
 
-  async #tries<T>(
-    name: string,
-    run: (signal: AbortSignal) => T | Promise<T>,
-    { attempts, backoff, timeoutMs }: CheckedStep,
-  ): Promise<T> {
+  async #tries<T>({ attempts, backoff }: CheckedStep, once: () => Promise<T>): Promise<T> {
     const { clock, signal, random } = this.#host
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted()
       try {
-        return await this.#once(name, run, timeoutMs)
+        return await once()
       } catch (error) {
         if (failures >= attempts || signal.aborted || isFinal(error)) throw error
         await clock.sleep(backoffAfter(failures, backoff, random()), signal)
@@ -103,11 +113,46 @@ export class Steps {
   }
 
   async #once<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, timeoutMs: number): Promise<T> {
+    if (timeoutMs === Number.POSITIVE_INFINITY) return run(this.#host.signal)
+    const time = this.#timed(name, timeoutMs)
+    try {
+      return await Promise.race([run(time.signal), time.late])
+    } finally {
+      time.end()
+    }
+  }
+
+  /** Never left behind: what is on its way to be committed is waited for, however late it is. */
+  async #transact<T>(
+    name: string,
+    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+    timeoutMs: number,
+  ): Promise<T> {
+    const time = this.#timed(name, timeoutMs)
+    let value: T
+    try {
+      const done = await this.#host.transact(
+        name,
+        async tx => {
+          value = await run(tx, time.signal)
+          return textOf(name, value)
+        },
+        time.signal,
+      )
+      if (done.how === 'lost') throw this.#gone(name)
+      return done.how === 'there' ? (decodeValue(done.value) as T) : value!
+    } finally {
+      time.end()
+    }
+  }
+
+  /** `signal`: the attempt's, and when the time is up; `late` rejects then. */
+  #timed(name: string, timeoutMs: number): { signal: AbortSignal; late: Promise<never>; end: () => void } {
     const { clock, signal } = this.#host
-    if (timeoutMs === Number.POSITIVE_INFINITY) return run(signal)
     const tooLong = new AbortController()
     const ended = new AbortController()
     const late = new Promise<never>((_, reject) => {
+      if (timeoutMs === Number.POSITIVE_INFINITY) return
       void clock.sleep(timeoutMs, ended.signal).then(() => {
         if (ended.signal.aborted) return
         const error = new RetomaError('step_timeout', { step: name, seconds: timeoutMs / 1000 })
@@ -115,12 +160,21 @@ export class Steps {
         reject(error)
       })
     })
-    try {
-      return await Promise.race([run(AbortSignal.any([signal, tooLong.signal])), late])
-    } finally {
-      ended.abort()
-    }
+    late.catch(() => {})
+    return { signal: AbortSignal.any([signal, tooLong.signal]), late, end: () => ended.abort() }
   }
+
+  #gone(name: string): unknown {
+    return this.#host.signal.reason ?? new RetomaError('attempt_over', { job: this.#host.job, step: name })
+  }
+}
+
+function textOf(name: string, value: unknown): string {
+  const encoded = encodeValue(value)
+  if (!encoded.ok) throw unkept(name, encoded.problem)
+  const bytes = Buffer.byteLength(encoded.text)
+  if (bytes > mostBytes) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most: mostBytes }))
+  return encoded.text
 }
 
 /** The work is done and would be done again for nothing: not retried. */

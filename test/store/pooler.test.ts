@@ -157,6 +157,35 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     expect(await engine.job(orphan.id)).toMatchObject({ state: 'succeeded', attempt: 2, restarts: 1 })
   })
 
+  test("a handler's transaction applies once, also when its link is cut, and leaves no trace", async () => {
+    const { url, pooler } = await pooled({ sessions: 3 })
+    const direct = await rawClient(url)
+    await direct.query('create table payment (amount int)')
+    let calls = 0
+    const job = defineJob({
+      kind: 'k',
+      attempts: 1,
+      run: ctx =>
+        ctx.transaction('pay', async tx => {
+          await tx.query(`set lock_timeout = '7s'`)
+          await tx.query('create temp table mine () on commit drop')
+          await tx.query('insert into payment values ($1)', [++calls])
+          // The pooler's own link to PostgreSQL is cut under it.
+          if (calls === 1) {
+            const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+            await direct.query('select pg_terminate_backend($1)', [rows[0]!.pid])
+            await tx.query('select 1')
+          }
+        }),
+    })
+    const engine = await engineOn({ databaseUrl: pooler.url, jobs: [job] })
+    await engine.work()
+    const { id } = await engine.enqueue(job, undefined)
+    expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', failures: 0 })
+    expect((await direct.query('select amount from payment')).rows).toEqual([{ amount: 2 }])
+    expect(await traces(pooler)).toMatchObject([untouched, untouched])
+  })
+
   test('a check-up says that hints need another way, and leaves no LISTEN behind', async () => {
     const { url, pooler } = await pooled()
     const listen = async (given: { databaseDirectUrl?: string }) => {

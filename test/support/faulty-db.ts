@@ -1,10 +1,12 @@
 /**
  * A real database with faults put in between: an error before a statement is sent, or after it was committed and its
  * answer is lost. Each fault strikes so many times and is gone. A transaction is `transaction` as a whole and `transaction.1`,
- * `transaction.2` … statement by statement.
+ * `transaction.2` … statement by statement; one that is lent to a handler is `lend`, then `tx.begin`, `tx.query`, `tx.keep`,
+ * `tx.commit` and `tx.rollback`, and a fault in it cuts its link.
  */
 import pg from 'pg'
 import type { Db, Statement } from '../../src/store/db.ts'
+import type { Loan } from '../../src/store/loan.ts'
 
 type When = 'before' | 'after'
 
@@ -64,6 +66,39 @@ export function faulty(db: Db): FaultyDb {
       const rows = await db.run<Row>(statement, values, deadlineMs)
       await strike(statement, 'after', values)
       return rows
+    },
+    async lend() {
+      note('lend')
+      await strike({ name: 'lend', text: '' }, 'before', [])
+      const loan = await db.lend()
+      try {
+        await strike({ name: 'lend', text: '' }, 'after', [])
+      } catch (error) {
+        loan.giveBack('in doubt')
+        throw error
+      }
+      let trouble: Error | undefined
+      const faultyLoan: Loan = {
+        get trouble() {
+          return trouble ?? loan.trouble
+        },
+        async query(query, deadlineMs) {
+          const { text, values = [] } = typeof query === 'string' ? { text: query } : query
+          const name = `tx.${/^(begin|commit|rollback|reset)/.exec(text)?.[0] ?? (text.includes('retoma.checkpoint') ? 'keep' : 'query')}`
+          note(name)
+          const struck = (when: When) =>
+            strike({ name, text }, when, [...values]).catch(error => {
+              trouble ??= error
+              throw error
+            })
+          await struck('before')
+          const answer = await loan.query(query, deadlineMs)
+          await struck('after')
+          return answer
+        },
+        giveBack: how => loan.giveBack(trouble === undefined ? how : 'in doubt'),
+      }
+      return faultyLoan
     },
     async transaction(work, deadlineMs) {
       note('transaction')

@@ -1,0 +1,86 @@
+/** What a handler gets besides its input, as its author sees it. */
+import type { Duration } from './duration.ts'
+import type { StepOptions } from './step.ts'
+
+export interface JobContext {
+  readonly id: string
+  /** Which claim of the job this is: grows with every one, also with those that cost no try. */
+  readonly attempt: number
+  /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
+  readonly signal: AbortSignal
+  readonly log: JobLog
+  /** What `checkpoint` noted last, in this attempt's past; undefined: nothing yet. */
+  readonly resumeData: unknown
+  /**
+   * A named part whose result is kept: it resolves once that is committed, and on a later attempt gives the kept result
+   * without running again. What it returns is plain data, Date, bigint, Map, Set and bytes included, up to 1 MB.
+   */
+  step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /** A step for every element; a later attempt goes on inside the list. Results in the order of the list. */
+  each<Item, Result>(
+    name: string,
+    items: Iterable<Item>,
+    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+    options?: EachOptions<Item>,
+  ): Promise<Result[]>
+  /**
+   * A step in a transaction of the engine's database: what it wrote and its checkpoint are committed together, once, and only
+   * while this attempt holds the job; otherwise none of it is there. `tx` goes into `engine.enqueue(…, { tx })` as well. It
+   * may be called again when the link was cut under it. Savepoints are yours; begin, commit and rollback are not.
+   */
+  transaction<T>(
+    name: string,
+    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T>
+  /** For code that keeps its own place: the data is `resumeData` of the next attempt. */
+  checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
+  /** How far it is, for people; written at most once a second. */
+  progress(progress: Progress): Promise<void>
+  /** Sleeps without a slot: this attempt ends, and a later one goes on after the sleep. Costs no try. */
+  sleep(name: string, duration: Duration): Promise<void>
+}
+
+/** What `ctx.transaction` hands out. Values come and go as the pg driver has them. */
+export interface JobTransaction {
+  query<Row = Record<string, unknown>>(
+    query: string | JobQuery,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number | null }>
+}
+
+/** As query builders write it; always one statement. */
+export interface JobQuery {
+  text: string
+  values?: readonly unknown[]
+  rowMode?: 'array'
+  types?: { getTypeParser(id: number, format?: string): (value: string) => unknown }
+}
+
+export interface EachOptions<Item> extends StepOptions {
+  /** What tells an element from the others; with it the list may change between attempts. */
+  key?: (item: Item, index: number) => string
+  /** How many at once. Default 1. */
+  concurrency?: number
+}
+
+/** Shown as it is; `done` of `total` makes a percentage. */
+export interface Progress {
+  done?: number
+  total?: number
+  note?: string
+  [more: string]: unknown
+}
+
+/** A line of a handler's log: facts first, as pino and the engine's own `log` have it; or only the message. */
+type JobLine = {
+  (facts: Record<string, unknown>, message: string): void
+  (message: string): void
+}
+
+export interface JobLog {
+  debug: JobLine
+  info: JobLine
+  warn: JobLine
+  error: JobLine
+}

@@ -1,0 +1,21 @@
+/** What every session of ours is told, so that nothing it holds outlives a process that was stopped or cut off for long. */
+
+/** Ends what such a process would otherwise hold for hours: locks that recovery needs. */
+const bounds = { idle_in_transaction_session_timeout: `'10s'`, lock_timeout: `'10s'` }
+
+// One plan for each statement, made without looking at its values: ours go by index whatever the tables hold, and a plan
+// made for 500 ids in a table of some ten thousand rows reads all of it instead (docs/adr/0005-plans.md).
+const settings = { ...bounds, plan_cache_mode: 'force_generic_plan' }
+
+const said = (word: string, all: Record<string, string>) =>
+  Object.entries(all).map(([name, value]) => `${word} ${name} = ${value}`)
+
+export const forSession = said('set', settings).join('; ')
+export const beginWithSettings = ['begin', ...said('set local', settings)].join('; ')
+
+/**
+ * A transaction for somebody else's statements: bounded like ours, planned as PostgreSQL likes. The mark is there until that
+ * transaction ends, however it ends, and never afterwards.
+ */
+export const beginMarked = (mark: string): string =>
+  ['begin', ...said('set local', bounds), `set local retoma.transaction = '${mark}'`].join('; ')

@@ -1,0 +1,124 @@
+/**
+ * `ctx.transaction`: a handler's work in a transaction that its checkpoint is part of (store/fenced.ts).
+ *
+ * Invariant: what the work wrote is committed at most once for a job and a name, and it is known whether it was before this
+ * resolves: after a commit that nobody answered the checkpoint is read, for as long as it takes. Once the signal has aborted
+ * nothing is committed that was not on its way. A database that is away is waited for and costs no try; a link that is cut
+ * under the work rolls it back, and it is called again, three times at most: it may cost money.
+ */
+import type { JobTransaction } from '../core/context.ts'
+import { doNotRetry } from '../core/outcome.ts'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../store/db.ts'
+import { beginFenced, commitFenced, keepIn, keptBy, rollBack } from '../store/fenced.ts'
+import type { Loan } from '../store/loan.ts'
+import { sqlState } from '../store/trouble.ts'
+import { Tx } from './tx.ts'
+
+export interface Transact {
+  db: Db
+  clock: Clock
+  worker: string
+  job: { id: string; attempt: number }
+  name: string
+  /** Answers what to keep, as JSON text. */
+  work: (tx: JobTransaction) => Promise<string>
+  signal: AbortSignal
+}
+
+/** 'there': an earlier one of this name was committed; what it kept. */
+export type Transacted = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
+
+const mostCalls = 3
+const longestPauseMs = 5000
+
+export async function transact(given: Transact): Promise<Transacted> {
+  for (let call = 1; ; call++) {
+    const begun = await begin(given)
+    const tried = await attempt(given, begun)
+    if (!('failed' in tried)) return tried
+    if (call >= mostCalls) throw tried.failed
+    await given.clock.sleep(100 * call, given.signal)
+  }
+}
+
+interface Begun {
+  loan: Loan
+  mark: string
+}
+
+async function begin({ db, clock, signal }: Transact): Promise<Begun> {
+  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    signal.throwIfAborted()
+    let loan: Loan | undefined
+    try {
+      loan = await db.lend()
+      return { loan, mark: await beginFenced(loan) }
+    } catch {
+      loan?.giveBack('in doubt')
+      await clock.sleep(pause, signal)
+    }
+  }
+}
+
+/** `failed`: nothing of it is in the database, and trying again may help. */
+async function attempt(given: Transact, { loan, mark }: Begun): Promise<Transacted | { failed: unknown }> {
+  const { worker, job, name, work, signal, clock } = given
+  const tx = new Tx(loan, name, signal)
+  try {
+    const value = await tx.during(work)
+    signal.throwIfAborted()
+    const how = await keepIn(loan, { ...job, worker, name, value, mark }, clock.instant())
+    signal.throwIfAborted()
+    if (how === 'kept') return await commit(given, loan)
+    await undo(loan)
+    if (how === 'lost') return { how }
+    if (how === 'there') return await settled(given, undefined)
+    throw doNotRetry(new RetomaError('transaction_control', { step: name }))
+  } catch (error) {
+    await undo(loan)
+    if (signal.aborted) throw signal.reason
+    return tx.judge(error)
+  }
+}
+
+async function commit(given: Transact, loan: Loan): Promise<Transacted | { failed: unknown }> {
+  try {
+    await commitFenced(loan)
+    loan.giveBack('ended')
+    return { how: 'landed' }
+  } catch (error) {
+    // A deferred constraint, or a lost answer: the checkpoint knows.
+    loan.giveBack('in doubt')
+    return settled(given, error)
+  }
+}
+
+/** `error`: why nobody knows whether it was committed. */
+async function settled(given: Transact, error: unknown): Promise<Transacted | { failed: unknown }> {
+  const { db, clock, job, name, signal } = given
+  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    const kept = await keptBy(db, job.id, name).catch(() => 'away' as const)
+    if (kept === 'away') {
+      signal.throwIfAborted()
+      await clock.sleep(pause, signal)
+      continue
+    }
+    if (kept !== undefined) return error === undefined ? { how: 'there', ...kept } : { how: 'landed' }
+    signal.throwIfAborted()
+    if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
+    throw error
+  }
+}
+
+/** On a link that is gone PostgreSQL does it by itself. */
+async function undo(loan: Loan): Promise<void> {
+  const ended =
+    loan.trouble === undefined &&
+    (await rollBack(loan).then(
+      () => true,
+      () => false,
+    ))
+  loan.giveBack(ended ? 'ended' : 'in doubt')
+}
