@@ -11,7 +11,7 @@ export {
 } from './core/batch.ts'
 export type { BatchState } from './core/batch-state.ts'
 export type { CatchUp } from './core/catch-up.ts'
-export type { EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
+export type { Collected, EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
 export type {

@@ -16,6 +16,16 @@ export interface JobContext {
    * without running again. What it returns is plain data, Date, bigint, Map, Set and bytes included, up to 1 MB.
    */
   step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /**
+   * A step for every element, and one that fails is an answer like the others, in its place. It is not kept: while the job is
+   * not over, a later attempt tries it again.
+   */
+  each<Item, Result>(
+    name: string,
+    items: Iterable<Item>,
+    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+    options: EachOptions<Item> & { collect: true },
+  ): Promise<Collected<Result>[]>
   /** A step for every element; a later attempt goes on inside the list. Results in the order of the list. */
   each<Item, Result>(
     name: string,
@@ -37,7 +47,10 @@ export interface JobContext {
   checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
   /** How far it is, for people; written at most once a second. */
   progress(progress: Progress): Promise<void>
-  /** Sleeps without a slot: this attempt ends, and a later one goes on after the sleep. Costs no try. */
+  /**
+   * Sleeps without a slot: this attempt ends once its open steps have, and a later one goes on after the sleep. Costs no try.
+   * Not inside a step, which could not end.
+   */
   sleep(name: string, duration: Duration): Promise<void>
 }
 
@@ -62,7 +75,12 @@ export interface EachOptions<Item> extends StepOptions {
   key?: (item: Item, index: number) => string
   /** How many at once. Default 1. */
   concurrency?: number
+  /** One that fails does not stop the others: the answers say of each how it ended. Default: the first failure is thrown. */
+  collect?: boolean
 }
+
+/** One element's end, where `each` collects. */
+export type Collected<Result> = { ok: true; value: Result } | { ok: false; error: Error }
 
 /** Shown as it is; `done` of `total` makes a percentage. */
 export interface Progress {

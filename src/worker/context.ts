@@ -76,8 +76,8 @@ export class Context implements JobContext {
     items: Iterable<Item>,
     run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
     options?: EachOptions<Item>,
-  ): Promise<Result[]> {
-    return this.#outside('each', () => each(this.#host.steps, name, items, run, options))
+  ): Promise<never> {
+    return this.#outside('each', () => each(this.#host.steps, name, items, run, options)) as Promise<never>
   }
 
   transaction<T>(

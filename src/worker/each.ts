@@ -2,15 +2,16 @@
  * `ctx.each`: a step for every element of a list, so that a job which was interrupted goes on inside the list.
  *
  * Invariant: an element that was saved is not run again. By index only while the list is the same: its print is the first
- * thing saved. One that fails stops the others from beginning; what has begun is waited for.
+ * thing saved. One that fails stops the others from beginning, and what has begun is waited for; or, where it collects, is
+ * an answer among the others. What ends the whole attempt is never one element's failure.
  */
 import { createHash } from 'node:crypto'
-import type { EachOptions } from '../core/context.ts'
+import type { Collected, EachOptions } from '../core/context.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, checkStepOptions } from '../core/step.ts'
 import { encodeValue } from '../core/value.ts'
-import { RetomaError, say } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import type { Steps } from './steps.ts'
 
 export async function each<Item, Result>(
@@ -18,8 +19,8 @@ export async function each<Item, Result>(
   name: string,
   list: Iterable<Item>,
   run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
-  { key, concurrency = 1, ...rest }: EachOptions<Item> = {},
-): Promise<Result[]> {
+  { key, concurrency = 1, collect = false, ...rest }: EachOptions<Item> = {},
+): Promise<(Result | Collected<Result>)[]> {
   checkStepName(name)
   const options = checkStepOptions(rest)
   if (!Number.isInteger(concurrency) || concurrency < 1)
@@ -33,15 +34,23 @@ export async function each<Item, Result>(
   const items = [...list]
   if (key === undefined) await sameList(steps, name, items)
   const names = items.map((item, index) => `${name}[${key === undefined ? index : checkStepName(key(item, index))}]`)
-  const results: Result[] = new Array(items.length)
+  const results: (Result | Collected<Result>)[] = new Array(items.length)
   let next = 0
   let failed = false
   const work = async () => {
     while (next < items.length && !failed) {
       const index = next++
       try {
-        results[index] = await steps.keep(names[index]!, signal => run(items[index]!, index, signal), options)
+        const value = await steps.keep(names[index]!, signal => run(items[index]!, index, signal), options)
+        results[index] = collect ? { ok: true, value } : value
       } catch (error) {
+        if (collect && isOfElement(error, steps)) {
+          results[index] = {
+            ok: false,
+            error: error instanceof Error ? error : new Error(asText(error), { cause: error }),
+          }
+          continue
+        }
         failed = true
         throw error
       }
@@ -52,6 +61,10 @@ export async function each<Item, Result>(
   if (bad) throw bad.reason
   return results
 }
+
+/** Not a lost lease, a time that is up, a worker that stops; nor a mistake in how the list is named. */
+const isOfElement = (error: unknown, steps: Steps): boolean =>
+  !steps.isOver && !isRetomaError(error, 'step_twice') && !isRetomaError(error, 'attempt_over')
 
 async function sameList(steps: Steps, name: string, items: readonly unknown[]): Promise<void> {
   const encoded = encodeValue(items)

@@ -86,6 +86,11 @@ export class Steps {
     return left
   }
 
+  /** The attempt has ended, or has been told to. */
+  get isOver(): boolean {
+    return this.#over || this.#host.signal.aborted
+  }
+
   /** What an earlier attempt saved under this name. */
   async saved(name: string): Promise<{ value: unknown } | undefined> {
     this.#saved ??= this.#host.load()

@@ -1,6 +1,15 @@
 /** Steps: what was saved never runs again, whatever dies at whatever instant. */
-import { describe, expect, test } from 'vitest'
-import { defineJob, doNotRetry, hours, milliseconds, minutes, seconds } from '../../src/index.ts'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import {
+  type Collected,
+  defineJob,
+  doNotRetry,
+  hours,
+  type JobContext,
+  milliseconds,
+  minutes,
+  seconds,
+} from '../../src/index.ts'
 import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
@@ -256,6 +265,80 @@ describe('each', () => {
     await two.run()
     expect(await two.engine.job(second.id)).toMatchObject({ result: ['C', 'X', 'A'] })
     expect(keyed.ran).toEqual(['a', 'c', 'x'])
+  })
+})
+
+describe('each that collects', () => {
+  test('answers of each element how it ended, in the order of the list, and tries a failed one again', async () => {
+    const ran: string[] = []
+    const job = defineJob({
+      kind: 'k',
+      backoff: { first: milliseconds(0), jitter: 0 },
+      run: async ctx => {
+        const all = await ctx.each(
+          'pages',
+          ['a', 'bad', 'odd', 'd'],
+          page => {
+            ran.push(page)
+            if (page === 'odd') throw 'a text'
+            if (page === 'bad' && ctx.attempt === 1) throw new Error('503')
+            return page.toUpperCase()
+          },
+          { collect: true, concurrency: 2 },
+        )
+        expectTypeOf(all).toEqualTypeOf<Collected<string>[]>()
+        const answers = all.map(each => (each.ok ? each.value : each.error.message))
+        if (ctx.attempt === 1) throw new Error(answers.join())
+        return answers
+      },
+    })
+    const { engine, run } = await engineWith(job)
+    const { id } = await engine.enqueue(job, undefined)
+    await run()
+    const ended = await engine.job(id)
+    expect(ended).toMatchObject({ state: 'succeeded', result: ['A', 'BAD', 'a text', 'D'] })
+    expect(ended?.history[0]?.message).toBe('A,503,a text,D')
+    expect(ran.toSorted()).toEqual(['a', 'bad', 'bad', 'd', 'odd', 'odd'])
+  })
+
+  test('never takes a lost lease for the failure of an element', async () => {
+    const begun = gate()
+    const go = gate()
+    const heard = gate<unknown>()
+    const w = await faultyWorker({
+      run: async ctx => {
+        if (ctx.attempt > 1) return
+        const list = ctx.each(
+          'pages',
+          ['a', 'b'],
+          async () => {
+            begun.open()
+            await go.passed
+            throw new Error('whatever')
+          },
+          { collect: true },
+        )
+        await list.catch(heard.open)
+        throw new Error('never mind')
+      },
+    })
+    const id = await w.enqueue()
+    await w.begin()
+    await begun.passed
+    await w.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [id])
+    await w.clock.advance(seconds(5))
+    go.open()
+    expect(await heard.passed).toMatchObject({ message: 'whatever' })
+    await w.settles(id)
+  })
+
+  test('nor two elements of one key', async () => {
+    const run = (ctx: JobContext) => ctx.each('same', [1, 2], () => 1, { key: () => 'x', collect: true })
+    const job = defineJob({ kind: 'k', attempts: 1, run })
+    const t = await engineWith(job)
+    const { id } = await t.engine.enqueue(job, undefined)
+    await t.run()
+    expect(await t.engine.job(id)).toMatchObject({ state: 'failed', error: { code: 'step_twice' } })
   })
 })
 
