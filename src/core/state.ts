@@ -24,7 +24,7 @@ export const transitions: readonly Transition[] = [
   { verb: 'succeed', from: ['running'], to: 'succeeded', by: 'worker', when: 'the handler returned' },
   { verb: 'skip', from: ['running'], to: 'skipped', by: 'worker', when: 'the handler returned skip(reason)' },
   {
-    verb: 'retry',
+    verb: 'back off',
     from: ['running'],
     to: 'waiting',
     by: 'worker',
@@ -76,11 +76,18 @@ export const transitions: readonly Transition[] = [
     when: 'pressed; a running attempt loses its lease at once',
   },
   {
-    verb: 'rerun',
+    verb: 'retry',
     from: ['failed', 'skipped', 'cancelled'],
     to: 'waiting',
     by: 'person',
-    when: 'jobs retry: a new budget of tries, attempts go on counting',
+    when: 'pressed; it goes on after its last step, with a new budget of tries; attempts go on counting',
+  },
+  {
+    verb: 'rerun',
+    from: ['succeeded', 'failed', 'skipped', 'cancelled'],
+    to: 'waiting',
+    by: 'person',
+    when: 'jobs retry --from-scratch: the same, but what its steps saved is deleted and each of them runs again',
   },
   {
     verb: 'skip by hand',

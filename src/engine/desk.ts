@@ -1,4 +1,4 @@
-/** What people and programs ask of jobs that are there: look, wait, cancel, retry, resume. */
+/** What people and programs ask of jobs that are there: look, wait, cancel, retry, rerun, resume, skip. */
 import { isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
 import { cleanText } from '../core/json.ts'
@@ -41,8 +41,13 @@ export interface Desk {
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
   /** A job, or a batch: its jobs follow in bites. */
   cancel(id: string): Promise<Pressed | PressedBatch>
-  /** Runs a failed, skipped or cancelled job again, with a new budget of tries. Its batch goes on, if it was over. */
+  /**
+   * Runs a failed, skipped or cancelled job again, with a new budget of tries. What its steps saved is not run again. Its
+   * batch goes on, if it was over.
+   */
   retry(id: string): Promise<Pressed>
+  /** Runs a finished job again from scratch: what its steps saved is deleted, and each of them runs again. */
+  rerun(id: string): Promise<Pressed>
   /** A stalled job, or a stalled batch: it goes on, and the resume is counted. */
   resume(id: string): Promise<Pressed | ResumedBatch>
   /** A job that shall not run, or not again: it ends as skipped, with the reason. */
@@ -127,7 +132,8 @@ export function createDesk(given: {
   /** A job does not run again while rows of its batch still follow something else: that is done first. */
   async function pressSurely(verb: ControlVerb, id: string, reason?: string) {
     const result = await press(db, verb, id, clock.instant(), reason)
-    if (verb !== 'rerun' || result === undefined || result.moved || result.batch === null) return result
+    if ((verb !== 'retry' && verb !== 'rerun') || result === undefined || result.moved || result.batch === null)
+      return result
     const batch = await batches.batch(result.batch)
     if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
     if (!batch?.following) return result
@@ -172,7 +178,8 @@ export function createDesk(given: {
           )) as Desk['wait'],
 
     cancel: async id => (await pressed('cancel', 'cancel', id, ['cancelled'])) ?? batches.cancelBatch(id),
-    retry: id => ofJob('rerun', 'retry', id, ['waiting', 'running']),
+    retry: id => ofJob('retry', 'retry', id, ['waiting', 'running']),
+    rerun: id => ofJob('rerun', 'rerun', id, ['waiting', 'running']),
     resume: async id => (await pressed('resume', 'resume', id, ['waiting', 'running'])) ?? batches.resumeBatch(id),
     async skip(id, reason) {
       if (typeof reason !== 'string' || reason === '')

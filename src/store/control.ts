@@ -4,7 +4,7 @@
  */
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
-import type { Db } from './db.ts'
+import { type Db, runOn } from './db.ts'
 import { noteBatchStates, noteJobActions } from './event.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
@@ -15,7 +15,7 @@ export interface Pressed {
   moved: boolean
   /** The batch it belongs to. */
   batch: string | null
-  /** Another job that has its key: why a rerun did not move. */
+  /** Another job that has its key: why it was not run again. */
   heldBy?: string
 }
 
@@ -72,16 +72,14 @@ export const asQueueSays = `
 
 // It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is. Its
 // batch is locked first: one that was over is not, from here on, and an end that somebody has just seen counts no more.
-const rerun = {
-  name: 'control_rerun',
-  text: `
+const again = (verb: string, states: string, more = '') => `
     with home as materialized (
       select b.id, b.state, b.todo from retoma.batch b
       where b.id = (select batch_id from retoma.job where id = $1)
       for update
     ), before as materialized (
       select id, state from retoma.job j
-      where id = $1 and state in ('failed', 'skipped', 'cancelled')
+      where id = $1 and state in (${states})
         and not exists (select from home where state = 'cancelled' or todo is not null)
         and not exists (
           select from retoma.job other
@@ -91,7 +89,7 @@ const rerun = {
     ), moved as (
       update retoma.job j
       set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
+        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,${more}
         key_hold = case when key is not null then coalesce(key_hold, 'final') end,
         ${asQueueSays}
       from before b
@@ -113,9 +111,21 @@ const rerun = {
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions('retry', 'moved', 'coalesce($2::timestamptz, now())')}
-    select id from moved`,
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())')}
+    select id from moved`
+
+const retry = { name: 'control_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
+
+const rerun = {
+  name: 'control_rerun',
+  text: again(
+    'rerun',
+    `'succeeded', 'failed', 'skipped', 'cancelled'`,
+    ' checkpoint = null, resume = null, progress = null, progress_at = null,',
+  ),
 }
+
+const forget = { name: 'control_forget', text: `delete from retoma.checkpoint where job_id = $1` }
 
 const resume = {
   name: 'control_resume',
@@ -141,7 +151,7 @@ const holderOf = {
     where j.id = $1`,
 }
 
-const verbs = { cancel, rerun, resume, skip }
+const verbs = { cancel, retry, rerun, resume, skip }
 export type ControlVerb = keyof typeof verbs
 
 /** undefined: there is no such job. */
@@ -153,13 +163,34 @@ export async function press(
   reason?: string,
 ): Promise<Pressed | undefined> {
   const values = verb === 'skip' ? [id, now, reason ?? ''] : [id, now]
-  const moved = await db.run(verbs[verb], values).catch(error => {
-    // Two that take one key again at the same instant: the index lets one of them.
-    if (verb === 'rerun' && sqlState(error) === '23505') return []
-    throw error
-  })
+  const moved = await move(db, verb, values)
   const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
-  const [holder] = verb === 'rerun' && moved.length === 0 ? await db.run<{ id: string }>(holderOf, [id]) : []
-  return { ...row, moved: moved.length > 0, ...(holder ? { heldBy: holder.id } : {}) }
+  const takesKey = verb === 'retry' || verb === 'rerun'
+  const [holder] = takesKey && !moved ? await db.run<{ id: string }>(holderOf, [id]) : []
+  return { ...row, moved, ...(holder ? { heldBy: holder.id } : {}) }
+}
+
+async function move(db: Db, verb: ControlVerb, values: unknown[]): Promise<boolean> {
+  const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run(verbs[verb], values)
+  try {
+    return (await moving).length > 0
+  } catch (error) {
+    // Two that take one key again at the same instant: the index lets one of them.
+    if (sqlState(error) === '23505') return false
+    throw error
+  }
+}
+
+/**
+ * Two statements: the second sees all that attempts have saved until the first had the row, and from then on none can save
+ * anything, because none holds the job. In one statement the deletion would go by a snapshot that is older than the lock.
+ */
+function moveAndForget(db: Db, values: unknown[]): Promise<unknown[]> {
+  return db.transaction(async client => {
+    const run = runOn(client)
+    const moved = await run(rerun, values)
+    if (moved.length > 0) await run(forget, values.slice(0, 1))
+    return moved
+  })
 }

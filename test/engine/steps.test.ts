@@ -391,6 +391,36 @@ test('sleep gives its slot away, costs no try, and is slept once, also when the 
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'rested', failures: 0, attempt: 3 })
 })
 
+test('a retry goes on after the last step, a rerun begins anew, and a finished job can be run anew as well', async () => {
+  const ran: string[] = []
+  let fails = true
+  const job = defineJob({
+    kind: 'k',
+    attempts: 1,
+    run: async ctx => {
+      await ctx.step('paid', () => void ran.push(`paid ${ctx.resumeData}`))
+      await ctx.checkpoint('PLACE', ctx.attempt, { progress: { done: 1 } })
+      if (fails) throw new Error('no')
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  await engine.retry(id)
+  await run()
+  expect(ran).toEqual(['paid undefined'])
+  fails = false
+  await engine.rerun(id)
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', progress: null, checkpoint: null, checkpoints: [] })
+  await run()
+  expect(ran).toEqual(['paid undefined', 'paid undefined'])
+  await expect(engine.retry(id)).rejects.toMatchObject({ code: 'wrong_state' })
+  expect(await engine.rerun(id)).toEqual({ id, state: 'waiting', changed: true })
+  expect(await engine.rerun(id)).toEqual({ id, state: 'waiting', changed: false })
+  await run()
+  expect(ran).toHaveLength(3)
+})
+
 test('finished jobs take their checkpoints with them when they are removed', async () => {
   const job = defineJob({ kind: 'k', run: ctx => ctx.step('s', () => 1) })
   const t = await engineOf({ jobs: [job], retention: hours(1) })

@@ -108,7 +108,7 @@ describe('what is stored:', () => {
 
   test('what somebody pressed, once, and only when it changed something', async () => {
     const id = await store.put('running')
-    for (const verb of ['cancel', 'cancel', 'rerun', 'rerun', 'resume'] as const) await press(store.db, verb, id, at(4))
+    for (const verb of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const) await press(store.db, verb, id, at(4))
     await store.sql(`update retoma.job set state = 'stalled' where id = $1`, [id])
     for (let time = 0; time < 2; time++) await press(store.db, 'resume', id, at(5))
     expect((await events()).map(({ type, job_id, data }) => [type, job_id, data.what, data.from, data.to])).toEqual([
@@ -122,7 +122,7 @@ describe('what is stored:', () => {
   test('a retry that a held key keeps from moving makes none', async () => {
     const [first, second] = await store.putMany(2, 'failed')
     await store.sql(`update retoma.job set key = 'a', key_hold = case when id = $1 then 'day' end`, [first])
-    expect(await press(store.db, 'rerun', second!, at(1))).toMatchObject({ moved: false, heldBy: first })
+    expect(await press(store.db, 'retry', second!, at(1))).toMatchObject({ moved: false, heldBy: first })
     expect(await events()).toEqual([])
   })
 
@@ -289,7 +289,7 @@ describe('what is removed:', () => {
     const [gone, kept] = await store.putMany(2, 'running')
     await settle(gone!, { state: 'failed', failure })
     await placeAllEvents(store.db)
-    await press(store.db, 'rerun', gone!, at(1))
+    await press(store.db, 'retry', gone!, at(1))
     await press(store.db, 'cancel', gone!, at(2))
     await press(store.db, 'cancel', kept!, at(500))
     expect(await pruneJobs(store.db, ['cancelled'], seconds(60), 10, at(200))).toBe(1)

@@ -85,7 +85,7 @@ describe('a settle whose answer was lost is sent again:', () => {
   test.each(comesBack)('even after another worker has claimed the job since (%s)', async (_, outcome) => {
     const id = await store.put('running')
     await settle(id, outcome)
-    if (outcome.state === 'failed') await press(store.db, 'rerun', id, at(2))
+    if (outcome.state === 'failed') await press(store.db, 'retry', id, at(2))
     await claimAs('other')
     const before = [await store.job(id), await store.failures(id)]
     expect(before[0]).toMatchObject({ state: 'running', worker_id: 'other', attempt: 2 })

@@ -289,7 +289,7 @@ test('a job that is run again goes by the limits its queue has now', async () =>
   const [id] = await enqueue({ groupKey: 'a' })
   await press(store.db, 'cancel', id!, at(0))
   await limit({ perGroup: { concurrency: 1 } })
-  await press(store.db, 'rerun', id!, at(0))
+  await press(store.db, 'retry', id!, at(0))
   expect(await store.sql(`select gated, gate_key from retoma.job`)).toEqual([{ gated: true, gate_key: 'a' }])
 })
 

@@ -8,6 +8,7 @@ import { type ControlVerb, press } from '../../src/store/control.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { recoverOrphans } from '../../src/store/recover.ts'
 import { type Settle, settleJobs } from '../../src/store/settle.ts'
+import { gate } from '../support/engine.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -26,7 +27,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   claim: () => claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w2' }, at(5)),
   succeed: settle({ state: 'succeeded', result: '1' }),
   skip: settle({ state: 'skipped', reason: 'empty' }),
-  retry: settle({ state: 'waiting', delay: milliseconds(1), failure }),
+  'back off': settle({ state: 'waiting', delay: milliseconds(1), failure }),
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
   fail: settle({ state: 'failed', failure }),
   'give back': id => giveBackClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
@@ -36,6 +37,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   'give up': recover('fail'),
   resume: pressing('resume'),
   cancel: pressing('cancel'),
+  retry: pressing('retry'),
   rerun: pressing('rerun'),
   'skip by hand': id => press(store.db, 'skip', id, at(5), 'not needed'),
 }
@@ -57,7 +59,13 @@ describe.each(states)('a job that is %s', from => {
 })
 
 describe('pressed twice is pressed once:', () => {
-  const from: Record<ControlVerb, State> = { cancel: 'running', rerun: 'failed', resume: 'stalled', skip: 'running' }
+  const from: Record<ControlVerb, State> = {
+    cancel: 'running',
+    retry: 'failed',
+    rerun: 'succeeded',
+    resume: 'stalled',
+    skip: 'running',
+  }
   test.each(Object.entries(from))('%s', async (verb, state) => {
     const id = await store.put(state)
     expect(await press(store.db, verb as ControlVerb, id, at(5))).toMatchObject({ moved: true })
@@ -88,11 +96,11 @@ describe('pressed twice is pressed once:', () => {
 })
 
 test('a job that is not there is answered with nothing', async () => {
-  for (const verb of ['cancel', 'rerun', 'resume'] as const)
+  for (const verb of ['cancel', 'retry', 'rerun', 'resume'] as const)
     expect(await press(store.db, verb, '999999', at(0))).toBeUndefined()
 })
 
-test('a cancelled attempt keeps who ran it, and a rerun goes on counting attempts with a new budget', async () => {
+test('a cancelled attempt keeps who ran it, and a retry goes on counting attempts with a new budget', async () => {
   const id = await store.put('running', { attempt: 3 })
   await store.sql(`update retoma.job set failures = 2, crashes = 1, restarts = 4 where id = $1`, [id])
   await press(store.db, 'cancel', id, at(5))
@@ -102,7 +110,7 @@ test('a cancelled attempt keeps who ran it, and a rerun goes on counting attempt
     worker_id: null,
     finished_at: at(5),
   })
-  await press(store.db, 'rerun', id, at(7))
+  await press(store.db, 'retry', id, at(7))
   expect(await store.job(id)).toMatchObject({
     state: 'waiting',
     attempt: 3,
@@ -111,5 +119,73 @@ test('a cancelled attempt keeps who ran it, and a rerun goes on counting attempt
     finished_at: null,
     run_at: at(7),
     rank: 8,
+  })
+})
+
+describe('what the steps of a job have saved', () => {
+  const before = { checkpoint: 's', resume: { page: 3 }, progress: { done: 1 } }
+  async function saved(state: State) {
+    const id = await store.put(state)
+    await store.sql(`update retoma.job set checkpoint = 's', resume = '{"page":3}', progress = '{"done":1}', progress_at = $2, result = '1'
+      where id = $1`, [id, at(0)]) // biome-ignore format: one statement
+    await store.sql(`insert into retoma.checkpoint (job_id, name, attempt, value, at) values ($1, 's', 1, '1', $2)`, [
+      id,
+      at(0),
+    ])
+    const other = await store.put('failed')
+    await store.sql(`insert into retoma.checkpoint (job_id, name, attempt, value, at) values ($1, 's', 1, '1', $2)`, [
+      other,
+      at(0),
+    ])
+    const count = async () =>
+      (await store.sql<{ n: number }>(`select count(*)::int as n from retoma.checkpoint where job_id = $1`, [id]))[0]!.n
+    return { id, other, count }
+  }
+
+  test('is kept by a retry', async () => {
+    const { id, count } = await saved('failed')
+    await press(store.db, 'retry', id, at(5))
+    expect(await count()).toBe(1)
+    expect(await store.job(id)).toMatchObject({ state: 'waiting', ...before })
+  })
+
+  test('is deleted by a rerun, with its progress and its result, and no other job loses anything', async () => {
+    const { id, other, count } = await saved('succeeded')
+    expect(await press(store.db, 'rerun', id, at(5))).toMatchObject({ moved: true })
+    expect(await count()).toBe(0)
+    const forgotten = { checkpoint: null, resume: null, progress: null, progress_at: null, result: null, error: null }
+    expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 1, ...forgotten })
+    expect(await store.sql(`select job_id as id from retoma.checkpoint`)).toEqual([{ id: other }])
+  })
+
+  test('stays when a rerun is not possible', async () => {
+    const { id, count } = await saved('running')
+    expect(await press(store.db, 'rerun', id, at(5))).toMatchObject({ moved: false })
+    expect(await count()).toBe(1)
+  })
+
+  test('is gone after a rerun also when it was saved while the rerun waited for the row', async () => {
+    const { id, count } = await saved('failed')
+    const moved = gate()
+    const go = gate()
+    // Somebody retries it, it runs, saves another step and fails again, all before the rerun gets the row.
+    const rival = store.another().transaction(async client => {
+      await client.query(`select from retoma.job where id = $1 for update`, [id])
+      moved.open()
+      await go.passed
+      await client.query(`update retoma.job set attempt = 2 where id = $1`, [id])
+      await client.query(
+        `insert into retoma.checkpoint (job_id, name, attempt, value, at) values ($1, 'late', 2, '1', $2)`,
+        [id, at(1)],
+      )
+    })
+    await moved.passed
+    const rerun = press(store.db, 'rerun', id, at(5))
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await expect.poll(async () => (await store.sql(waits)).length, { timeout: 10_000 }).toBe(1)
+    go.open()
+    await rival
+    expect(await rerun).toMatchObject({ moved: true })
+    expect(await count()).toBe(0)
   })
 })

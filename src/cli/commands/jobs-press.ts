@@ -9,8 +9,16 @@ import type { Words } from '../words/index.ts'
 
 export function retryCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
-  const run = (context: Context, ids: string[]) => pressEach(context, ids, again, retryLine)
-  jobs.command('retry').description(help.jobsRetry).argument('<ids...>', help.ids).action(cli.action(run))
+  const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
+    fromScratch
+      ? pressEach(context, ids, (engine, id) => engine.rerun(id), rerunLine)
+      : pressEach(context, ids, again, retryLine)
+  jobs
+    .command('retry')
+    .description(help.jobsRetry)
+    .argument('<ids...>', help.ids)
+    .option('--from-scratch', help.fromScratch)
+    .action(cli.action(run))
 }
 
 export function cancelCommand(jobs: Command, cli: Cli): void {
@@ -33,6 +41,8 @@ async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
 
 const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
   changed ? jobs.retried(id) : jobs.retriedAlready(id, state)
+const rerunLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.rerun(id) : jobs.rerunAlready(id, state)
 const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
   changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
 

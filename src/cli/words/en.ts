@@ -43,7 +43,8 @@ export const en = {
     jobsList: 'list jobs, newest first',
     jobsShow: 'everything about one job, its failures with their stacks included',
     jobsEnqueue: 'enqueue a job of a kind that retoma.config defines',
-    jobsRetry: 'run jobs again that failed, stalled, were skipped or cancelled',
+    jobsRetry: 'run jobs again that failed, stalled, were skipped or cancelled; they go on after their last step',
+    fromScratch: 'run every step again, also of jobs that succeeded: what their steps saved is deleted',
     jobsCancel: 'cancel jobs that are not finished',
     schedules: 'what comes in by itself: when next, and what it last made',
     schedulesRun: 'make the job of a schedule now, beside its plan',
@@ -180,6 +181,8 @@ export const en = {
     noWorker: (queue: string) => `no worker takes jobs of queue ${queue} at the moment; start one: retoma up`,
     retried: (id: string) => `job ${id} waits to run again`,
     retriedAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing to do`,
+    rerun: (id: string) => `job ${id} waits to run again from scratch; what its steps had saved is deleted`,
+    rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
     labels: {

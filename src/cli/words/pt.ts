@@ -45,7 +45,9 @@ export const pt: Words = {
     jobsList: 'lista jobs, os mais novos primeiro',
     jobsShow: 'tudo sobre um job, com suas falhas e stacks',
     jobsEnqueue: 'enfileira um job de um tipo definido no retoma.config',
-    jobsRetry: 'roda de novo jobs que falharam, travaram, foram pulados ou cancelados',
+    jobsRetry:
+      'roda de novo jobs que falharam, travaram, foram pulados ou cancelados; continuam depois da última etapa',
+    fromScratch: 'roda de novo todas as etapas, também de jobs que tiveram sucesso: o que elas guardaram é apagado',
     jobsCancel: 'cancela jobs que não terminaram',
     schedules: 'o que entra sozinho: quando será o próximo, e o que fez por último',
     schedulesRun: 'cria agora o job de um agendamento, fora do horário dele',
@@ -176,6 +178,8 @@ export const pt: Words = {
     noWorker: queue => `nenhum worker pega jobs da fila ${queue} no momento; inicie um: retoma up`,
     retried: id => `o job ${id} espera para rodar de novo`,
     retriedAlready: (id, state) => `o job ${id} já está em ${state}; nada a fazer`,
+    rerun: id => `o job ${id} espera para rodar de novo do zero; o que suas etapas guardaram foi apagado`,
+    rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
     labels: {
