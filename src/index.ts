@@ -54,4 +54,13 @@ export type { BatchView, FailureGroup, ItemFilter, ItemPage } from './store/batc
 export type { Enqueued } from './store/enqueue.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'
-export type { CheckpointView, FailureView, JobError, JobFilter, JobView, QueueView, WorkerView } from './store/view.ts'
+export type {
+  CheckpointView,
+  FailureView,
+  JobError,
+  JobEventView,
+  JobFilter,
+  JobView,
+  QueueView,
+  WorkerView,
+} from './store/view.ts'

@@ -8,10 +8,11 @@ export const snakeCase = (view: object): Record<string, unknown> =>
   )
 
 export const jobWire = (job: JobView) => snakeCase(job)
-export const jobDetailWire = ({ history, checkpoints, ...job }: JobDetail) => ({
+export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetail) => ({
   ...snakeCase(job),
   history: history.map(snakeCase),
   checkpoints: checkpoints.map(snakeCase),
+  events: events.map(snakeCase),
 })
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)

@@ -6,6 +6,8 @@ export interface JobContext {
   readonly id: string
   /** Which claim of the job this is: grows with every one, also with those that cost no try. */
   readonly attempt: number
+  /** The `version` that its kind had in the code that enqueued it. */
+  readonly version: number
   /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
   readonly signal: AbortSignal
   readonly log: JobLog

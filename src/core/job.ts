@@ -17,9 +17,12 @@ export interface JobOptions {
   queue?: string
   /**
    * Raise it when you change anything here: while an old and a new release run beside each other, all watchdogs judge by
-   * the newest. A whole number from 1 (default).
+   * the newest, and the old one leaves the new one's jobs alone. Jobs of older versions run here too; `ctx.version` says
+   * whose a job is. A whole number from 1 (default).
    */
   version?: number
+  /** The oldest version whose jobs this code still runs; older ones wait for a worker that does. Default 1. */
+  oldestVersion?: number
   attempts?: number
   backoff?: Partial<Backoff>
   timeout?: Duration
@@ -40,6 +43,7 @@ export interface Job<Input = never, Output = unknown> {
   readonly kind: string
   readonly queue: string
   readonly version: number
+  readonly oldestVersion: number
   readonly policy: Policy
   /** The parsed input, or the sentence that says what is wrong with it: the schema's own words. */
   readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: Saying }>
@@ -88,22 +92,35 @@ export function defineJob(
       'input deve ser um Standard Schema, como os de zod, valibot ou arktype',
     )
   }
-  const { run, version = 1 } = options
+  const { run, version = 1, oldestVersion = 1 } = options
   if (!Number.isInteger(version) || version < 1 || version > largestVersion)
     refuse(
       `version must be a whole number from 1, not ${String(version)}`,
       `version deve ser um número inteiro a partir de 1, não ${String(version)}`,
     )
+  if (!Number.isInteger(oldestVersion) || oldestVersion < 1 || oldestVersion > version)
+    refuse(
+      `oldestVersion must be a whole number from 1 to its version, ${version}, not ${String(oldestVersion)}`,
+      `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
+    )
   const policy = policyOf(options, refuse)
   const parse = parser(options.input)
-  return { kind: name, queue, version, policy, parse, run: async (context, input) => run(context, input) }
+  return {
+    kind: name,
+    queue,
+    version,
+    oldestVersion,
+    policy,
+    parse,
+    run: async (context, input) => run(context, input),
+  }
 }
 
 /** Room for a date written as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
 
 const knownOptions = [
-  'kind', 'queue', 'version', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
+  'kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
   'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
 ] // biome-ignore format: read as one list
 

@@ -13,6 +13,15 @@ type Encoded = { ok: true; text: string } | { ok: false; problem: Saying }
 
 const mark = '$retoma'
 
+/** What `ctx.sleep` keeps: when to wake up, in milliseconds of the database's clock. Told from a user's number by its type. */
+export class Sleep {
+  readonly until: number
+
+  constructor(until: number) {
+    this.until = until
+  }
+}
+
 export function encodeValue(value: unknown): Encoded {
   try {
     return { ok: true, text: JSON.stringify(convert(value, '', new Set())) }
@@ -72,6 +81,7 @@ function parts(value: object, at: string, above: Set<object>): unknown {
   if (value instanceof Set) return tag('set', Array.from(value, item))
   if (Buffer.isBuffer(value)) return tag('buffer', value.toString('base64'))
   if (value instanceof Uint8Array) return tag('bytes', Buffer.from(value).toString('base64'))
+  if (value instanceof Sleep) return tag('sleep', value.until)
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) refuseInstance(at, prototype)
   if (Object.getOwnPropertySymbols(value).length > 0) refuse(at, 'has a symbol as key', 'tem um symbol como chave')
@@ -124,6 +134,8 @@ export function decodeValue(kept: unknown): unknown {
       return new Uint8Array(Buffer.from(value as string, 'base64'))
     case 'object':
       return decodeEntries(value as object)
+    case 'sleep':
+      return new Sleep(value as number)
     default:
       throw new RetomaError('bad_value', {
         what: say('a checkpoint', 'um checkpoint'),

@@ -12,19 +12,21 @@ import { passes } from '../store/trouble.ts'
 import {
   type CheckpointView,
   type FailureView,
+  type JobEventView,
   type JobFilter,
   type JobView,
   viewCheckpoints,
   viewFailures,
   viewJob,
+  viewJobEvents,
   viewJobs,
 } from '../store/view.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
 import type { Waiters } from './waiters.ts'
 
-/** With what went wrong so far, and the steps that are done. */
-export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[] }
+/** With what went wrong so far, the steps that are done, and what else was noted of it. */
+export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[]; events: JobEventView[] }
 
 /** What was pressed: the state afterwards, and whether this call changed it. */
 export interface Pressed {
@@ -73,8 +75,12 @@ export function createDesk(given: {
     if (!isId(id)) return null
     const found = await viewJob(db, id)
     if (found === undefined) return null
-    const [history, checkpoints] = await Promise.all([viewFailures(db, id), viewCheckpoints(db, id)])
-    return { ...found, history, checkpoints }
+    const [history, checkpoints, events] = await Promise.all([
+      viewFailures(db, id),
+      viewCheckpoints(db, id),
+      viewJobEvents(db, id),
+    ])
+    return { ...found, history, checkpoints, events }
   }
 
   /** Undefined: the database is away; it comes back, and so does whoever waits. */

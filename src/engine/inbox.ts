@@ -81,7 +81,7 @@ export function createInbox(given: {
     })
 
   async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
-    const shared = { ...same, queue: job.queue, kind: job.kind }
+    const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version }
     const texts = items.map(item => item.text)
     const ids = await enqueueAlike(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
@@ -177,4 +177,4 @@ interface Item {
 }
 
 const jobsOf = (job: AnyJob, items: readonly Item[]): NewJob[] =>
-  items.map(({ asked, text }) => ({ ...asked, queue: job.queue, kind: job.kind, input: text }))
+  items.map(({ asked, text }) => ({ ...asked, queue: job.queue, kind: job.kind, version: job.version, input: text }))

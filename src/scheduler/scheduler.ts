@@ -105,7 +105,7 @@ export function createScheduler(given: {
 export async function jobFor(schedule: Schedule, slot: Date): Promise<NewJob> {
   const { job, options } = schedule
   const input = await inputFor(schedule, slot)
-  return { ...options, ref: refOf(schedule, slot), queue: job.queue, kind: job.kind, input }
+  return { ...options, ref: refOf(schedule, slot), queue: job.queue, kind: job.kind, version: job.version, input }
 }
 
 const latest = (a: Date, b: Date): Date => (a > b ? a : b)

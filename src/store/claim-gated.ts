@@ -6,7 +6,8 @@
  * against the newest version of its row. Gates are locked in the order of their keys, the queue's own ('') first, and no
  * job is waited for: claims and settles cannot deadlock.
  */
-import { type Claimed, claimedColumns, notHeld, unpack } from './claim.ts'
+import type { Takes } from '../core/version.ts'
+import { type Claimed, claimedColumns, isTaken, notHeld, unpack } from './claim.ts'
 import type { Db } from './db.ts'
 
 /** A place in the walk: lanes after it come next. */
@@ -117,7 +118,7 @@ const claim = {
             cross join lateral (
               select id from retoma.job
               where queue = $1 and gate_key = k.gate_key and rank = lane.rank and state = 'waiting' and gated
-                and run_at <= ${now} and kind = any ($7::text[])
+                and run_at <= ${now} and ${isTaken('$7', '$9')}
                 and ${notHeld}
               order by run_at, id
               limit greatest(gate.free, 0)
@@ -176,11 +177,11 @@ const claim = {
 
 export async function claimGated(
   db: Db,
-  given: { queue: string; want: number; worker: string; kinds: readonly string[]; from: Turn; lanes: number },
+  given: { queue: string; want: number; worker: string; from: Turn; lanes: number } & Takes,
   now: Date | null,
 ): Promise<GatedClaim> {
-  const { queue, want, worker, kinds, from, lanes } = given
-  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now]
+  const { queue, want, worker, kinds, versions = '{}', from, lanes } = given
+  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now, versions]
   const rows = await db.run<Omit<GatedClaim, 'claimed'> & Claimed & { id: string | null }>(claim, values)
   const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
   return { claimed: rows.filter(row => row.id !== null).map(unpack), lanes: seen, last, missing, allowed, nextMs }

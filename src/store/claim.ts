@@ -5,6 +5,7 @@
  * Invariant: a claimed row carries a new attempt and this worker's id; those two and the job's id are the fence that
  * every later write of the attempt names.
  */
+import type { Takes } from '../core/version.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
 
@@ -23,6 +24,8 @@ export interface Claimed {
   gate_key: string
   /** What it weighs here, as JSON text; what the table stores of it may be compressed a hundredfold. */
   input_bytes: number
+  /** Of its kind's code, when it was enqueued; null: 1. */
+  version: number | null
   /** What its code noted of its own place. */
   resume: unknown
   /** The database's clock at this claim, in milliseconds. */
@@ -47,11 +50,17 @@ export interface Want {
 
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /** Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. */
 export const notHeld = `(batch_id is null or batch_id <> all (array(select id from retoma.batch where held)))`
+
+/** Of a row of job: this worker's code runs it. Most have no version, and the second half is not looked at. */
+export const isTaken = (kinds: string, versions: string) => `(
+  version is null and kind = any (${kinds}::text[])
+  or version between (${versions}::jsonb -> kind -> 0)::int and (${versions}::jsonb -> kind -> 1)::int
+)`
 
 /** Priority * 2, + 1 when new: see job.rank. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
@@ -83,7 +92,7 @@ const claim = {
               where queue = q.queue and rank = lane.rank and state = 'waiting' and not gated
                 and run_at <= coalesce($9::timestamptz, now())
                 and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
-                and kind = any ($8::text[])
+                and ${isTaken('$8', '$10')}
                 and ${notHeld}
               order by run_at, id
               limit q.want
@@ -107,10 +116,10 @@ export function unpack(row: Claimed): Claimed {
 
 export async function claimJobs(
   db: Db,
-  given: { wants: readonly Want[]; kinds: readonly string[]; worker: string },
+  given: { wants: readonly Want[]; worker: string } & Takes,
   now: Date | null,
 ): Promise<Claimed[]> {
-  const { wants, kinds, worker } = given
+  const { wants, kinds, versions = '{}', worker } = given
   const lanes = wants.flatMap(({ from }, index) =>
     ranks.map(rank => ({ place: index + 1, rank, mark: from?.(rank) ?? start })),
   )
@@ -124,6 +133,7 @@ export async function claimJobs(
     worker,
     kinds,
     now,
+    versions,
   ])
   return rows.map(unpack)
 }

@@ -113,38 +113,49 @@ const sizes = unnamed(`
 
 export const readSizes = (db: Db): Promise<TableSize[]> => db.run<TableSize>(sizes, [], answerMs)
 
+// Of a row of job in a queue of `open`: no live worker's code runs it (core/version.ts).
+const notTaken = `
+  case when version is null then kind <> all (o.taken) else not exists (
+    select from worker w
+    where w.queues ? o.name and version between (w.versions -> kind -> 0)::int and (w.versions -> kind -> 1)::int
+  ) end`
+
 // Queue by queue over the claim's own indexes (gated jobs have another), and no further than the cap.
 const starved = unnamed(`
   with worker as (
-    select queues, kinds from retoma.worker
+    select queues, kinds, versions from retoma.worker
     where dead_at is null and beat_at > coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
   ), open as (
-    select q.name, array(select distinct unnest(kinds) from worker where queues ? q.name) as taken
+    select q.name, not exists (select from worker where queues ? q.name) as nobody,
+      array(
+        select distinct kind from worker, unnest(kinds) as kind
+        where queues ? q.name and coalesce((versions -> kind -> 0)::int, 1) = 1
+      ) as taken
     from retoma.queue q
     where not q.paused
   )
-  select o.name as queue, j.kind, count(*)::int as jobs, (o.taken = '{}') as "noWorker",
+  select o.name as queue, j.kind, coalesce(j.version, 1) as version, count(*)::int as jobs, o.nobody as "noWorker",
     extract(epoch from coalesce($1::timestamptz, now()) - min(j.run_at))::float8 as "oldestSeconds"
   from open o cross join lateral (
     (
-      select kind, run_at from retoma.job
+      select kind, version, run_at from retoma.job
       where queue = o.name and state = 'waiting' and not gated
-        and run_at <= coalesce($1::timestamptz, now()) and kind <> all (o.taken)
+        and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
       limit $3
     )
     union all
     (
-      select kind, run_at from retoma.job
+      select kind, version, run_at from retoma.job
       where queue = o.name and state = 'waiting' and gated
-        and run_at <= coalesce($1::timestamptz, now()) and kind <> all (o.taken)
+        and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
       limit $3
     )
   ) j
-  group by o.name, j.kind, o.taken
-  order by o.name, j.kind
+  group by o.name, j.kind, j.version, o.nobody
+  order by o.name, j.kind, j.version
   limit 100`)
 
-/** Ready jobs of a queue and kind that no live worker takes; counted up to `most` a queue. */
+/** Ready jobs of a queue, kind and version that no live worker takes; counted up to `most` a queue. */
 export const readStarved = (db: Db, most: number, now: Date | null): Promise<StarvedFacts[]> =>
   db.run<StarvedFacts>(starved, [now, defaultPolicy.orphanAfter, most], answerMs)
 

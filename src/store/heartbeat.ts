@@ -12,18 +12,20 @@ export interface WorkerFacts {
   version: string
   queues: Record<string, number>
   kinds: readonly string[]
+  /** JSON text: kind to [oldest, newest] version, where that is not [1, 1]. */
+  versions?: string
 }
 
 const register = {
   name: 'worker_register',
   text: `
-    insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
-    values ($1, $2, $3, $4, $5, $6, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
+    insert into retoma.worker (id, host, pid, version, queues, kinds, versions, started_at, beat_at)
+    values ($1, $2, $3, $4, $5, $6, $8, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
 }
 
 export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | null): Promise<void> {
-  const { id, host, pid, version, queues, kinds } = worker
-  await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now])
+  const { id, host, pid, version, queues, kinds, versions = '{}' } = worker
+  await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now, versions])
 }
 
 // The beat also answers which of the attempts in flight this worker no longer holds, each looked up by its job's id: so a

@@ -17,6 +17,8 @@ export interface JobView {
   id: string
   queue: string
   kind: string
+  /** Of its kind's code, when it was enqueued. */
+  version: number
   key: string | null
   ref: string | null
   batchId: string | null
@@ -52,7 +54,7 @@ export interface FailureView {
 }
 
 export const jobColumns = `
-  id, queue, kind, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
+  id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
   restarts, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
@@ -75,16 +77,42 @@ export interface CheckpointView {
   name: string
   attempt: number
   at: Date
+  /** What its value takes in the table, where a large one is compressed. */
+  bytes: number
+  /** Of a sleep: when it ends. */
+  sleepUntil: Date | null
 }
 
+// A value is looked into only where it is as short as that of a sleep: the others may be a thousand of 1 MB.
 const checkpoints = {
   name: 'view_checkpoints',
-  text: `select name, attempt, at from retoma.checkpoint where job_id = $1 order by at, name limit 1000`,
+  text: `
+    select name, attempt, at, pg_column_size(value) as bytes,
+      case when pg_column_size(value) < 100 and value ->> '$retoma' = 'sleep'
+        then to_timestamp((value ->> 'value')::float8 / 1000) end as "sleepUntil"
+    from retoma.checkpoint where job_id = $1
+    order by at, name
+    limit 1000`,
 }
 
 /** The first thousand. */
 export const viewCheckpoints = (db: Db, id: string): Promise<CheckpointView[]> =>
   db.run<CheckpointView>(checkpoints, [id])
+
+/** Something that was pressed or went another way than it should, as it was noted. */
+export interface JobEventView {
+  type: 'state' | 'action' | 'warning'
+  at: Date
+  data: Readonly<Record<string, unknown>>
+}
+
+const events = {
+  name: 'view_job_events',
+  text: `select type, at, data from retoma.event where job_id = $1 order by id limit 1000`,
+}
+
+/** The first thousand. */
+export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
 
 // By id, newest first: the primary key gives the order, the filters thin it out.
 const list = {

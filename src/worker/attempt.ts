@@ -46,7 +46,12 @@ export interface Keeper {
     signal: AbortSignal,
   ): Promise<Transacted>
   note(claimed: Claimed, note: Noted): Promise<Landed>
+  /** Into the job's history. */
+  warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
+
+/** A list may have been long. */
+const mostNames = 20
 
 export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
@@ -138,13 +143,30 @@ export class Attempt {
     } catch (thrown) {
       ended = { thrown }
     }
-    if (this.#place !== undefined) {
-      const left = await this.#steps?.close()
-      await this.#place.close()
-      if (left !== undefined && left.length > 0 && !('thrown' in ended))
-        ended = { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
-    }
+    // Most keep nothing on their way.
+    if (this.#place !== undefined) ended = await this.#closed(ended)
     this.#leave!(ended)
+  }
+
+  async #closed(ended: Ended): Promise<Ended> {
+    const left = await this.#steps?.close()
+    await this.#place?.close()
+    if (left === undefined || 'thrown' in ended) return ended
+    if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
+    await this.#tellUnused()
+    return ended
+  }
+
+  /** The code has changed, or goes another way: what an older attempt saved was of no use. Nothing to fail for. */
+  async #tellUnused(): Promise<void> {
+    const unused = (await this.#steps?.unused()) ?? []
+    if (unused.length === 0) return
+    const { keeper, log } = this.#options
+    const facts = { steps: unused.slice(0, mostNames), count: unused.length }
+    log.warn({ job: this.claimed.id, kind: this.job.kind, ...facts }, 'steps that were saved were not asked for again')
+    await keeper
+      .warn(this.claimed, 'unused_steps', facts)
+      .catch(error => log.debug({ job: this.claimed.id, err: error }, 'a warning was not written'))
   }
 
   #decide(ended: Ended): AttemptEnd {

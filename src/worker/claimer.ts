@@ -5,6 +5,7 @@
  * claim came back short is no reason to sweep. Sweeps that cost something are taken in turns with all workers, so that
  * twenty of them do not each walk over a million; but each sweeps every 30 s at least: others may lack its kinds.
  */
+import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Claimed, claimJobs } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
@@ -17,16 +18,16 @@ const cheapMs = 5
 export class Claimer {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #kinds: readonly string[]
+  readonly #takes: Takes
   readonly #marks = new Marks()
   /** Something was asked for from a mark since the last sweep. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
 
-  constructor(db: Db, clock: Clock, kinds: readonly string[]) {
+  constructor(db: Db, clock: Clock, takes: Takes) {
     this.#db = db
     this.#clock = clock
-    this.#kinds = kinds
+    this.#takes = takes
   }
 
   async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<Claimed[]> {
@@ -36,7 +37,7 @@ export class Claimer {
     const at = this.#clock.elapsed()
     const from = (queue: string) => (rank: number) => this.#marks.from(queue, rank, at)
     const asked = wants.map(each => (swept.has(each.queue) ? each : { ...each, from: from(each.queue) }))
-    const claimed = await claimJobs(this.#db, { wants: asked, kinds: this.#kinds, worker }, this.#clock.instant())
+    const claimed = await claimJobs(this.#db, { wants: asked, ...this.#takes, worker }, this.#clock.instant())
     // What it costs is not known when others had the turn: as much as before.
     if (due) this.#marks.swept(at, swept.size > 0 ? this.#clock.elapsed() - at : this.#marks.sweepCost)
     for (const queue of swept) this.#sweptAt.set(queue, at)

@@ -4,7 +4,7 @@ import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName, type StepOptions } from '../core/step.ts'
-import { decodeValue, encodeValue } from '../core/value.ts'
+import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import { each } from './each.ts'
@@ -14,7 +14,13 @@ import type { Steps } from './steps.ts'
 
 /** What a context needs of its attempt at once, and what when the handler keeps something. */
 interface Running {
-  readonly claimed: { readonly id: string; readonly attempt: number; readonly kind: string; readonly resume: unknown }
+  readonly claimed: {
+    readonly id: string
+    readonly attempt: number
+    readonly kind: string
+    readonly resume: unknown
+    readonly version: number | null
+  }
   readonly signal: AbortSignal
   host(): ContextHost
 }
@@ -50,6 +56,10 @@ export class Context implements JobContext {
 
   get attempt(): number {
     return this.#running.claimed.attempt
+  }
+
+  get version(): number {
+    return this.#running.claimed.version ?? 1
   }
 
   get signal(): AbortSignal {
@@ -121,7 +131,7 @@ export class Context implements JobContext {
       )
       throw new RetomaError('bad_option', { option: 'sleep', problem })
     }
-    const until = await this.#host.steps.step(name, () => this.#host.now() + duration)
+    const { until } = await this.#host.steps.step(name, () => new Sleep(this.#host.now() + duration))
     const left = until - this.#host.now()
     if (left <= 0) return
     this.#host.rest(left)

@@ -4,6 +4,7 @@
  * Invariant: a claim that brings fewer than wanted has been once round all keys, or the queue as a whole allows no more;
  * so what is left waits for a slot of its gate, for a time, or for another kind of worker.
  */
+import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Claimed } from '../store/claim.ts'
 import { after, claimGated, firstTurn, type GatedClaim, type Turn } from '../store/claim-gated.ts'
@@ -18,13 +19,13 @@ const mostRounds = 1000
 export class GatedClaimer {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #kinds: readonly string[]
+  readonly #takes: Takes
   readonly #turns = new Map<string, Turn>()
 
-  constructor(db: Db, clock: Clock, kinds: readonly string[]) {
+  constructor(db: Db, clock: Clock, takes: Takes) {
     this.#db = db
     this.#clock = clock
-    this.#kinds = kinds
+    this.#takes = takes
   }
 
   /** Hands over what each statement brings; answers when to ask again though nobody says that there is work. */
@@ -44,7 +45,7 @@ export class GatedClaimer {
         queue,
         want: missing,
         worker,
-        kinds: this.#kinds,
+        ...this.#takes,
         from,
         lanes: Math.min(lanes, mostLanes),
       }

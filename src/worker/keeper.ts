@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
+import { warnOfAttempt } from '../store/event.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
 import type { Keeper } from './attempt.ts'
 import type { Committer } from './committer.ts'
@@ -28,6 +29,7 @@ export function createKeeper(db: Db, worker: string, committer: Committer, clock
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
     transact: ({ id, attempt }, name, work, signal) =>
       transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
+    warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
     note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
       committer.note({ id, attempt, checkpoint, resume, progress }),
   }

@@ -91,6 +91,12 @@ export class Steps {
     return this.#over || this.#host.signal.aborted
   }
 
+  /** What earlier attempts saved and this one never asked for. Not looked for by an attempt that asked for nothing. */
+  async unused(): Promise<string[]> {
+    const saved = (await this.#saved) ?? new Map()
+    return [...saved.keys()].filter(name => !this.#begun.has(name))
+  }
+
   /** What an earlier attempt saved under this name. */
   async saved(name: string): Promise<{ value: unknown } | undefined> {
     this.#saved ??= this.#host.load()

@@ -9,6 +9,7 @@
 import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
 import { beatEvery } from '../core/policy.ts'
+import { type Takes, takesOf } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
@@ -51,7 +52,7 @@ const beatsBetweenSearches = 12
 export class Worker {
   readonly #options: WorkerOptions
   readonly #slots: Slots[]
-  readonly #kinds: string[]
+  readonly #takes: Required<Takes>
   readonly #claimer: Claimer
   readonly #gatedClaimer: GatedClaimer
   #life: Life
@@ -88,9 +89,9 @@ export class Worker {
   private constructor(options: WorkerOptions) {
     this.#options = options
     this.#slots = Object.entries(options.queues).map(([queue, size]) => new Slots(queue, size))
-    this.#kinds = [...options.jobs.keys()]
-    this.#claimer = new Claimer(options.db, options.clock, this.#kinds)
-    this.#gatedClaimer = new GatedClaimer(options.db, options.clock, this.#kinds)
+    this.#takes = takesOf(options.jobs)
+    this.#claimer = new Claimer(options.db, options.clock, this.#takes)
+    this.#gatedClaimer = new GatedClaimer(options.db, options.clock, this.#takes)
     this.#life = this.#newLife()
     this.#lives.add(this.#life)
   }
@@ -240,8 +241,9 @@ export class Worker {
   }
 
   async #register(id: string): Promise<void> {
-    const { db, version, queues, clock } = this.#options
-    const facts = { id, host: hostname(), pid: process.pid, version, queues, kinds: this.#kinds }
+    const { db, version, queues, clock, jobs } = this.#options
+    const { versions } = this.#takes
+    const facts = { id, host: hostname(), pid: process.pid, version, queues, kinds: [...jobs.keys()], versions }
     await registerWorker(db, facts, clock.instant())
   }
 
@@ -255,7 +257,7 @@ export class Worker {
     }
     this.#claims = loop({ clock, every: pollMs, tick: () => this.#claimTick(), failed: claimFailed })
     this.#beats = loop({ clock, every: beatEvery, tick: () => this.#beat(), failed: failed('the heartbeat') })
-    log.info({ worker: this.id, queues: this.#options.queues, kinds: this.#kinds }, 'worker ready')
+    log.info({ worker: this.id, queues: this.#options.queues, kinds: [...this.#options.jobs.keys()] }, 'worker ready')
   }
 
   async #claimTick(): Promise<number | undefined> {

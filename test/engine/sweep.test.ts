@@ -18,7 +18,7 @@ function claimer(costMs: number, shared = { ms: 0 }) {
     if (froms.every(from => from === '-infinity')) sweeps.push(shared.ms)
     return store.db.run(statement, values)
   }
-  const one = new Claimer({ ...store.db, run }, clock, ['k'])
+  const one = new Claimer({ ...store.db, run }, clock, { kinds: ['k'] })
   return { sweeps, shared, claim: async () => (await one.claim('w', [{ queue: 'q', want: 1 }])).map(each => each.id) }
 }
 

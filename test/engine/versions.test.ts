@@ -1,9 +1,10 @@
-/** Two releases of an app beside each other: one policy holds for all, the newest. */
-import { expect, onTestFinished, test } from 'vitest'
-import { type AnyJob, createEngine, defineJob } from '../../src/index.ts'
+/** Two releases of an app beside each other: one policy holds for all, the newest, and each runs what it can. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type AnyJob, createEngine, defineJob, type JobContext, milliseconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
-import { borrowDatabase } from '../support/engine.ts'
+import { testEngine } from '../../src/testing/index.ts'
+import { borrowDatabase, engineWith, until } from '../support/engine.ts'
 
 async function releases() {
   const { url, giveBack } = await borrowDatabase()
@@ -42,4 +43,114 @@ test('of one version, the definition that started last holds', async () => {
   await start(old)
   await start(defineJob({ kind: 'bill', queue: 'old', attempts: 7, run: () => 1 }))
   expect(await stored()).toMatchObject({ version: 1, attempts: 7 })
+})
+
+describe('during a deploy', () => {
+  const release = (version: number, more: { oldestVersion?: number; queue?: string } = {}) =>
+    defineJob({ kind: 'bill', version, ...more, run: (ctx: JobContext) => `made by ${ctx.version}, run by ${version}` })
+
+  /** Engines of several releases on one database, each worked by hand. */
+  async function deploy(...jobs: AnyJob[]) {
+    const { url, giveBack } = await borrowDatabase()
+    const engines = await Promise.all(jobs.map(job => testEngine({ jobs: [job], databaseUrl: url })))
+    onTestFinished(async () => {
+      for (const each of engines) await each.close()
+      await giveBack()
+    })
+    return engines
+  }
+
+  test('an old release leaves the jobs of a new one alone; the new one runs those of both, and is told whose they are', async () => {
+    const [v1, v2] = [release(1), release(2)]
+    const [old, next] = await deploy(v1, v2)
+    const first = await old!.engine.enqueue(v1, undefined)
+    const second = await next!.engine.enqueue(v2, undefined)
+    const many = await next!.engine.enqueueMany(v2, [undefined])
+    expect(await next!.engine.job(second.id)).toMatchObject({ version: 2 })
+    expect(await old!.run()).toBe(1)
+    expect(await old!.engine.job(first.id)).toMatchObject({ result: 'made by 1, run by 1', version: 1 })
+    const third = await old!.engine.enqueue(v1, undefined)
+    expect(await next!.run()).toBe(3)
+    for (const id of [second.id, ...many.ids])
+      expect(await next!.engine.job(id)).toMatchObject({ result: 'made by 2, run by 2' })
+    expect(await next!.engine.job(third.id)).toMatchObject({ result: 'made by 1, run by 2' })
+  })
+
+  test('a job that was begun by an old release goes on in the new one with what it saved', async () => {
+    const ran: string[] = []
+    const bill = (version: number) =>
+      defineJob({
+        kind: 'bill',
+        version,
+        backoff: { first: milliseconds(0), jitter: 0 },
+        run: async ctx => {
+          await ctx.step('paid', () => void ran.push(`paid in ${version}`))
+          if (version === 1) throw new Error('the old release ends here')
+          if (ctx.version < 2) return 'finished the old way'
+          return ctx.step('mailed', () => 'the new way')
+        },
+      })
+    const [v1, v2] = [bill(1), bill(2)]
+    const [old, next] = await deploy(v1, v2)
+    const { id } = await old!.engine.enqueue(v1, undefined)
+    const worker = await old!.engine.work()
+    await until(async () => ((await old!.engine.job(id))?.failures ?? 0) > 0)
+    await worker.stop()
+    await next!.run()
+    expect(await next!.engine.job(id)).toMatchObject({ state: 'succeeded', result: 'finished the old way' })
+    expect(ran).toEqual(['paid in 1'])
+  })
+
+  test('what no release runs any more waits, and runs when one comes that does', async () => {
+    const [v1, v3] = [release(1), release(3, { oldestVersion: 2 })]
+    const [old, next] = await deploy(v1, v3)
+    const { id } = await old!.engine.enqueue(v1, undefined)
+    expect(await next!.run()).toBe(0)
+    expect(await next!.engine.job(id)).toMatchObject({ state: 'waiting', failures: 0 })
+    expect(await old!.run()).toBe(1)
+  })
+
+  test('a limited queue holds to it as well', async () => {
+    const [v1, v2] = [release(1), release(2)]
+    const [old, next] = await deploy(v1, v2)
+    await testEngine({ jobs: [], limits: { default: { concurrency: 5 } }, databaseUrl: next!.databaseUrl }).then(each =>
+      each.close(),
+    )
+    const { id } = await next!.engine.enqueue(v2, undefined)
+    expect(await old!.run()).toBe(0)
+    expect(await next!.run()).toBe(1)
+    expect(await next!.engine.job(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('one key is one job, whatever the versions', async () => {
+    const [v1, v2] = [release(1), release(2)]
+    const [old, next] = await deploy(v1, v2)
+    const { id } = await old!.engine.enqueue(v1, undefined, { key: 'A' })
+    expect(await next!.engine.enqueue(v2, undefined, { key: 'A' })).toEqual({ id, created: false })
+  })
+})
+
+test('saved steps that changed code asks for no more are ignored, and told in the history of the job', async () => {
+  let changed = false
+  const job = defineJob({
+    kind: 'k',
+    backoff: { first: milliseconds(0), jitter: 0 },
+    run: async ctx => {
+      await ctx.step('a', () => 1)
+      if (changed) return 'done'
+      changed = true
+      await ctx.step('b', () => 1)
+      await ctx.each('list', ['x'], () => 1)
+      throw new Error('cut')
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  const ended = await engine.job(id)
+  expect(ended).toMatchObject({ state: 'succeeded', result: 'done' })
+  const warnings = ended?.events.filter(each => each.type === 'warning')
+  expect(warnings).toMatchObject([
+    { data: { what: 'unused_steps', steps: ['b', 'list', 'list[0]'], count: 3, attempt: 2 } },
+  ])
 })

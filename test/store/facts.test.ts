@@ -3,6 +3,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { readPins, readServer, readStarved, readWork } from '../../src/store/facts.ts'
+import { registerWorker } from '../../src/store/heartbeat.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -39,14 +40,32 @@ test('a job is starved only once it is ready, and not where a live worker knows 
   await store.put('waiting', { kind: 'k', queue: 'other' })
   expect(await readStarved(store.db, 100, at(-1))).toEqual([])
   expect(await readStarved(store.db, 100, at(10))).toEqual([
-    { queue: 'other', kind: 'k', jobs: 1, noWorker: true, oldestSeconds: 10 },
-    { queue: 'q', kind: 'new', jobs: 1, noWorker: false, oldestSeconds: 10 },
+    { queue: 'other', kind: 'k', version: 1, jobs: 1, noWorker: true, oldestSeconds: 10 },
+    { queue: 'q', kind: 'new', version: 1, jobs: 1, noWorker: false, oldestSeconds: 10 },
   ])
   // Silent for longer than a worker may be.
   expect((await readStarved(store.db, 100, at(30))).map(each => each.queue + each.kind)).toEqual([
     'otherk',
     'qk',
     'qnew',
+  ])
+})
+
+test('a job is starved where every worker is of an older version than it, or runs its own no more', async () => {
+  await store.sql(`insert into retoma.queue (name) values ('q')`)
+  const facts = { host: 'h', pid: 1, version: '0', queues: { q: 1 }, kinds: ['k', 'dropped'] }
+  await registerWorker(store.db, { ...facts, id: 'old' }, at(0))
+  await registerWorker(store.db, { ...facts, id: 'new', versions: '{"k":[2,3],"dropped":[2,2]}' }, at(0))
+  for (const version of [null, 2, 3, 4]) {
+    const id = await store.put('waiting', { kind: 'k' })
+    await store.sql(`update retoma.job set version = $2, gated = $3 where id = $1`, [id, version, version === 3])
+  }
+  const starved = async () => (await readStarved(store.db, 100, at(10))).map(({ kind, version }) => [kind, version])
+  expect(await starved()).toEqual([['k', 4]])
+  await store.sql(`delete from retoma.worker where id = 'old'`)
+  expect(await starved()).toEqual([
+    ['k', 4],
+    ['k', 1],
   ])
 })
 

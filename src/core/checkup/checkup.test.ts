@@ -31,7 +31,7 @@ const server: ServerFacts = {
 const job: TableSize = { name: 'job', bytes: 1, rows: 1, live: 10, dead: 0, vacuumOff: false, vacuumedSecondsAgo: null }
 const work: WorkFacts = { live: 1, lost: [], paused: [] }
 const pin = { pid: 7, name: 'report', state: 'idle in transaction', seconds: 600, transactions: 5 }
-const starved = { queue: 'q', kind: 'k', jobs: 3, noWorker: true, oldestSeconds: 30 }
+const starved = { queue: 'q', kind: 'k', version: 1, jobs: 3, noWorker: true, oldestSeconds: 30 }
 
 /** A promise, what is judged, and how: the verdict, and what its sentence must say in each language. */
 type Row = [promise: string, check: Check, verdict: Check['verdict'], en: string, pt: string]

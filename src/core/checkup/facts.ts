@@ -46,6 +46,7 @@ export interface TableSize {
 export interface StarvedFacts {
   queue: string
   kind: string
+  version: number
   jobs: number
   /** Nobody works on the queue at all; otherwise there are workers, without this kind. */
   noWorker: boolean

@@ -46,7 +46,7 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
       saying('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'),
     )
   const list = few(
-    starved.map(each => `${each.queue}/${each.kind} ${upTo(each.jobs, most)} (${span(each.oldestSeconds)})`),
+    starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${span(each.oldestSeconds)})`),
   )
   const nobody = starved.some(each => each.noWorker)
   return warning(
@@ -58,11 +58,13 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
           'inicie um worker para essa fila: retoma worker --queues NOME:N, ou retoma up',
         )
       : saying(
-          'the workers of that queue do not know this kind: deploy the code that defines it',
-          'os workers dessa fila não conhecem esse tipo: publique o código que o define',
+          'the workers of that queue do not know this kind, or not this version of it: deploy the code that does; until then these jobs wait',
+          'os workers dessa fila não conhecem esse tipo, ou não esta versão dele: publique o código que conhece; até lá estes jobs esperam',
         ),
   )
 }
+
+const nameOf = ({ kind, version }: StarvedFacts) => (version === 1 ? kind : `${kind} v${version}`)
 
 export function checkWorkers({ live, lost }: WorkFacts): Check {
   if (lost.length === 0) return ok('workers', saying(`workers alive: ${live}`, `workers vivos: ${live}`))
