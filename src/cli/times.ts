@@ -24,7 +24,8 @@ export function relative(at: Date, now: Date, language: Language): string {
 /** `2030-01-31 08:00:00 (in 2 days)` */
 export const when = (at: Date, now: Date, language: Language): string => `${local(at)} (${relative(at, now, language)})`
 
-function local(at: Date): string {
+/** `2030-01-31 08:00:00` */
+export function local(at: Date): string {
   const two = (number: number) => String(number).padStart(2, '0')
   const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
   return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`

@@ -1,4 +1,5 @@
 /** Jobs, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+import { timelineOf } from '../core/timeline.ts'
 import type { GroupLimits, JobDetail, JobView, QueueLimits, QueueView, ScheduleView, WorkerView } from '../index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
@@ -13,6 +14,7 @@ export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetai
   history: history.map(snakeCase),
   checkpoints: checkpoints.map(snakeCase),
   events: events.map(snakeCase),
+  timeline: timelineOf({ ...job, history, checkpoints, events }).map(snakeCase),
 })
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)

@@ -141,6 +141,17 @@ test('retry and cancel act on each id and exit 1 when one could not', async () =
   expect(again).toMatchObject({ code: 0, stdout: `o job ${id} já estava cancelado\n` })
 })
 
+test('a job that succeeded runs again from scratch when that is asked for, and not otherwise', async () => {
+  const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"Eva"}', '--wait'], { folder })
+  const refused = await run(['jobs', 'retry', id], { folder })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('wrong_state') })
+  const { stdout } = await run(['jobs', 'retry', id, '--from-scratch'], { folder })
+  expect(stdout).toBe(`job ${id} waits to run again from scratch; what its steps had saved is deleted\n`)
+  await expect
+    .poll(async () => (await run(['jobs', 'show', id], { folder })).stdout, { timeout: 15_000 })
+    .toMatch(/what happened.* enqueued\n.* somebody pressed rerun\n.*#2 +started\n.*#2 +succeeded\n/s)
+})
+
 test('stdin is not read without -: it may hold the lines of a loop', async () => {
   const lines = join(folderWith({ lines: 'one\ntwo\n' }), 'lines')
   const { stdout } = await run(['jobs', 'enqueue', 'nothing', '--json'], { folder, from: lines })

@@ -1,4 +1,4 @@
-/** `retoma jobs show ID`: everything about one job, and what went wrong with it so far. */
+/** `retoma jobs show ID`: everything about one job, what happened to it, and what went wrong in full. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
@@ -7,6 +7,7 @@ import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { fields } from '../table.ts'
+import { timelineLines } from '../timeline.ts'
 import { when } from '../times.ts'
 import type { Voice } from '../voice.ts'
 import { jobDetailWire } from '../wire.ts'
@@ -26,7 +27,9 @@ async function show(context: Context, id: string): Promise<void> {
   if (job === null) throw new RetomaError('not_found', { what: 'job', id })
   voice.answer(jobDetailWire(job), [
     ...jobFields(job, voice),
-    ...checkpointLines(job, voice),
+    '',
+    voice.word.jobs.timeline,
+    ...timelineLines(job, voice),
     ...historyLines(job, voice),
   ])
 }
@@ -36,6 +39,7 @@ export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
   const isSkipped = job.state === 'skipped'
   const shown: Record<Label, unknown> = {
     ...job,
+    version: job.version === 1 ? null : job.version,
     error: isSkipped ? null : errorLine(job),
     skipped: isSkipped ? job.error?.message : null,
   }
@@ -46,16 +50,6 @@ export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
       return text === undefined ? [] : [[label, text] as const]
     }),
   )
-}
-
-function checkpointLines({ checkpoints }: JobDetail, { word, language }: Voice): string[] {
-  if (checkpoints.length === 0) return []
-  const now = systemClock.now()
-  return [
-    '',
-    word.jobs.checkpoints,
-    ...checkpoints.map(({ name, attempt, at }) => `  ${name}: ${word.jobs.saved(attempt, when(at, now, language))}`),
-  ]
 }
 
 function historyLines({ history }: JobDetail, { word, language }: Voice): string[] {

@@ -1,0 +1,68 @@
+/** What happened to a job as lines for a terminal of 80 columns: when, which attempt, what. */
+import { type Moment, timelineOf } from '../core/timeline.ts'
+import type { JobDetail } from '../index.ts'
+import { brief, table } from './table.ts'
+import { local } from './times.ts'
+import type { Voice } from './voice.ts'
+import type { Words } from './words/index.ts'
+
+type Saved = Extract<Moment, { what: 'saved' }>
+
+/** What is left of 80 columns beside the instant and the attempt. */
+const longest = 50
+
+export function timelineLines(job: JobDetail, { word }: Voice): string[] {
+  const rows = gathered(timelineOf(job)).map(({ moment, count }) => [
+    local(moment.at),
+    moment.attempt === null ? '' : `#${moment.attempt}`,
+    brief(sentence(moment, count, word), longest),
+  ])
+  return table(['', '', ''], rows)
+    .slice(1)
+    .map(line => `  ${line}`)
+}
+
+/** Elements of one list that one attempt saved one after the other are one line. */
+function gathered(moments: readonly Moment[]): { moment: Moment; count: number }[] {
+  const lines: { moment: Moment; count: number }[] = []
+  for (const moment of moments) {
+    const last = lines.at(-1)
+    const isNext = last !== undefined && listOf(moment) !== undefined && listOf(moment) === listOf(last.moment)
+    if (isNext && moment.attempt === last.moment.attempt) {
+      const bytes = (last.moment as Saved).bytes + (moment as Saved).bytes
+      lines[lines.length - 1] = { moment: { ...(moment as Saved), bytes }, count: last.count + 1 }
+    } else lines.push({ moment, count: 1 })
+  }
+  return lines
+}
+
+const listOf = (moment: Moment): string | undefined =>
+  moment.what === 'saved' ? /^(.*)\[.*\]$/s.exec(moment.step)?.[1] : undefined
+
+function sentence(moment: Moment, count: number, { jobs: { happened } }: Words): string {
+  switch (moment.what) {
+    case 'saved':
+      return count === 1
+        ? happened.saved(moment.step, size(moment.bytes))
+        : happened.savedMany(listOf(moment)!, count, size(moment.bytes))
+    case 'slept':
+      return happened.slept(moment.step, local(moment.until))
+    case 'failed':
+      if (moment.how === 'orphan') return happened.orphan
+      return happened.failed(happened.how[moment.how as keyof typeof happened.how] ?? moment.how, moment.message)
+    case 'gave up':
+    case 'skipped':
+      return happened.ended(happened[moment.what], moment.message)
+    case 'pressed':
+      return happened.pressed(moment.verb)
+    case 'warned':
+      return moment.of === 'unused_steps' ? happened.unused(names(moment.facts.steps)) : moment.of
+    default:
+      return happened[moment.what]
+  }
+}
+
+const names = (steps: unknown) => (Array.isArray(steps) ? steps.join(', ') : '')
+
+const size = (bytes: number): string =>
+  bytes < 1000 ? `${bytes} B` : bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`

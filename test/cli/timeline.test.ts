@@ -1,0 +1,75 @@
+/** `jobs show` tells what happened to a job in the order of time, in 80 columns, in both languages. */
+import { expect, onTestFinished, test } from 'vitest'
+import { timelineLines } from '../../src/cli/timeline.ts'
+import type { Voice } from '../../src/cli/voice.ts'
+import { jobDetailWire } from '../../src/cli/wire.ts'
+import { words } from '../../src/cli/words/index.ts'
+import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openDb } from '../../src/store/db.ts'
+import { engineWith } from '../support/engine.ts'
+
+/** It sleeps, fails twice, loses its worker, is run anew by a person, and ends. */
+async function eventful() {
+  let broken = true
+  const job = defineJob({
+    kind: 'k',
+    attempts: 2,
+    backoff: { first: seconds(30), jitter: 0 },
+    run: async ctx => {
+      await ctx.step('extract', () => 'x'.repeat(1200))
+      await ctx.sleep('let the provider rest', minutes(10))
+      await ctx.each('pages', ['a', 'b', 'c'], page => page)
+      if (broken) throw new Error(`the provider says no, and it says so at great length: ${'no '.repeat(20)}`)
+      return 'done'
+    },
+  })
+  const t = await engineWith(job)
+  const { id } = await t.engine.enqueue(job, undefined)
+  await t.run()
+  await t.clock.advance(minutes(10))
+  await t.run()
+  await t.clock.advance(seconds(30))
+  await t.run()
+  await t.engine.retry(id)
+  const db = openDb({ url: t.databaseUrl, log: silentLog, connections: 1 })
+  onTestFinished(() => db.close())
+  const lost = `update retoma.job set state = 'running', attempt = attempt + 1, worker_id = 'gone', started_at = $2 where id = $1`
+  await db.run({ name: '', text: lost }, [id, t.clock.now()])
+  await t.clock.advance(hours(1))
+  await t.tick()
+  broken = false
+  await t.run()
+  return (await t.engine.job(id))!
+}
+
+/** Instants are in this machine's time. */
+const plain = (line: string) => line.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, 'T').replaceAll(/ +/g, ' ')
+
+test.each(['en', 'pt'] as const)('a job that slept, failed, was recovered and finished (%s)', async language => {
+  const job = await eventful()
+  const lines = timelineLines(job, { word: words[language], language } as Voice)
+  const told = {
+    en: [
+      'enqueued', '#1 saved extract, ', '#1 sleeps until T: let the provi', '#2 saved pages, ', '#2 saved 3 of pages, ',
+      '#2 failed: the provider says no, and it says so ', '#3 failed: the provider says no', 'somebody pressed retry', '#4 its worker died',
+      '#5 started', '#5 succeeded',
+    ],
+    pt: [
+      'enfileirado', '#1 guardou extract, ', '#1 dorme até T: let the provi', '#2 guardou pages, ', '#2 guardou 3 de pages, ',
+      '#2 falhou: the provider says no, and it says so ', '#3 falhou: the provider says no', 'alguém apertou retry',
+      '#4 o worker morreu', '#5 iniciado', '#5 teve sucesso',
+    ],
+  } // biome-ignore format: one line for each
+  expect(lines).toHaveLength(told[language].length)
+  for (const [index, text] of told[language].entries()) expect(plain(lines[index]!)).toContain(text)
+  expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
+})
+
+test('as JSON every moment is there by itself, with its instant', async () => {
+  const { timeline } = jobDetailWire(await eventful())
+  expect(timeline.map(each => each.what)).toEqual([
+    'enqueued', 'saved', 'slept', 'saved', 'saved', 'saved', 'saved', 'failed', 'failed', 'pressed', 'failed', 'started', 'succeeded',
+  ]) // biome-ignore format: read as one list
+  expect(timeline[1]).toMatchObject({ at: expect.any(Date), attempt: 1, step: 'extract', bytes: expect.any(Number) })
+})
