@@ -159,6 +159,7 @@ create table retoma.job (
   finished_at timestamp with time zone,
   gate_key text collate "C" not null default ''::text,
   resume json,
+  version integer,
   constraint job_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'skipped'::text, 'cancelled'::text])))),
   constraint job_key_hold CHECK (((key_hold IS NULL) OR ((key IS NOT NULL) AND (key_hold = ANY (ARRAY['day'::text, 'final'::text]))))),
   constraint job_leased_while_running CHECK (((state = 'running'::text) = (worker_id IS NOT NULL))),
@@ -244,5 +245,6 @@ create table retoma.worker (
   loop_lag_ms integer,
   memory_bytes bigint,
   suspected_looks integer not null default 0,
+  versions jsonb not null default '{}'::jsonb,
   constraint worker_pkey PRIMARY KEY (id)
 );
