@@ -61,7 +61,7 @@ export interface JobTransaction {
   query<Row = Record<string, unknown>>(
     query: string | JobQuery,
     values?: readonly unknown[],
-  ): Promise<{ rows: Row[]; rowCount: number | null }>
+  ): Promise<{ rows: Row[]; rowCount: number | null; command: string }>
 }
 
 /** As query builders write it; always one statement. */

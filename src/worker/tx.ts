@@ -83,12 +83,14 @@ export class Tx {
     try {
       // Without a name: a prepared statement would outlive the transaction.
       const { text, rowMode, types } = asked
-      return await this.#loan.query({
+      const { command, rowCount, rows } = await this.#loan.query({
         text,
         values: values ?? asked.values ?? [],
         ...(rowMode === undefined ? {} : { rowMode }),
         ...(types === undefined ? {} : { types }),
       })
+      // Plain data, so that a handler may return it as it is.
+      return { command, rowCount, rows }
     } catch (error) {
       this.#signal.throwIfAborted()
       if (sqlState(error) !== undefined) this.#refused ??= error

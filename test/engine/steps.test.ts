@@ -10,6 +10,7 @@ import {
   minutes,
   seconds,
 } from '../../src/index.ts'
+import { recoverOrphans } from '../../src/store/recover.ts'
 import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
@@ -70,6 +71,61 @@ describe('with a fault at every call of the store', () => {
       await w.settles(id)
       expect(effects).toEqual(steps)
     }
+  })
+})
+
+describe('killed at every instant, before and after each call of the store', () => {
+  const steps = ['one', 'two', 'three', 'four']
+  async function life() {
+    const effects: string[] = []
+    const w = await faultyWorker({
+      run: async ctx => {
+        for (const step of steps) await ctx.step(step, () => void effects.push(step))
+        await ctx.transaction('five', tx => tx.query('insert into public.payment values ($1, 5)', [ctx.id]))
+      },
+    })
+    await w.sql(`create table if not exists public.payment (job text, amount int)`)
+    await w.sql(`truncate public.payment`)
+    return { ...w, effects }
+  }
+
+  test.each(['before', 'after'] as const)('%s it: what was saved ran once, and the job succeeds', async when => {
+    const whole = await life()
+    await whole.begin()
+    await whole.settles(await whole.enqueue())
+    expect(whole.db.asked).toEqual(
+      expect.arrayContaining(['checkpoint_save', 'lend', 'tx.keep', 'tx.commit', 'settle']),
+    )
+    const calls = whole.db.asked.lastIndexOf('settle')
+    let ranTwice = 0
+    // The first is the worker's own row: without it nothing begins.
+    for (let nth = 1; nth <= calls; nth++) {
+      const w = await life()
+      const id = await w.enqueue()
+      let dead = false
+      void w.db.dieAt(nth, when).then(() => {
+        dead = true
+      })
+      await w.begin()
+      await until(async () => {
+        if (!dead) await w.clock.advance(seconds(1))
+        return dead
+      })
+      const saved = await w.sql<{ name: string }>(`select name from retoma.checkpoint`)
+      const before = [...w.effects]
+      await w.sql(`update retoma.worker set dead_at = now()`)
+      await recoverOrphans(w.real, 10, w.clock.instant())
+      await w.begin(w.real)
+      await w.settles(id)
+      expect(await w.row(id)).toMatchObject({ state: 'succeeded', failures: 0 })
+      expect(await w.sql(`select amount from public.payment`)).toEqual([{ amount: 5 }])
+      const again = w.effects.slice(before.length)
+      for (const { name } of saved) expect(again).not.toContain(name)
+      expect(new Set(w.effects)).toEqual(new Set(steps))
+      ranTwice += w.effects.length - steps.length
+    }
+    // Killed between an effect and its checkpoint, it does run again: the deaths were at the right places.
+    expect(ranTwice).toBeGreaterThan(0)
   })
 })
 

@@ -58,6 +58,17 @@ test('a later attempt gets what the transaction answered, and what it wrote is t
   expect([calls, await made()]).toEqual([1, [1]])
 })
 
+test('what a statement answers may be what the transaction answers', async () => {
+  const { work } = await paying(async ctx => {
+    const paid = await ctx.transaction('pay', tx =>
+      tx.query('insert into public.payment values ($1, 1) returning amount', [1]),
+    )
+    if (ctx.attempt === 1) throw new Error('cut')
+    return paid
+  }, 2)
+  expect(await work()).toMatchObject({ result: { command: 'INSERT', rowCount: 1, rows: [{ amount: 1 }] } })
+})
+
 describe('with a fault at every call of the store', () => {
   const plain = [
     'lend',

@@ -26,6 +26,8 @@ export interface FaultyDb extends Db {
     error: Error,
     options?: { times?: number; matches?: (values: unknown[]) => boolean },
   ): void
+  /** As a process that is killed at its nth call: nothing after that is sent or answered, and its transactions are gone. */
+  dieAt(nth: number, when: When): Promise<void>
   /** Holds a statement up until the promise resolves. */
   hold(statement: string, when: When, until: Promise<void>): void
   /** The statements that were asked for, in order. */
@@ -39,8 +41,15 @@ export function faulty(db: Db): FaultyDb {
   const holds: { statement: string; when: When; until: Promise<void> }[] = []
   const asked: string[] = []
   const watchers: { statement: string; seen: () => void }[] = []
+  let death: { nth: number; when: When; came: () => void } | undefined
+  let dead = false
 
   async function strike({ name }: Statement, when: When, values: unknown[]): Promise<void> {
+    if (death !== undefined && asked.length > death.nth && when === death.when) {
+      dead = true
+      death.came()
+    }
+    if (dead) await new Promise(() => {})
     for (const each of holds) if (each.statement === name && each.when === when) await each.until
     const fault = faults.find(
       each => each.statement === name && each.when === when && each.left > 0 && each.matches(values),
@@ -58,6 +67,10 @@ export function faulty(db: Db): FaultyDb {
     asked,
     fail: (statement, when, error, { times = 1, matches = () => true } = {}) =>
       void faults.push({ statement, when, error, left: times, matches }),
+    dieAt: (nth, when) =>
+      new Promise(resolve => {
+        death = { nth, when, came: resolve }
+      }),
     hold: (statement, when, until) => void holds.push({ statement, when, until }),
     askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),
     async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
@@ -86,11 +99,14 @@ export function faulty(db: Db): FaultyDb {
           const { text, values = [] } = typeof query === 'string' ? { text: query } : query
           const name = `tx.${/^(begin|commit|rollback|reset)/.exec(text)?.[0] ?? (text.includes('retoma.checkpoint') ? 'keep' : 'query')}`
           note(name)
-          const struck = (when: When) =>
-            strike({ name, text }, when, [...values]).catch(error => {
+          const struck = (when: When) => {
+            const struck = strike({ name, text }, when, [...values]).catch(error => {
               trouble ??= error
               throw error
             })
+            if (dead) loan.giveBack('in doubt')
+            return struck
+          }
           await struck('before')
           const answer = await loan.query(query, deadlineMs)
           await struck('after')

@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { defineJob, type JobContext, minutes, seconds } from '../../src/index.ts'
 import { createLog, silentLog } from '../../src/lib/log.ts'
-import { openDb } from '../../src/store/db.ts'
+import { type Db, openDb } from '../../src/store/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
@@ -45,9 +45,10 @@ export async function faultyWorker(
     await real.close()
     await database.giveBack()
   })
-  const begin = async () => {
+  /** `on`: another way to the database, for one that takes over. */
+  const begin = async (on: Db = db) => {
     worker = await Worker.begin({
-      db,
+      db: on,
       clock,
       log,
       random: () => 0,
