@@ -29,6 +29,24 @@ export function chaosJobs(note, self = () => '', released = '') {
         return { attempt, worker }
       },
     }),
+    /** Four steps with an effect outside of the database, and a payment inside of it. */
+    steps: defineJob({
+      kind: 'steps',
+      queue: 'steps',
+      run: async ctx => {
+        const { id, attempt } = ctx
+        const worker = self()
+        for (const name of ['one', 'two', 'three', 'four']) {
+          await ctx.step(name, async () => {
+            note('step', id, attempt, worker, name)
+            await sleep(5)
+            return { name, attempt }
+          })
+        }
+        await ctx.transaction('five', tx => tx.query('insert into public.payment values ($1, $2)', [id, attempt]))
+        return { attempt, worker }
+      },
+    }),
     /** Its first attempt waits until it hears its signal or is let go. */
     hold: defineJob({
       kind: 'hold',

@@ -14,11 +14,12 @@ export class Ledger {
 
   /** Lines by what happened: { id, attempt, worker, code, at }; the last line may be torn by a kill, never by a neighbour. */
   read() {
-    const lines = { start: [], end: [], throw: [], snooze: [], abort: [] }
+    const lines = { start: [], end: [], throw: [], snooze: [], abort: [], step: [] }
     for (const line of readFileSync(this.path, 'utf8').split('\n')) {
       const [what, id, attempt, worker, ...rest] = line.split(' ')
       if (lines[what] === undefined) continue
-      const code = what === 'abort' ? rest[0] : undefined
+      // Of an abort its code, of a step its name.
+      const code = what === 'abort' || what === 'step' ? rest[0] : undefined
       lines[what].push({ id, attempt: Number(attempt), worker, code, at: Number(rest.at(-1)) })
     }
     return lines

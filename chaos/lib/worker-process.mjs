@@ -5,7 +5,7 @@ import { createLog } from '../../dist/lib/log.js'
 import { chaosJobs } from './jobs.mjs'
 import { ledgerWriter } from './ledger.mjs'
 
-const { url, ledger, log: logPath, released, queues = { default: 5, hold: 2 } } = JSON.parse(process.argv[2])
+const { url, ledger, log: logPath, released, queues = { default: 5, hold: 2, steps: 20 } } = JSON.parse(process.argv[2])
 process.stdin.resume().on('end', () => process.exit(1))
 
 const file = openSync(logPath, 'a')

@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url'
 const script = fileURLToPath(new URL('./worker-process.mjs', import.meta.url))
 let count = 0
 
-export async function startWorker({ room, ...options }) {
+export async function startWorker({ room, stderr = 'inherit', ...options }) {
   const log = join(room, 'logs', `${++count}.log`)
   const task = JSON.stringify({ ...options, log, released: join(room, 'released') })
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: room }
-  const child = spawn(process.execPath, [script, task], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, task], { env, stdio: ['pipe', 'pipe', stderr] })
   child.stdin.on('error', () => {})
   const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve({ code, signal })))
   const id = await Promise.race([

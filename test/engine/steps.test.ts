@@ -114,18 +114,22 @@ describe('killed at every instant, before and after each call of the store', () 
       const saved = await w.sql<{ name: string }>(`select name from retoma.checkpoint`)
       const before = [...w.effects]
       await w.sql(`update retoma.worker set dead_at = now()`)
-      await recoverOrphans(w.real, 10, w.clock.instant())
       await w.begin(w.real)
-      await w.settles(id)
-      expect(await w.row(id)).toMatchObject({ state: 'succeeded', failures: 0 })
+      // A claim of the dead one may still have been on its way: the watchdog looks more than once.
+      await until(async () => {
+        await recoverOrphans(w.real, 10, w.clock.instant())
+        await w.clock.advance(seconds(1))
+        return (await w.row(id)).state === 'succeeded'
+      })
+      expect(await w.row(id)).toMatchObject({ failures: 0 })
       expect(await w.sql(`select amount from public.payment`)).toEqual([{ amount: 5 }])
       const again = w.effects.slice(before.length)
       for (const { name } of saved) expect(again).not.toContain(name)
       expect(new Set(w.effects)).toEqual(new Set(steps))
       ranTwice += w.effects.length - steps.length
     }
-    // Killed between an effect and its checkpoint, it does run again: the deaths were at the right places.
-    expect(ranTwice).toBeGreaterThan(0)
+    // Killed between an effect and its checkpoint, it does run again: so the deaths were at the right places.
+    if (when === 'before') expect(ranTwice).toBeGreaterThan(0)
   })
 })
 
