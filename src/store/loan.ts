@@ -12,7 +12,7 @@ import { withDeadline } from '../lib/deadline.ts'
 import { socketOf } from './stream.ts'
 import { cutsConnection } from './trouble.ts'
 
-export interface Answer {
+interface Answer {
   rows: unknown[]
   rowCount: number | null
   /** What PostgreSQL says it did: INSERT, COMMIT, ROLLBACK … */
