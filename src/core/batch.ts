@@ -8,6 +8,7 @@ import type { AnyJob, Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Action } from './policy.ts'
 import { suggestion } from './suggest.ts'
+import { storedVersion } from './version.ts'
 
 /** Stop, for a person to look, once so many have failed, or so many of a hundred of those that have ended. */
 export interface StopAfter {
@@ -34,7 +35,7 @@ export interface BatchPolicy {
   onStall: Action
   maxResumes: number
   stopAfter: StopAfter | null
-  onComplete: { kind: string; queue: string } | null
+  onComplete: { kind: string; queue: string; version: number | null } | null
 }
 
 /** What `submit` takes. */
@@ -107,7 +108,10 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
       onStall,
       maxResumes,
       stopAfter: stopAfter === undefined ? null : checkStop(stopAfter, refuse),
-      onComplete: onComplete === undefined ? null : { kind: onComplete.kind, queue: onComplete.queue },
+      onComplete:
+        onComplete === undefined
+          ? null
+          : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
     },
   }
 }

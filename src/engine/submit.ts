@@ -108,8 +108,8 @@ export function createSubmits(given: {
           const landed = await surely(
             () =>
               each === undefined
-                ? addAlike(db, id, place, same, rest, clock.instant())
-                : addDifferent(db, id, place, kind, rest, clock.instant()),
+                ? addAlike(db, id, place, same, rest, clock.instant(), job.version)
+                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version),
             signal,
           )
           known = landed ?? (await look())

@@ -50,13 +50,14 @@ const finish = {
       from held h
       where b.id = h.id
       returning b.id, 'running' as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
+        (b.policy -> 'onComplete' ->> 'version')::int as version,
         b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
     ), ${noteBatchStates('ended', now)}, completes as (
-      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
+      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, version, created_at)
       select e.complete_job, e.queue, e.kind, e.id::text, 'waiting', e.priority * 2 + 1, ${now},
         jsonb_build_object('batch', e.id::text, 'name', e.name, 'total', e.total, 'succeeded', e.succeeded, 'failed', e.failed,
           'skipped', e.skipped, 'cancelled', e.cancelled, 'end', e.ends),
-        coalesce((select gated from retoma.queue where name = e.queue), false), '', ${now}
+        coalesce((select gated from retoma.queue where name = e.queue), false), '', e.version, ${now}
       from ended e
       where e.complete_job is not null
     )

@@ -6,8 +6,10 @@
  * a chunk that is sent twice, or by two processes that continue the same submit, lands once; who comes second reads how
  * far it is and goes on from there.
  */
+
 import type { BatchPolicy } from '../core/batch.ts'
 import type { BatchState } from '../core/batch-state.ts'
+import { storedVersion } from '../core/version.ts'
 import type { Db } from './db.ts'
 import { freeOldKeys } from './enqueue.ts'
 
@@ -102,10 +104,10 @@ const alike = {
   name: 'batch_chunk_alike',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, created_at)
+      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
       select o.queue, o.kind, o.id, i.ref, 'waiting', o.priority * 2 + 1, ${runAt}, i.input, $7::text,
         coalesce((select gated from retoma.queue where name = o.queue), false),
-        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''),
+        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''), $10::int,
         coalesce($5::timestamptz, now())
       from open o cross join rows from (jsonb_array_elements($8::jsonb), unnest($9::text[])) as i (input, ref)
       returning id
@@ -117,10 +119,10 @@ const different = {
   name: 'batch_chunk_different',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, created_at)
+      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
       select o.queue, o.kind, o.id, i.key, i.key_hold, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
         greatest(coalesce(i.run_at, coalesce($5::timestamptz, now())) + make_interval(secs => i.delay_ms / 1000), coalesce($5::timestamptz, now())),
-        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end,
+        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int,
         coalesce($5::timestamptz, now())
       from open o
         left join retoma.queue q on q.name = o.queue
@@ -162,10 +164,22 @@ export async function addAlike(
   shared: Shared,
   items: readonly NewItem[],
   now: Date | null,
+  version = 1,
 ): Promise<Submission | undefined> {
   const inputs = `[${items.map(item => item.input).join(',')}]`
   const refs = items.map(item => item.ref)
-  const values = [id, from, shared.runAt, shared.delayMs, now, items.length, shared.groupKey, inputs, refs]
+  const values = [
+    id,
+    from,
+    shared.runAt,
+    shared.delayMs,
+    now,
+    items.length,
+    shared.groupKey,
+    inputs,
+    refs,
+    storedVersion(version),
+  ]
   const [row] = await db.run<Submission>(alike, values)
   return row
 }
@@ -178,13 +192,14 @@ export async function addDifferent(
   kind: string,
   items: readonly DifferentItem[],
   now: Date | null,
+  version = 1,
 ): Promise<Submission | undefined> {
   const column = <K extends keyof DifferentItem>(name: K) => items.map(item => item[name])
   const keys = column('key').filter(key => key !== null)
   if (keys.length > 0) await db.run(freeOldKeys, [keys.map(() => kind), keys, now])
   const [row] = await db.run<Submission>(different, [
     id, from, column('runAt'), column('delayMs'), now, items.length, column('key'), column('keyHold'), column('ref'),
-    column('priority'), column('groupKey'), column('input'),
+    column('priority'), column('groupKey'), column('input'), storedVersion(version),
   ]) // biome-ignore format: the columns in their order
   return row
 }

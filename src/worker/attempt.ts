@@ -144,7 +144,7 @@ export class Attempt {
       ended = { thrown }
     }
     // Most keep nothing on their way.
-    if (this.#place !== undefined) ended = await this.#closed(ended)
+    if (this.#place !== undefined) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
     this.#leave!(ended)
   }
 

@@ -2,6 +2,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   type Collected,
+  defineBatch,
   defineJob,
   doNotRetry,
   hours,
@@ -479,6 +480,21 @@ test('a retry goes on after the last step, a rerun begins anew, and a finished j
   expect(await engine.rerun(id)).toEqual({ id, state: 'waiting', changed: false })
   await run()
   expect(ran).toHaveLength(3)
+})
+
+test('an item of a batch that is over can be run anew, and the batch goes on with it', async () => {
+  const ran: string[] = []
+  const job = defineJob({ kind: 'k', run: ctx => ctx.step('paid', () => void ran.push('paid')) })
+  const batch = defineBatch({ name: 'b', job })
+  const { engine, run } = await engineOf({ jobs: [job], batches: [batch] })
+  const { id } = await engine.submit(batch, [undefined])
+  await run()
+  const [item] = (await engine.jobs()).items
+  expect(await engine.rerun(item!.id)).toMatchObject({ state: 'waiting', changed: true })
+  expect(await engine.batch(id)).toMatchObject({ state: 'running', succeeded: 0, waiting: 1 })
+  await run()
+  expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 1, waiting: 0 })
+  expect(ran).toEqual(['paid', 'paid'])
 })
 
 test('finished jobs take their checkpoints with them when they are removed', async () => {

@@ -1,10 +1,10 @@
 /** Two releases of an app beside each other: one policy holds for all, the newest, and each runs what it can. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type AnyJob, createEngine, defineJob, type JobContext, milliseconds } from '../../src/index.ts'
+import { type AnyJob, createEngine, defineBatch, defineJob, type JobContext, milliseconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { testEngine } from '../../src/testing/index.ts'
-import { borrowDatabase, engineWith, until } from '../support/engine.ts'
+import { borrowDatabase, engineOf, engineWith, until } from '../support/engine.ts'
 
 async function releases() {
   const { url, giveBack } = await borrowDatabase()
@@ -120,6 +120,19 @@ describe('during a deploy', () => {
     expect(await old!.run()).toBe(0)
     expect(await next!.run()).toBe(1)
     expect(await next!.engine.job(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('items of a batch and what follows them are of the version that submitted them', async () => {
+    const item = defineJob({ kind: 'item', version: 2, run: () => 1 })
+    const after = defineJob({ kind: 'after', version: 3, run: () => 1 })
+    const batch = defineBatch({ name: 'b', job: item, onComplete: after })
+    const { engine, run } = await engineOf({ jobs: [item, after], batches: [batch] })
+    const alike = await engine.submit(batch, [undefined])
+    await engine.submit(batch, [undefined], { each: () => ({ key: 'A' }) })
+    expect((await engine.jobs({ kind: 'item' })).items.map(each => each.version)).toEqual([2, 2])
+    await run()
+    expect(await engine.batch(alike.id)).toMatchObject({ state: 'succeeded' })
+    expect((await engine.jobs({ kind: 'after' })).items.map(each => each.version)).toEqual([3, 3])
   })
 
   test('one key is one job, whatever the versions', async () => {
