@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const bench = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export function installPeers() {
-  if (existsSync(join(bench, 'node_modules', 'graphile-worker'))) return
+  if (['graphile-worker', '@dbos-inc/dbos-sdk'].every(name => existsSync(join(bench, 'node_modules', name)))) return
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: bench, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 

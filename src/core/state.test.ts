@@ -18,8 +18,8 @@ test('only a person moves what is final, and whatever is not final can be cancel
     expect(waysFrom(state).map(way => way.verb)).toContain('cancel')
 })
 
-test('what succeeded stays', () => {
-  expect(waysFrom('succeeded')).toEqual([])
+test('what succeeded stays, unless a person runs it anew', () => {
+  expect(waysFrom('succeeded')).toMatchObject([{ verb: 'rerun', by: 'person' }])
 })
 
 test('only a worker takes a job up, and only from waiting', () => {
