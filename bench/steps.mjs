@@ -57,7 +57,9 @@ function print() {
   }
   const cell = value => value?.toLocaleString('en', { maximumFractionDigits: 2 }) ?? ''
   const over = (one, other) => (one === undefined || other === undefined ? '' : (one / other).toFixed(2))
-  console.log(`\nmedian of ${rounds} interleaved rounds; × is Retoma's figure over that one's (for latency, that one's over Retoma's)\n`)
+  console.log(
+    `\nmedian of ${rounds} interleaved rounds; × is Retoma's figure over that one's (for latency, that one's over Retoma's)\n`,
+  )
   console.log('| | steps/s, 100 jobs of five at once | × | ms a step, alone | × |\n|---|---|---|---|---|')
   for (const name of results.keys()) {
     const [rate, latency] = [figure(name, 'rate'), figure(name, 'latency')]
@@ -65,8 +67,18 @@ function print() {
     console.log(`| ${name} | ${cell(rate)} | ${ratios[0]} | ${cell(latency)} | ${ratios[1]} |`)
   }
   const promises = [
-    ["steps a second over DBOS's", over(figure('retoma', 'rate'), figure('dbos', 'rate')), ratio => ratio >= 20, 'at least 20'],
-    ['a step alone over a bare insert and commit', over(figure('retoma', 'latency'), figure('bare insert', 'latency')), ratio => ratio <= 2, 'at most 2'],
+    [
+      "steps a second over DBOS's",
+      over(figure('retoma', 'rate'), figure('dbos', 'rate')),
+      ratio => ratio >= 20,
+      'at least 20',
+    ],
+    [
+      'a step alone over a bare insert and commit',
+      over(figure('retoma', 'latency'), figure('bare insert', 'latency')),
+      ratio => ratio <= 2,
+      'at most 2',
+    ],
   ]
   console.log()
   for (const [what, ratio, holds, bound] of promises)
