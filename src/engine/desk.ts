@@ -80,7 +80,9 @@ export function createDesk(given: {
       viewCheckpoints(db, id),
       viewJobEvents(db, id),
     ])
-    return { ...found, history, checkpoints, events }
+    // A short attempt mentions its last step nowhere else.
+    const checkpoint = found.checkpoint ?? checkpoints.at(-1)?.name ?? null
+    return { ...found, checkpoint, history, checkpoints, events }
   }
 
   /** Undefined: the database is away; it comes back, and so does whoever waits. */

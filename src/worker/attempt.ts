@@ -209,12 +209,12 @@ export class Attempt {
           load: () => keeper.load(claimed, self.signal),
           async save(name, value) {
             const how = await told(keeper.save(claimed, name, value))
-            if (how === 'landed') place.note({ checkpoint: name })
+            if (how === 'landed') place.mention({ checkpoint: name })
             return how
           },
           async transact(name, work, signal) {
             const done = keeper.transact(claimed, name, work, signal)
-            if ((await told(done.then(({ how }) => how))) !== 'lost') place.note({ checkpoint: name })
+            if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
             return done
           },
         })

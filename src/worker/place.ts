@@ -1,8 +1,9 @@
 /**
  * How far an attempt is, for people and for the stall clock: the name of its last checkpoint, its progress, its own data.
  *
- * Invariant: at most one note a second, the newest of each; what is pending is written before the attempt ends. Only
- * `keep` is waited for: it is the place its code goes on from.
+ * Invariant: at most one note a second, the newest of each; what a handler said is written before its attempt ends. Only
+ * `keep` is waited for: it is the place its code goes on from. That a step was saved is told by its checkpoint: here it is
+ * mentioned while a long attempt goes on, and a short one, which most are, writes nothing for it.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Landed } from './group-commit.ts'
@@ -21,19 +22,33 @@ export class Place {
   readonly #ended = new AbortController()
   #pending: Noted | undefined
   #notedAt = Number.NEGATIVE_INFINITY
+  readonly #begunAt: number
+  /** Something is pending that a handler said. */
+  #owed = false
   #writing: Promise<unknown> | undefined
 
   constructor(clock: Clock, write: (note: Noted) => Promise<Landed>) {
     this.#clock = clock
     this.#write = write
+    this.#begunAt = clock.elapsed()
   }
 
-  /** Soon. */
+  /** Soon, and before the attempt ends. */
   note(noted: Noted): void {
+    this.#owed = true
+    this.#gather(noted, this.#notedAt)
+  }
+
+  /** Within a second, if the attempt lasts that long. */
+  mention(noted: Noted): void {
+    this.#gather(noted, Math.max(this.#notedAt, this.#begunAt))
+  }
+
+  #gather(noted: Noted, since: number): void {
     const waits = this.#pending !== undefined
     this.#pending = { ...this.#pending, ...noted }
     if (waits || this.#ended.signal.aborted) return
-    const rest = Math.max(this.#notedAt + everyMs - this.#clock.elapsed(), 0)
+    const rest = Math.max(since + everyMs - this.#clock.elapsed(), 0)
     void this.#clock.sleep(rest, this.#ended.signal).then(() => this.#flush())
   }
 
@@ -41,6 +56,7 @@ export class Place {
   async keep(noted: Noted): Promise<Landed> {
     const all = { ...this.#pending, ...noted }
     this.#pending = undefined
+    this.#owed = false
     await this.#writing
     this.#notedAt = this.#clock.elapsed()
     return this.#write(all)
@@ -48,6 +64,7 @@ export class Place {
 
   async close(): Promise<void> {
     this.#ended.abort()
+    if (!this.#owed) this.#pending = undefined
     await this.#flush()
     await this.#writing
   }
@@ -57,6 +74,7 @@ export class Place {
     const noted = this.#pending
     if (noted === undefined) return
     this.#pending = undefined
+    this.#owed = false
     this.#notedAt = this.#clock.elapsed()
     this.#writing = this.#write(noted)
     await this.#writing

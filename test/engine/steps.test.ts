@@ -426,6 +426,31 @@ test('code that keeps its own place finds it again, and people see how far it is
   })
 })
 
+test('a long attempt shows its last step on the job while it runs, and a short one writes nothing for it', async () => {
+  const go = gate()
+  let long = false
+  const w = await faultyWorker({
+    run: async ctx => {
+      await ctx.step('s', () => 1)
+      if (long) await go.passed
+    },
+  })
+  const short = await w.enqueue()
+  await w.begin()
+  await w.settles(short)
+  expect(w.db.asked).not.toContain('checkpoint_note')
+  long = true
+  const id = await w.enqueue()
+  const noted = `select checkpoint, progress_at is not null as progressed from retoma.job where id = $1 and state = 'running'`
+  await until(async () => {
+    await w.clock.advance(seconds(1))
+    return (await w.sql<{ checkpoint: string | null }>(noted, [id]))[0]?.checkpoint === 's'
+  })
+  expect(await w.sql(noted, [id])).toEqual([{ checkpoint: 's', progressed: true }])
+  go.open()
+  await w.settles(id)
+})
+
 test('sleep gives its slot away, costs no try, and is slept once, also when the attempt dies in between', async () => {
   const passed: number[] = []
   const job = defineJob({
