@@ -93,7 +93,8 @@ export class Steps {
 
   /** What earlier attempts saved and this one never asked for. Not looked for by an attempt that asked for nothing. */
   async unused(): Promise<string[]> {
-    const saved = (await this.#saved) ?? new Map()
+    // What could not be loaded was told to whoever asked for a step.
+    const saved = (await this.#saved?.catch(() => undefined)) ?? new Map<string, unknown>()
     return [...saved.keys()].filter(name => !this.#begun.has(name))
   }
 

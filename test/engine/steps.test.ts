@@ -437,7 +437,7 @@ test('a long attempt shows its last step on the job while it runs, and a short o
   })
   const short = await w.enqueue()
   await w.begin()
-  await w.settles(short)
+  await w.ended(short)
   expect(w.db.asked).not.toContain('checkpoint_note')
   long = true
   const id = await w.enqueue()
