@@ -1,10 +1,13 @@
 /** What a `retoma.config.ts` exports by default: the application's own kinds of job, when they run by themselves, and how many at once. */
+import type { AnyBatch } from './core/batch.ts'
 import type { AnyJob } from './core/job.ts'
 import type { Limits } from './core/limits.ts'
 import type { Schedule } from './core/schedule.ts'
 
 export interface Config {
   jobs?: readonly AnyJob[]
+  /** Their jobs, and what they have run at their end, need not be among `jobs`. */
+  batches?: readonly AnyBatch[]
   /** Their jobs need not be among `jobs`. */
   schedules?: readonly Schedule[]
   /** Queue name to how many of its jobs run at once in one worker process. Default: 10 for each queue. */

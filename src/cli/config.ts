@@ -8,6 +8,7 @@
 import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import type { Config } from '../config.ts'
+import type { AnyBatch } from '../core/batch.ts'
 import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
 import type { Schedule } from '../core/schedule.ts'
@@ -23,8 +24,9 @@ import { both } from './words/index.ts'
 export interface LoadedConfig {
   /** Undefined: there is none, and nothing is registered. */
   readonly file: string | undefined
-  /** Those of the schedules included. */
+  /** Those of the batches and schedules included. */
   readonly jobs: readonly AnyJob[]
+  readonly batches: readonly AnyBatch[]
   readonly schedules: readonly Schedule[]
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
@@ -40,7 +42,7 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, jobs: [], schedules: [], queues: {}, limits: {} }
+  if (file === undefined) return { file, jobs: [], batches: [], schedules: [], queues: {}, limits: {} }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
@@ -48,10 +50,11 @@ export async function loadConfig({
       both(word => word.config.noFile),
     )
   const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  const { schedules = [], queues = {}, limits = {} } = config
-  const jobs = [...new Set([...(config.jobs ?? []), ...schedules.map(schedule => schedule.job)])]
+  const { batches = [], schedules = [], queues = {}, limits = {} } = config
+  const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
+  const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...schedules.map(schedule => schedule.job)])]
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
-  return { file, jobs, schedules, queues: { ...usual, ...queues }, limits }
+  return { file, jobs, batches, schedules, queues: { ...usual, ...queues }, limits }
 }
 
 /** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
@@ -96,7 +99,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'schedules', 'queues', 'limits']
+const knownKeys = ['jobs', 'batches', 'schedules', 'queues', 'limits']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -106,8 +109,9 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, schedules, queues, limits } = exported as Record<keyof Config, unknown>
+  const { jobs, batches, schedules, queues, limits } = exported as Record<keyof Config, unknown>
   checkJobs(jobs, refuse)
+  checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
   checkQueues(queues, refuse)
   checkQueueLimits(limits, refuse)
@@ -123,6 +127,18 @@ function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): voi
     if (!made) throw refuse(both(word => word.config.notAJob(index)))
     if (kinds.has(job.kind!)) throw refuse(both(word => word.config.twice(job.kind!)))
     kinds.add(job.kind!)
+  })
+}
+
+function checkBatches(batches: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (batches === undefined) return
+  if (!Array.isArray(batches)) throw refuse(both(word => word.config.batchesNoList))
+  const names = new Set<string>()
+  batches.forEach((batch: Partial<AnyBatch> | null | undefined, index) => {
+    const made = typeof batch?.policy === 'object' && typeof batch.job?.kind === 'string'
+    if (!made) throw refuse(both(word => word.config.notABatch(index)))
+    if (names.has(batch.name!)) throw refuse(both(word => word.config.batchTwice(batch.name!)))
+    names.add(batch.name!)
   })
 }
 

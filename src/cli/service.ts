@@ -84,6 +84,7 @@ class House {
     this.#engine = await createEngine({
       databaseUrl: url,
       jobs: config.jobs,
+      batches: config.batches,
       limits: config.limits,
       schedules: config.schedules,
       retention: days(settings.RETENTION_DAYS),

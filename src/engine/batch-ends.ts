@@ -13,6 +13,7 @@ import type { Db } from '../store/db.ts'
 /** More than any number of workers settle in a millisecond. */
 const fastestPerMs = 100
 const longestMs = 1000
+const mostKnown = 1000
 
 export interface BatchEndsOptions {
   db: Db
@@ -79,8 +80,14 @@ export class BatchEnds {
       }
     }
     for (const id of ids) if (!open.has(id)) this.#notBefore.delete(id)
+    if (this.#notBefore.size > mostKnown) this.#forget(at)
     const may = asked.filter(each => each.mayStop && !each.ended).map(each => each.id)
     if (may.length > 0) for (const id of await stopBatches(db, may, clock.instant())) changed(id)
+  }
+
+  /** Those that another process has ended meanwhile, and others: at worst they are asked about once too often. */
+  #forget(at: number): void {
+    for (const [id, notBefore] of this.#notBefore) if (notBefore <= at) this.#notBefore.delete(id)
   }
 
   async #askAll(): Promise<void> {

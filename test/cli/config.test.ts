@@ -57,8 +57,21 @@ test('the jobs of schedules are jobs of the config, named once', async () => {
   }
 })
 
+test('the jobs of batches are jobs of the config, and so is what runs at their end', async () => {
+  const made = `const done = defineJob({ kind: 'done', queue: 'ends', run: () => {} })
+const all = defineBatch({ name: 'all', job: hello, onComplete: done })`
+  const text = hello
+    .replace('skip }', 'defineBatch, skip }')
+    .replace('export default', `${made}\nexport default`)
+    .replace('jobs: [hello]', 'batches: [all]')
+  const config = await load({ 'retoma.config.ts': text })
+  expect(config.jobs.map(job => job.kind)).toEqual(['hello', 'done'])
+  expect(config.batches.map(batch => batch.name)).toEqual(['all'])
+  expect(config.queues).toEqual({ greetings: 10, ends: 10 })
+})
+
 test('without a config there is nothing registered', async () => {
-  expect(await load({})).toEqual({ file: undefined, jobs: [], schedules: [], queues: {}, limits: {} })
+  expect(await load({})).toEqual({ file: undefined, jobs: [], batches: [], schedules: [], queues: {}, limits: {} })
 })
 
 test('--config names another file, which must be there', async () => {
@@ -84,6 +97,15 @@ test.each([
   ['export default { jobs: {} }', 'jobs must be a list of what defineJob answers'],
   ['export default { jobs: [{ kind: "a", run() {} }] }', 'jobs[0] was not made by defineJob'],
   [hello.replace('[hello]', '[hello, hello]'), 'two jobs have the kind "hello"'],
+  ['export default { batches: {} }', 'batches must be a list of what defineBatch answers'],
+  ['export default { batches: [{ name: "a" }] }', 'batches[0] was not made by defineBatch'],
+  [
+    hello.replace(
+      'jobs: [hello]',
+      'batches: [1, 2].map(() => ({ name: "a", job: hello, onComplete: null, policy: {} }))',
+    ),
+    'two batches have the name "a"',
+  ],
   ['export default { schedules: {} }', 'schedules must be a list of what defineSchedule answers'],
   ['export default { schedules: [{ name: "a" }] }', 'schedules[0] was not made by defineSchedule'],
   [
