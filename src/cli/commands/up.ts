@@ -29,6 +29,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
   const open = isLoopback(settings.HOST) && settings.RETOMA_ADMIN_TOKEN === undefined
   const made = simulated(settings)
   const kinds = config.jobs.map(job => job.kind)
+  const batches = config.batches.map(batch => batch.name)
   const schedules = config.schedules.map(schedule => schedule.name)
   const wire = {
     address,
@@ -36,6 +37,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     embedded,
     version,
     kinds,
+    batches,
     schedules,
     queues: config.queues,
     simulated: made,
@@ -46,6 +48,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     word.up[as](version, address),
     word.up.data(where, embedded),
     word.up.jobs(kinds.join(', ') || whyNoJobs(config)[language]),
+    ...(batches.length > 0 ? [word.up.batches(batches.join(', '))] : []),
     ...(schedules.length > 0 ? [word.up.schedules(schedules.join(', '))] : []),
     // This line is the same in every language: programs look for it.
     ...(made.length > 0 ? [`simulado: ${made.join(', ')}`] : []),

@@ -119,6 +119,7 @@ export const en = {
     data: (where: string, embedded: boolean) => `data: ${where}${embedded ? ' (embedded PostgreSQL)' : ''}`,
     jobs: (kinds: string) => `jobs: ${kinds}`,
     queues: (queues: string) => `queues: ${queues}`,
+    batches: (names: string) => `batches: ${names}`,
     schedules: (names: string) => `schedules: ${names}`,
     retention: (days: number) =>
       `retention: finished work is kept for ${days} ${days === 1 ? 'day' : 'days'} (RETENTION_DAYS)`,

@@ -117,6 +117,7 @@ export const pt: Words = {
     data: (where, embedded) => `dados: ${where}${embedded ? ' (PostgreSQL embutido)' : ''}`,
     jobs: kinds => `jobs: ${kinds}`,
     queues: queues => `filas: ${queues}`,
+    batches: names => `lotes: ${names}`,
     schedules: names => `agendamentos: ${names}`,
     retention: days =>
       `retenção: o que terminou fica guardado por ${days} ${days === 1 ? 'dia' : 'dias'} (RETENTION_DAYS)`,
