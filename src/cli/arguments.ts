@@ -1,4 +1,5 @@
 /** How the text of an argument or option becomes its value. What cannot is wrong use, said in both languages. */
+import { type BatchState, batchStates } from '../core/batch-state.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { type State, states } from '../core/state.ts'
 import { RetomaError } from '../errors.ts'
@@ -33,11 +34,20 @@ export const instant =
     throw wrongUse(word => word.wrong.instant(option, given))
   }
 
-export function state(given: string): State {
+export const state = (given: string): State => oneOf(states, given)
+export const batchState = (given: string): BatchState => oneOf(batchStates, given)
+
+function oneOf<S extends string>(states: readonly S[], given: string): S {
   const known = states.find(each => each === given)
   if (known !== undefined) return known
   const hint = suggestion(given, states)
   throw wrongUse((word, language) => word.wrong.state(given, states.join(', '), hint[language]))
+}
+
+/** Empty: of those without one. */
+export function cause(given: string): string {
+  if (/^[0-9a-f]{0,40}$/.test(given)) return given
+  throw wrongUse(word => word.wrong.cause(given))
 }
 
 export type QueueSizes = Readonly<Record<string, number>>

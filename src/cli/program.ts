@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander'
 import type { ErrorCode, RetomaError } from '../errors.ts'
 import { version } from '../version.ts'
 import { backupCommand } from './commands/backup.ts'
+import { batchCommand } from './commands/batch.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
@@ -95,6 +96,7 @@ const commands = [
   workersCommand,
   queuesCommand,
   jobsCommand,
+  batchCommand,
   schedulesCommand,
   doctorCommand,
   backupCommand,

@@ -1,19 +1,27 @@
 /** Text in columns for a terminal: left aligned, numbers right; a column that is empty in every row is left out. */
 
-export type Cell = string | number
+/** `right`: a number as a person reads it, such as 12,345. */
+export type Cell = string | number | { right: string }
 
-export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
-  const shown = headings.map((_, column) => column).filter(column => rows.some(row => String(row[column] ?? '') !== ''))
-  const lines = [headings, ...rows].map(row => shown.map(column => row[column] ?? ''))
-  const widths = shown.map((_, index) => Math.max(...lines.map(line => width(String(line[index])))))
-  const numeric = shown.map(column => rows.every(row => typeof row[column] === 'number'))
+/** `fit`: the longest a line may be; what is longer is cut. */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { fit = Number.POSITIVE_INFINITY } = {},
+): string[] {
+  const text = (cell: Cell | undefined) => (typeof cell === 'object' ? cell.right : String(cell ?? ''))
+  const shown = headings.map((_, column) => column).filter(column => rows.some(row => text(row[column]) !== ''))
+  const lines = [headings, ...rows].map((row: readonly Cell[]) => shown.map(column => text(row[column])))
+  const widths = shown.map((_, index) => Math.max(...lines.map(line => width(line[index]!))))
+  const numeric = shown.map(column => rows.every(row => typeof row[column] !== 'string'))
   return lines.map(line =>
-    line
-      .map((cell, index) =>
-        numeric[index] ? padStart(String(cell), widths[index]!) : padEnd(String(cell), widths[index]!),
-      )
-      .join('  ')
-      .trimEnd(),
+    cut(
+      line
+        .map((cell, index) => (numeric[index] ? padStart(cell, widths[index]!) : padEnd(cell, widths[index]!)))
+        .join('  ')
+        .trimEnd(),
+      fit,
+    ),
   )
 }
 
@@ -30,6 +38,24 @@ export function fields(pairs: readonly (readonly [label: string, value: string])
 export function brief(text: string, longest = 60): string {
   const [line = ''] = text.split('\n', 1)
   return line.length > longest || line !== text ? `${line.slice(0, longest - 1)}…` : line
+}
+
+/** Cut to a length, with … in the place of what is left out. */
+export const cut = (line: string, longest: number): string =>
+  width(line) > longest ? `${[...line].slice(0, longest - 1).join('')}…` : line
+
+/**
+ * Broken between words, so that no line is longer; a word that is goes on a line of its own. A no-break space keeps words
+ * together, and comes out as a space.
+ */
+export function wrap(text: string, longest: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && width(last) + 1 + width(word) <= longest) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines.map(line => line.replaceAll('\u00a0', ' '))
 }
 
 const width = (text: string) => [...text].length

@@ -67,7 +67,7 @@ function ignoreGoneReader(error: NodeJS.ErrnoException): void {
 }
 
 // Escape sequences in an error message or an input would otherwise recolour, retitle or rewrite the terminal.
-const printable = (line: string): string =>
+export const printable = (line: string): string =>
   line.replace(/[^\P{Cc}\n\t]/gu, letter => `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)
 
 function stackOf(error: Error): string {

@@ -1,6 +1,16 @@
-/** Jobs, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+/** Jobs, batches, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
 import { timelineOf } from '../core/timeline.ts'
-import type { GroupLimits, JobDetail, JobView, QueueLimits, QueueView, ScheduleView, WorkerView } from '../index.ts'
+import type {
+  BatchView,
+  FailureGroup,
+  GroupLimits,
+  JobDetail,
+  JobView,
+  QueueLimits,
+  QueueView,
+  ScheduleView,
+  WorkerView,
+} from '../index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
 export const snakeCase = (view: object): Record<string, unknown> =>
@@ -16,6 +26,8 @@ export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetai
   events: events.map(snakeCase),
   timeline: timelineOf({ ...job, history, checkpoints, events }).map(snakeCase),
 })
+export const batchWire = (batch: BatchView) => snakeCase(batch)
+export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 

@@ -3,6 +3,9 @@ import type { Language } from '../errors.ts'
 
 const locale = { en: 'en', pt: 'pt-BR' }
 
+/** `12,345` */
+export const whole = (number: number, language: Language): string => number.toLocaleString(locale[language])
+
 /** All of them together, such as `12,345`. */
 export const countOf = (counts: Readonly<Record<string, number>>, language: Language): string =>
   Object.values(counts)

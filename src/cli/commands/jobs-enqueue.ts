@@ -71,7 +71,7 @@ async function enqueue(
 }
 
 /** Whether some live worker takes jobs of that kind. */
-export async function isTaken({ kind, queue }: AnyJob, engine: Engine): Promise<boolean> {
+export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, engine: Engine): Promise<boolean> {
   const workers = await engine.workers()
   return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { State } from '../../core/state.ts'
 import type { JobView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { state, wholeNumber } from '../arguments.ts'
+import { state, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
@@ -11,11 +11,13 @@ import { brief, table } from '../table.ts'
 import { relative } from '../times.ts'
 import type { Voice } from '../voice.ts'
 import { jobWire } from '../wire.ts'
+import { fullPage } from './batch-items.ts'
 
 interface ListOptions {
   state?: State
   kind?: string
   queue?: string
+  batch?: string
   limit?: number
   after?: string
 }
@@ -28,6 +30,7 @@ export function listCommand(jobs: Command, cli: Cli): void {
     .option('--state <state>', help.state, state)
     .option('--kind <kind>', help.ofKind)
     .option('--queue <queue>', help.ofQueue)
+    .option('--batch <id>', help.ofBatch)
     .option('--limit <n>', help.limit, wholeNumber('--limit', 1, 500))
     .option('--after <id>', help.after)
     .action(cli.action(list))
@@ -35,16 +38,12 @@ export function listCommand(jobs: Command, cli: Cli): void {
 
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { voice } = context
+  const { state, kind, queue, batch, limit, after } = options
+  if (batch !== undefined && (kind ?? queue) !== undefined) throw wrongUse(word => word.wrong.batchAndOthers)
   await refuseWithoutData(context)
-  const { state, kind, queue, limit, after } = options
-  const { items, next } = await withEngine(context, {}, engine =>
-    engine.jobs({
-      state,
-      kind,
-      queue,
-      ...(limit === undefined ? {} : { limit }),
-      ...(after === undefined ? {} : { after }),
-    }),
+  const page = { state, ...(limit === undefined ? {} : { limit }), ...(after === undefined ? {} : { after }) }
+  const { items, next } = await withEngine(context, {}, (engine, asked) =>
+    batch === undefined ? engine.jobs({ kind, queue, ...page }) : fullPage(engine, batch, page, asked),
   )
   voice.answer({ items: items.map(jobWire), next }, [
     ...(items.length === 0 ? [noJobs(options, voice)] : jobLines(items, voice)),
@@ -52,9 +51,9 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   ])
 }
 
-function noJobs({ state, kind, queue, after }: ListOptions, { word }: Voice): string {
+function noJobs({ state, kind, queue, batch, after }: ListOptions, { word }: Voice): string {
   if (after !== undefined) return word.jobs.noneAfter
-  return (state ?? kind ?? queue) ? word.jobs.noneSuch : word.jobs.none
+  return (state ?? kind ?? queue ?? batch) ? word.jobs.noneSuch : word.jobs.none
 }
 
 function jobLines(items: readonly JobView[], { word, language }: Voice): string[] {
@@ -75,7 +74,7 @@ function jobLines(items: readonly JobView[], { word, language }: Voice): string[
 }
 
 /** The same filter again, for the command that shows the next page. */
-const repeated = ({ after, ...same }: ListOptions): string =>
+export const repeated = ({ after, ...same }: { after?: string }): string =>
   Object.entries(same)
     .map(([name, value]) => `--${name} ${value} `)
     .join('')

@@ -46,7 +46,8 @@ const rerunLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
 const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
   changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
 
-async function pressEach(
+/** Answers the exit code. */
+export async function pressEach(
   context: Context,
   ids: readonly string[],
   press: (engine: Engine, id: string) => Promise<Pressed>,

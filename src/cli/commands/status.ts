@@ -1,13 +1,14 @@
-/** `retoma status`: what is in the queues and who works on it. */
+/** `retoma status`: what is in the queues, which batches are not over, and who works on it. */
 import type { Command } from 'commander'
-import type { GroupLimits, QueueLimits, QueueView } from '../../index.ts'
+import type { BatchState, BatchView, Engine, GroupLimits, QueueLimits, QueueView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { batchTable } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import type { Voice } from '../voice.ts'
-import { queueWire, workerWire } from '../wire.ts'
+import { batchWire, queueWire, workerWire } from '../wire.ts'
 import type { Words } from '../words/index.ts'
 import { workerLines } from './workers.ts'
 
@@ -24,16 +25,38 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
   await refuseWithoutData(context)
   await withEngine(context, {}, async (engine, asked) => {
     do {
-      const [queues, workers] = await Promise.all([engine.queues(), engine.workers()])
+      const [queues, workers, batches] = await Promise.all([engine.queues(), engine.workers(), openBatches(engine)])
       if (watch && !voice.json && process.stdout.isTTY) process.stdout.write(clearScreen)
-      voice.answer({ queues: queues.map(queueWire), workers: workers.map(workerWire) }, [
+      const wire = { queues: queues.map(queueWire), batches: batches.map(batchWire), workers: workers.map(workerWire) }
+      voice.answer(wire, [
         ...queueLines(queues, voice),
+        ...batchLines(batches, voice),
         '',
         ...workerLines(workers, voice),
       ])
       if (watch) await systemClock.sleep(againMs, asked)
     } while (watch && !asked.aborted)
   })
+}
+
+const openStates: readonly BatchState[] = ['submitting', 'waiting', 'running', 'paused', 'stalled']
+const mostBatches = 10
+
+/** The newest of each state that is not final. */
+async function openBatches(engine: Engine): Promise<BatchView[]> {
+  const pages = await Promise.all(openStates.map(state => engine.batches({ state, limit: mostBatches })))
+  return pages.flatMap(page => page.items).sort((a, b) => Number(b.id) - Number(a.id))
+}
+
+function batchLines(batches: readonly BatchView[], voice: Voice): string[] {
+  if (batches.length === 0) return []
+  const { word } = voice
+  const shown = batches.slice(0, mostBatches)
+  return [
+    '',
+    ...batchTable(shown, systemClock.now(), voice),
+    ...(batches.length > shown.length ? [word.batch.moreOpen('retoma batch list')] : []),
+  ]
 }
 
 export function queueLines(queues: readonly QueueView[], { word }: Voice): string[] {

@@ -1,4 +1,6 @@
 /** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
+import { batch } from './batch-en.ts'
+
 export const en = {
   error: 'error',
   help: {
@@ -46,6 +48,27 @@ export const en = {
     jobsRetry: 'run jobs again that failed, stalled, were skipped or cancelled; they go on after their last step',
     fromScratch: 'run every step again, also of jobs that succeeded: what their steps saved is deleted',
     jobsCancel: 'cancel jobs that are not finished',
+    batch: 'look at batches and act on them',
+    batchList: 'list batches, newest first',
+    batchShow: 'how far one batch is, what went wrong, and what to do next',
+    batchWatch:
+      'go on showing it until it ends or stalls; exit 1 when it did not succeed; with --json one document a line',
+    batchItems: 'list the items of a batch; failed ones by cause',
+    batchFailures: 'the failed items of a batch by cause, with examples',
+    batchResume: 'go on with a batch that is stalled',
+    batchRetryFailed: 'run the failed items of a batch again',
+    batchPause: 'start nothing more of a batch, in any worker; what runs goes on',
+    batchUnpause: 'go on with a batch that is paused',
+    batchCancel: 'cancel a batch and what of it has not ended',
+    batchSkip: 'skip items of a batch that shall not run, or not again',
+    batchPriority: 'run a batch before or after others: 0 (first) to 9',
+    batchPriorityNumber: '0 (first) to 9',
+    batchId: 'id of a batch',
+    itemIds: 'ids of items, as `batch items` lists them',
+    ofName: 'only those with this name',
+    ofBatch: 'only those of this batch, oldest first',
+    cause: 'only those that failed for this cause, as `batch failures` names it',
+    skipReason: 'why; it is kept with the item',
     schedules: 'what comes in by itself: when next, and what it last made',
     schedulesRun: 'make the job of a schedule now, beside its plan',
     scheduleName: 'name of a schedule that retoma.config defines',
@@ -88,6 +111,11 @@ export const en = {
     queueTwice: (queue: string) => `--queues names ${queue} twice`,
     queue: (given: string, known: string, hint: string) =>
       `no job of this config is in a queue "${given}"${hint || `; there is: ${known}`}`,
+    cause: (given: string) =>
+      `--cause is one that \`retoma batch failures\` names, such as 42080bc7b436, not "${given}"`,
+    batchNoItem: (id: string) => `${id} is a batch; skip takes items of it: retoma batch items ${id} lists them`,
+    causeAndState: '--cause is for failed items; leave --state out, or say --state failed',
+    batchAndOthers: '--batch goes with --state alone; all items of a batch are of one kind and queue',
     runAtAndDelay: 'give either --run-at or --delay, not both',
   },
   config: {
@@ -239,6 +267,7 @@ export const en = {
     history: 'what went wrong:',
     attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
   },
+  batch,
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',

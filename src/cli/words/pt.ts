@@ -1,4 +1,5 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
+import { batch } from './batch-pt.ts'
 import type { Words } from './index.ts'
 
 export const pt: Words = {
@@ -49,6 +50,27 @@ export const pt: Words = {
       'roda de novo jobs que falharam, travaram, foram pulados ou cancelados; continuam depois da última etapa',
     fromScratch: 'roda de novo todas as etapas, também de jobs que tiveram sucesso: o que elas guardaram é apagado',
     jobsCancel: 'cancela jobs que não terminaram',
+    batch: 'ver lotes e agir sobre eles',
+    batchList: 'lista lotes, os mais novos primeiro',
+    batchShow: 'até onde um lote chegou, o que deu errado e o que fazer agora',
+    batchWatch:
+      'continua mostrando até ele terminar ou travar; sai com 1 se não deu certo; com --json, um documento por linha',
+    batchItems: 'lista os itens de um lote; os com erro, por causa',
+    batchFailures: 'os itens com erro de um lote por causa, com exemplos',
+    batchResume: 'continua um lote que está travado',
+    batchRetryFailed: 'roda de novo os itens com erro de um lote',
+    batchPause: 'não iniciar mais nada de um lote, em nenhum worker; o que roda continua',
+    batchUnpause: 'continua um lote que está pausado',
+    batchCancel: 'cancela um lote e o que dele não terminou',
+    batchSkip: 'pula itens de um lote que não devem rodar, ou não de novo',
+    batchPriority: 'roda um lote antes ou depois de outros: 0 (primeiro) a 9',
+    batchPriorityNumber: '0 (primeiro) a 9',
+    batchId: 'id de um lote',
+    itemIds: 'ids de itens, como `batch items` os lista',
+    ofName: 'só os que têm este nome',
+    ofBatch: 'só os deste lote, os mais antigos primeiro',
+    cause: 'só os que falharam por esta causa, como `batch failures` a chama',
+    skipReason: 'por quê; fica guardado com o item',
     schedules: 'o que entra sozinho: quando será o próximo, e o que fez por último',
     schedulesRun: 'cria agora o job de um agendamento, fora do horário dele',
     scheduleName: 'nome de um agendamento definido no retoma.config',
@@ -86,6 +108,10 @@ export const pt: Words = {
     queueSizes: given => `--queues é uma lista como classifier:20,sync:5; "${given}" não tem essa forma`,
     queueTwice: queue => `--queues traz ${queue} duas vezes`,
     queue: (given, known, hint) => `nenhum job deste config está em uma fila "${given}"${hint || `; há: ${known}`}`,
+    cause: given => `--cause é uma que \`retoma batch failures\` mostra, como 42080bc7b436, não "${given}"`,
+    batchNoItem: id => `${id} é um lote; skip recebe itens dele: retoma batch items ${id} os lista`,
+    causeAndState: '--cause é para itens com erro; tire --state, ou use --state failed',
+    batchAndOthers: '--batch combina só com --state; os itens de um lote são todos do mesmo tipo e da mesma fila',
     runAtAndDelay: 'use --run-at ou --delay, não os dois',
   },
   config: {
@@ -236,6 +262,7 @@ export const pt: Words = {
     history: 'o que deu errado:',
     attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
   },
+  batch,
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',

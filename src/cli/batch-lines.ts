@@ -1,0 +1,123 @@
+/**
+ * A batch in words and figures for a person: each piece by itself, put together by `batch show`, its watch, `batch list`
+ * and `status`. Nothing here asks the database or prints.
+ *
+ * Invariant: the bar is full and the percentage 100 only when every item has ended.
+ */
+import { oneDecimal, whole } from '../core/numbers.ts'
+import type { BatchView } from '../index.ts'
+import { type Cell, table } from './table.ts'
+import { ago, span } from './times.ts'
+import type { Voice } from './voice.ts'
+import type { Words } from './words/index.ts'
+
+/** The width everything fits into. */
+export const page = 80
+
+export function stateSentence(batch: BatchView, { word }: Voice): string {
+  const { state } = word.batch
+  const { code, failed, ended } = batch.reason ?? { code: '', failed: 0, ended: 0 }
+  switch (batch.state) {
+    case 'submitting':
+      return state.submitting(batch.total)
+    case 'paused':
+      return code === 'stop_after' ? state.pausedByPolicy(Number(failed), Number(ended)) : state.pausedByPerson
+    case 'stalled':
+      return code === '' || code === 'no_progress' ? state.stalled : state.stalledBecause(code)
+    case 'failed':
+      return code === '' || code === 'resumes_spent' ? state.failed(batch.resumes) : state.failedBecause(code)
+    case 'succeeded':
+      if (batch.total === 0) return state.empty
+      return batch.failed === 0 ? state.succeeded : state.succeededWithFailures(batch.failed)
+    case 'cancelled':
+      return batch.following ? state.cancelling : state.cancelled
+    default:
+      return state[batch.state]
+  }
+}
+
+const endedOf = ({ succeeded, failed, skipped, cancelled }: BatchView): number =>
+  succeeded + failed + skipped + cancelled
+
+/** `[█████░░░░░]  50.2 %  1,004 of 2,000`; '' without items. */
+export function progressText(batch: BatchView, width: number, { word, language }: Voice): string {
+  if (batch.percent === null) return ''
+  const filled = Math.floor((endedOf(batch) * width) / batch.total)
+  const bar = `[${'█'.repeat(filled)}${'░'.repeat(width - filled)}]`
+  const counted = batch.state === 'submitting' ? word.batch.soFar : word.batch.of
+  const numbers = counted(whole(endedOf(batch), language), whole(batch.total, language))
+  return `${bar}  ${percentText(batch, language)}  ${numbers}`
+}
+
+/** Those that are not none, what has ended first. */
+export const countsText = (batch: BatchView, { word }: Voice): string =>
+  countParts(batch, word).join(', ') || word.batch.noItems
+
+/** The same, to be wrapped: a number stays with its word. */
+export const countsToWrap = (batch: BatchView, { word }: Voice): string =>
+  countParts(batch, word)
+    .map(part => part.replaceAll(' ', '\u00a0'))
+    .join(', ') || word.batch.noItems
+
+function countParts(batch: BatchView, word: Words): string[] {
+  const { counts } = word.batch
+  const states = Object.keys(counts) as (keyof typeof counts)[]
+  return states.filter(state => batch[state] > 0).map(state => counts[state](batch[state]))
+}
+
+/** `41.3 items/s`, `2.5 items/h`; '' when unknown. */
+export const rateText = ({ rate }: BatchView, { word, language }: Voice): string =>
+  rate === null ? '' : word.batch.rate(...rateIn(rate, language))
+
+/** In the unit that makes a number of it. */
+function rateIn(rate: number, language: Voice['language']): [number: string, unit: string] {
+  const [number, unit] = rate >= 1 ? [rate, 's'] : rate * 60 >= 1 ? [rate * 60, 'min'] : [rate * 3600, 'h']
+  return [number >= 100 ? whole(Math.round(number), language) : oneDecimal(number, language), unit]
+}
+
+/** `41.3 items/s, about 24 s left`, as far as it is known. */
+export const paceText = (batch: BatchView, voice: Voice): string =>
+  [rateText(batch, voice), batch.etaSeconds === null ? '' : voice.word.batch.left(span(batch.etaSeconds))]
+    .filter(Boolean)
+    .join(', ')
+
+/** The ref of the last item of which an attempt ended, and when that was; '' when none has. */
+export function lastText({ lastRef, progressAt }: BatchView, now: Date, { word, language }: Voice): string {
+  if (progressAt === null) return ''
+  const at = ago(progressAt, now, language)
+  return lastRef === null ? at : word.batch.last(short(lastRef, 40), at)
+}
+
+/** Many batches, a line each; when they were made is left out, and names are cut, where there is no room for them. */
+export function batchTable(batches: readonly BatchView[], now: Date, { word, language }: Voice): string[] {
+  const right = (text: string): Cell => ({ right: text })
+  const draw = (columns: readonly string[], longestName: number) =>
+    table(
+      columns,
+      batches.map(batch => [
+        batch.id,
+        short(batch.name, longestName),
+        batch.state,
+        right(percentText(batch, language)),
+        right(whole(batch.total, language)),
+        right(whole(batch.failed, language)),
+        right(batch.rate === null ? '' : rateIn(batch.rate, language).join('/')),
+        right(batch.etaSeconds === null ? '' : span(batch.etaSeconds, 1)),
+        ago(batch.createdAt, now, language),
+      ]),
+    )
+  const { columns } = word.batch
+  const fewer = columns.slice(0, -1)
+  const fits = (lines: string[]) => lines.every(line => line.length <= page)
+  return [draw(columns, 20), draw(fewer, 20)].find(fits) ?? draw(fewer, 10)
+}
+
+/** `50.2 %`; '' without items. */
+export const percentText = ({ percent }: BatchView, language: Voice['language']): string =>
+  percent === null ? '' : `${oneDecimal(percent, language)} %`
+
+/** A name or ref that leaves room for the rest of its line. */
+export const short = (text: string, longest = 20): string => {
+  const [line = ''] = text.split('\n', 1)
+  return [...line].length > longest || line !== text ? `${[...line].slice(0, longest - 1).join('')}…` : line
+}

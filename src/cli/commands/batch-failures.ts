@@ -1,0 +1,48 @@
+/** `retoma batch failures ID`: what went wrong, each cause once, with an example, some refs, and how to run those again. */
+import type { Command } from 'commander'
+import { whole } from '../../core/numbers.ts'
+import type { FailureGroup } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { page, short } from '../batch-lines.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { brief, wrap } from '../table.ts'
+import { ago } from '../times.ts'
+import type { Voice } from '../voice.ts'
+import { failureGroupWire } from '../wire.ts'
+
+export function failuresCommand(batch: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  batch.command('failures').description(help.batchFailures).argument('<id>', help.batchId).action(cli.action(failures))
+}
+
+async function failures(context: Context, id: string): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const groups = await withEngine(context, {}, engine => engine.failures(id))
+  const lines = groups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...groupLines(id, group, voice)])
+  voice.answer({ items: groups.map(failureGroupWire), next: null }, lines.length > 0 ? lines : [noFailures(id, voice)])
+}
+
+const noFailures = (id: string, { word }: Voice) => word.batch.noFailures(id)
+
+function groupLines(id: string, group: FailureGroup, voice: Voice): string[] {
+  const { word, language } = voice
+  const last = ago(group.lastAt, systemClock.now(), language)
+  const example = group.code === null ? group.message : `${group.code}: ${group.message}`
+  const refs = group.refs.map(ref => short(ref)).join(', ')
+  return [
+    word.batch.group(countText(group, voice), group.count === 1, last),
+    ...wrap(brief(example, 300), page - 2).map(line => `  ${line}`),
+    ...(refs === '' ? [] : wrap(word.batch.refs(refs), page - 2).map(line => `  ${line}`)),
+    `  ${word.batch.runAgain(`retoma batch retry-failed ${id} --cause ${causeText(group)}`)}`,
+  ]
+}
+
+/** `10,000+` where there are more than are counted. */
+export const countText = ({ count, more }: FailureGroup, { language }: Voice): string =>
+  `${whole(count, language)}${more ? '+' : ''}`
+
+/** As a shell takes it: what failed without a cause has an empty one. */
+export const causeText = ({ cause }: FailureGroup): string => cause || "''"

@@ -1,0 +1,81 @@
+/** `retoma batch items ID`: its jobs, oldest first, those that failed by cause; a page at a time. */
+import type { Command } from 'commander'
+import type { State } from '../../core/state.ts'
+import type { Engine, ItemFilter, ItemPage, JobView } from '../../index.ts'
+import { cause as causeOf, state, wholeNumber, wrongUse } from '../arguments.ts'
+import { page, short } from '../batch-lines.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { brief, table } from '../table.ts'
+import type { Voice } from '../voice.ts'
+import { jobWire } from '../wire.ts'
+import { repeated } from './jobs-list.ts'
+
+interface ItemsOptions {
+  state?: State
+  cause?: string
+  limit?: number
+  after?: string
+}
+
+export function itemsCommand(batch: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  batch
+    .command('items')
+    .description(help.batchItems)
+    .argument('<id>', help.batchId)
+    .option('--state <state>', help.state, state)
+    .option('--cause <cause>', help.cause, causeOf)
+    .option('--limit <n>', help.limit, wholeNumber('--limit', 1, 500))
+    .option('--after <id>', help.after)
+    .action(cli.action(items))
+}
+
+async function items(context: Context, id: string, options: ItemsOptions): Promise<void> {
+  const { voice } = context
+  const { cause } = options
+  if (cause !== undefined && (options.state ?? 'failed') !== 'failed') throw wrongUse(word => word.wrong.causeAndState)
+  await refuseWithoutData(context)
+  const filter = cause === undefined ? options : { ...options, state: 'failed' as const }
+  const found = await withEngine(context, {}, (engine, asked) => fullPage(engine, id, filter, asked))
+  voice.answer({ items: found.items.map(jobWire), next: found.next }, [
+    ...(found.items.length === 0 ? [noItems(options, voice)] : itemLines(found.items, voice)),
+    ...(found.next === null
+      ? []
+      : [voice.word.jobs.more(`retoma batch items ${id} ${repeated(options)}--after ${found.next}`)]),
+  ])
+}
+
+/** The engine looks through so many of a large batch at a time and no further: asked again until the page is full. */
+export async function fullPage(
+  engine: Engine,
+  batch: string,
+  filter: ItemFilter & { limit?: number; after?: string },
+  asked: AbortSignal,
+): Promise<ItemPage> {
+  const { limit = 50, after: first, ...same } = filter
+  const items: JobView[] = []
+  for (let after = first; ; ) {
+    const more = await engine.items(batch, {
+      ...same,
+      limit: limit - items.length,
+      ...(after === undefined ? {} : { after }),
+    })
+    items.push(...more.items)
+    if (more.next === null || items.length === limit || asked.aborted) return { items, next: more.next }
+    after = more.next
+  }
+}
+
+function noItems({ state, cause, after }: ItemsOptions, { word }: Voice): string {
+  if (after !== undefined) return word.batch.noMoreItems
+  return state === undefined && cause === undefined ? word.batch.noneOfItems : word.batch.noneOfSuchItems
+}
+
+const itemLines = (items: readonly JobView[], { word }: Voice): string[] =>
+  table(
+    word.batch.itemColumns,
+    items.map(job => [job.id, short(job.ref ?? ''), job.state, job.attempt, brief(job.error?.message ?? '')]),
+    { fit: page },
+  )

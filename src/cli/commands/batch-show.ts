@@ -1,0 +1,137 @@
+/** `retoma batch show ID`: how far it is, what went wrong and what to press next; with --watch until it is over. */
+import type { Command } from 'commander'
+import { type BatchView, type Engine, type FailureGroup, RetomaError } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { silentLog } from '../../lib/log.ts'
+import { countsToWrap, lastText, page, progressText, rateText, stateSentence } from '../batch-lines.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { brief, fields, table, wrap } from '../table.ts'
+import { span, when } from '../times.ts'
+import type { Voice } from '../voice.ts'
+import { batchWire, failureGroupWire } from '../wire.ts'
+import { both } from '../words/index.ts'
+import { causeText, countText } from './batch-failures.ts'
+import { drawnOn, printedBy, watchBatch } from './batch-watch.ts'
+import { isTaken } from './jobs-enqueue.ts'
+
+export function showCommand(batch: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  batch
+    .command('show')
+    .description(help.batchShow)
+    .argument('<id>', help.batchId)
+    .option('--watch', help.batchWatch)
+    .action(cli.action(show))
+}
+
+async function show(context: Context, id: string, { watch }: { watch?: true }): Promise<number> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const draws = watch && !voice.json && process.stdout.isTTY && process.env.TERM !== 'dumb'
+  // What the log says would land in the middle of what is drawn, and what matters of it is drawn too.
+  const quiet = draws ? { ...context, log: silentLog } : context
+  return withEngine(quiet, {}, async (engine, asked) => {
+    if (!watch) {
+      const batch = await batchOf(engine, id)
+      await answer(batch, engine, voice)
+      return 0
+    }
+    const display = draws ? drawnOn(process.stdout, voice) : printedBy(voice)
+    const look = () => batchOf(engine, id)
+    const batch = await watchBatch({ look, display, clock: systemClock, asked: orReaderGone(asked) })
+    if (batch === undefined) return 0
+    display.over()
+    await answer(batch, engine, voice)
+    return batch.state === 'succeeded' ? 0 : 1
+  })
+}
+
+/** With nobody left to read it (`| head`) there is nothing to go on for. */
+function orReaderGone(asked: AbortSignal): AbortSignal {
+  const gone = new AbortController()
+  process.stdout.once('error', () => gone.abort())
+  return AbortSignal.any([asked, gone.signal])
+}
+
+/** Throws not_found: also for the id of a job, which is no batch. */
+export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
+  const batch = await engine.batch(id)
+  if (batch === null) throw new RetomaError('not_found', { what: both(word => word.batch.batch), id })
+  return batch
+}
+
+async function answer(batch: BatchView, engine: Engine, voice: Voice): Promise<void> {
+  const causes = batch.failed > 0 ? await engine.failures(batch.id) : []
+  const lonely = isOpen(batch) && batch.running === 0 && !(await isTaken(batch, engine))
+  voice.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
+    ...batchFields(batch, voice),
+    ...causeLines(batch, causes, voice),
+    ...nextLines(batch, voice),
+    ...(lonely ? ['', ...wrap(voice.word.jobs.noWorker(batch.queue), page)] : []),
+  ])
+}
+
+const isOpen = ({ state }: BatchView) => ['submitting', 'waiting', 'running'].includes(state)
+
+function batchFields(batch: BatchView, voice: Voice): string[] {
+  const { word, language } = voice
+  const now = systemClock.now()
+  const { labels } = word.batch
+  const room = page - 2 - Math.max(...Object.values(labels).map(label => label.length))
+  const shown: Record<keyof typeof labels, string> = {
+    batch: word.batch.named(batch.id, batch.name),
+    state: stateSentence(batch, voice),
+    progress: progressText(batch, 30, voice),
+    items: countsToWrap(batch, voice),
+    pace: rateText(batch, voice),
+    left: batch.etaSeconds === null ? '' : word.batch.about(span(batch.etaSeconds)),
+    last: lastText(batch, now, voice),
+    resumes: word.batch.ofMost(batch.resumes, batch.maxResumes),
+    kind: word.batch.inQueue(batch.kind, batch.queue),
+    priority: String(batch.priority),
+    key: brief(batch.key ?? ''),
+    created: when(batch.createdAt, now, language),
+    finished: batch.finishedAt === null ? '' : when(batch.finishedAt, now, language),
+    completeJob: batch.completeJob === null ? '' : word.batch.completeJob(batch.completeJob),
+  }
+  return fields(
+    (Object.keys(labels) as (keyof typeof labels)[])
+      .filter(name => shown[name] !== '')
+      .map(name => [labels[name], wrap(shown[name], room).join('\n')] as const),
+  )
+}
+
+const mostCauses = 3
+
+function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: Voice): string[] {
+  if (causes.length === 0) return []
+  const { word } = voice
+  const rest = causes.length - mostCauses
+  const rows = causes
+    .slice(0, mostCauses)
+    .map(group => [{ right: countText(group, voice) }, causeText(group), brief(group.message, page)])
+  return [
+    '',
+    word.batch.causes,
+    ...table(word.batch.causeColumns, rows, { fit: page - 2 }).map(line => `  ${line}`),
+    ...(rest > 0 ? [`  ${word.batch.moreCauses(rest, `retoma batch failures ${id}`)}`] : []),
+  ]
+}
+
+/** What to press, each with what it does. */
+function nextLines(batch: BatchView, { word }: Voice): string[] {
+  const { hints, next } = word.batch
+  const { id, state } = batch
+  const press = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]
+  const steps = [
+    ...(state === 'paused' ? [press('unpause', hints.unpause)] : []),
+    ...(state === 'stalled' ? [press('resume', hints.resume)] : []),
+    ...(batch.failed > 0 && state !== 'cancelled' ? [press('failures', hints.failures)] : []),
+    ...(batch.failed > 0 && ['succeeded', 'failed'].includes(state) ? [press('retry-failed', hints.retryFailed)] : []),
+  ]
+  if (state === 'submitting')
+    return ['', batch.key === null ? hints.giveUpSubmit : hints.continueSubmit, `  retoma batch cancel ${id}`]
+  return steps.length === 0 ? [] : ['', next, ...fields(steps).map(line => `  ${line}`)]
+}

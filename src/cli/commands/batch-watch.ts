@@ -1,0 +1,135 @@
+/**
+ * A batch watched until it is over: final, or stalled, where it waits for a person. Called by `batch show --watch`.
+ *
+ * Invariant: nothing is shown once it was asked to stop. A database that goes away is told and waited for; anything else
+ * that is thrown, the batch having been removed too, ends it.
+ */
+import { isFinalBatch } from '../../core/batch-state.ts'
+import { isRetomaError, type RetomaError } from '../../errors.ts'
+import type { BatchView } from '../../index.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { countsText, lastText, paceText, page, percentText, progressText, stateSentence } from '../batch-lines.ts'
+import { createScreen, type Terminal } from '../screen.ts'
+import { wrap } from '../table.ts'
+import { local, span } from '../times.ts'
+import { asRetomaError, type Voice } from '../voice.ts'
+import { batchWire } from '../wire.ts'
+
+export interface Display {
+  seen(batch: BatchView, now: Date): void
+  away(error: RetomaError, forMs: number, now: Date): void
+  /** What comes next is the answer. */
+  over(): void
+  /** It was asked to stop. */
+  left(): void
+}
+
+const againMs = 1000
+
+/** Undefined: it was asked to stop before. */
+export async function watchBatch(given: {
+  look: () => Promise<BatchView>
+  display: Display
+  clock: Clock
+  asked: AbortSignal
+}): Promise<BatchView | undefined> {
+  const { look, display, clock, asked } = given
+  for (let awaySince: number | undefined; ; ) {
+    const found = await look().catch(error => {
+      if (!asked.aborted && !passes(error)) throw error
+      return asRetomaError(error)
+    })
+    if (!asked.aborted && isRetomaError(found)) {
+      awaySince ??= clock.elapsed()
+      display.away(found, clock.elapsed() - awaySince, clock.now())
+    } else if (!asked.aborted) {
+      awaySince = undefined
+      display.seen(found as BatchView, clock.now())
+      if (isOver(found as BatchView)) return found as BatchView
+    }
+    await clock.sleep(againMs, asked)
+    if (asked.aborted) {
+      display.left()
+      return undefined
+    }
+  }
+}
+
+const isOver = ({ state }: BatchView): boolean => isFinalBatch(state) || state === 'stalled'
+
+/** It goes by itself: the database is away, starts, or has no connection left for us. */
+const passes = (error: unknown): boolean =>
+  isRetomaError(error) ? error.retryable : /^(40|53|57)/.test(String((error as { code?: unknown } | null)?.code))
+
+/** What stands beside the bar at most. */
+const besideBar = 36
+
+/** Drawn again and again in the same place. */
+export function drawnOn(terminal: Terminal, voice: Voice): Display {
+  const { word, language } = voice
+  const screen = createScreen(terminal)
+  const barWidth = () => Math.max(Math.min((terminal.columns ?? page) - besideBar, 40), 10)
+  let last: BatchView | undefined
+  const block = (batch: BatchView, now: Date) =>
+    [
+      ...wrap(
+        `${word.batch.labels.batch} ${word.batch.named(batch.id, batch.name)}: ${stateSentence(batch, voice)}`,
+        page,
+      ),
+      progressText(batch, barWidth(), voice),
+      countsText(batch, voice),
+      [paceText(batch, voice), lately(batch, now)].filter(Boolean).join('; '),
+      batch.state === 'paused' ? word.batch.stillPaused(batch.id) : '',
+    ].filter(Boolean)
+  const lately = (batch: BatchView, now: Date) =>
+    batch.progressAt === null ? '' : `${word.batch.labels.last} ${lastText(batch, now, voice)}`
+  return {
+    seen(batch, now) {
+      last = batch
+      // What is over is the answer, and stands in the place of what was drawn.
+      if (!isOver(batch)) screen.draw([...block(batch, now), word.batch.ctrlC])
+    },
+    away(error, forMs, now) {
+      const before = last === undefined ? [] : block(last, now)
+      screen.draw([...before, word.batch.awayFor(span(forMs / 1000), error.in(language))])
+    },
+    over: () => screen.clear(),
+    left: () => screen.leave(),
+  }
+}
+
+/** A line for each change; with --json a document. What is no answer goes to stderr. */
+export function printedBy(voice: Voice): Display {
+  const { word, language } = voice
+  let before = ''
+  let isAway = false
+  return {
+    seen(batch, now) {
+      if (isAway) voice.note(word.batch.back)
+      isAway = false
+      const text = `${batch.state} ${batch.total} ${countsText(batch, voice)}`
+      // What is over is the answer.
+      if (text === before || isOver(batch)) return
+      before = text
+      voice.answer(batchWire(batch), [changeLine(batch, now, voice)])
+    },
+    away(error) {
+      if (!isAway) voice.note(word.batch.away(error.in(language)))
+      isAway = true
+    },
+    over() {
+      if (before !== '') voice.say('')
+    },
+    left() {},
+  }
+}
+
+const changeLine = (batch: BatchView, now: Date, voice: Voice): string =>
+  [
+    `${local(now)}  ${batch.state}`,
+    percentText(batch, voice.language),
+    countsText(batch, voice),
+    paceText(batch, voice),
+  ]
+    .filter(Boolean)
+    .join('  ')

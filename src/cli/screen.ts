@@ -1,0 +1,52 @@
+/**
+ * Lines that are drawn again in the same place of a terminal.
+ *
+ * Invariant: between two draws the terminal is as any program finds it, the cursor shown, at the beginning of a line, lines
+ * wrapping; so whatever ends or stops the process, a SIGKILL too, leaves nothing to put right. A draw is one write.
+ */
+import { cut } from './table.ts'
+import { printable } from './voice.ts'
+
+export interface Terminal {
+  readonly columns?: number | undefined
+  readonly rows?: number | undefined
+  write(text: string): unknown
+}
+
+export interface Screen {
+  draw(lines: readonly string[]): void
+  /** What was drawn goes, and what is printed next stands in its place. */
+  clear(): void
+  /** What was drawn stays; what a key left beside the cursor, such as ^C, goes. */
+  leave(): void
+}
+
+const sequence = '\u001b['
+const quiet = `${sequence}?25l${sequence}?7l`
+const usual = `${sequence}?7h${sequence}?25h`
+const restOfLine = `${sequence}K`
+const restOfScreen = `${sequence}J`
+
+export function createScreen(terminal: Terminal): Screen {
+  let drawn = 0
+  const top = () => `\r${drawn > 0 ? `${sequence}${drawn}A` : ''}`
+  return {
+    draw(lines) {
+      const { columns = 80, rows = 24 } = terminal
+      // What scrolls off the top cannot be drawn over again.
+      const shown = lines.slice(0, Math.max(rows - 1, 1)).map(line => cut(oneLine(line), Math.max(columns - 1, 1)))
+      const text = shown.map(line => `${line}${restOfLine}\n`).join('')
+      terminal.write(`${quiet}${top()}${text}${restOfScreen}${usual}`)
+      drawn = shown.length
+    },
+    clear() {
+      terminal.write(`${top()}${restOfScreen}`)
+      drawn = 0
+    },
+    leave() {
+      terminal.write(`\r${restOfScreen}`)
+    },
+  }
+}
+
+const oneLine = (text: string): string => printable(text).replace(/[\n\t]/g, ' ')
