@@ -91,7 +91,7 @@ export function lastText({ lastRef, progressAt }: BatchView, now: Date, { word, 
 /** Many batches, a line each; when they were made is left out, and names are cut, where there is no room for them. */
 export function batchTable(batches: readonly BatchView[], now: Date, { word, language }: Voice): string[] {
   const right = (text: string): Cell => ({ right: text })
-  const draw = (columns: readonly string[], longestName: number) =>
+  const draw = (columns: readonly string[], longestName: number, fit?: number) =>
     table(
       columns,
       batches.map(batch => [
@@ -105,11 +105,12 @@ export function batchTable(batches: readonly BatchView[], now: Date, { word, lan
         right(batch.etaSeconds === null ? '' : span(batch.etaSeconds, 1)),
         ago(batch.createdAt, now, language),
       ]),
+      fit === undefined ? {} : { fit },
     )
   const { columns } = word.batch
   const fewer = columns.slice(0, -1)
   const fits = (lines: string[]) => lines.every(line => line.length <= page)
-  return [draw(columns, 20), draw(fewer, 20)].find(fits) ?? draw(fewer, 10)
+  return [draw(columns, 20), draw(fewer, 20)].find(fits) ?? draw(fewer, 10, page)
 }
 
 /** `50.2 %`; '' without items. */
