@@ -70,7 +70,7 @@ const mixed = (): Item[] => [
 
 /** What the command line pressed counts from the database's instant: the test's clock goes there first. */
 async function work(): Promise<void> {
-  await here.clock.advance(milliseconds(systemClock.now().getTime() - here.clock.now().getTime() + 1000))
+  await here.clock.advance(milliseconds(Math.max(systemClock.now().getTime() - here.clock.now().getTime(), 0) + 1))
   await here.run()
 }
 
@@ -301,7 +301,7 @@ test('skip takes items of batches, each by itself', async () => {
 
 test('the id of a job is no batch, and the job is left alone', async () => {
   const { id } = await here.engine.enqueue(classify, { n: 1 })
-  for (const verb of ['show', 'items', 'failures', 'resume', 'retry-failed', 'pause', 'unpause', 'cancel'])
+  for (const verb of ['show', 'failures', 'resume', 'cancel'])
     expect(await retoma('batch', verb, id)).toMatchObject({
       code: 1,
       stdout: '',

@@ -1,5 +1,5 @@
 /** What the tests of the command line share: folders that are taken away again, and real processes of the built program. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   closeSync,
   mkdirSync,
@@ -50,7 +50,12 @@ interface Surroundings {
   input?: string
   /** The file its stdin is, as in a shell's `< file`. */
   from?: string
+  /** In a terminal of 24 lines and 80 columns, on which it is typed; stdout is then all it shows. */
+  terminal?: true
 }
+
+/** Whether this machine has the program that makes a terminal. */
+export const hasTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 
 export interface Ended {
   code: number | null
@@ -66,21 +71,27 @@ export interface Program {
   /** The same with stderr. */
   noted(text: string): Promise<string>
   tell(signal: NodeJS.Signals): void
+  /** Keys, for what runs in a terminal. */
+  type(keys: string): void
   /** Tells it and the programs it runs, as Ctrl-C in a terminal does. */
   tellAll(signal: NodeJS.Signals): void
 }
 
-export function start(args: readonly string[], { folder, env, input, from }: Surroundings): Program {
+export function start(args: readonly string[], { folder, env, input, from, terminal }: Surroundings): Program {
   const file = from === undefined ? undefined : openSync(from, 'r')
-  const child = spawn(process.execPath, [main, ...args], {
+  const inTerminal = `stty rows 24 cols 80; exec ${process.execPath} ${main} ${args.join(' ')}`
+  const [program, given] = terminal
+    ? ['script', ['-qefc', inTerminal, '/dev/null']]
+    : [process.execPath, [main, ...args]]
+  const child = spawn(program, given, {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', ...env },
+    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', TERM: 'xterm', ...env },
     // A process group of its own, which is what a terminal signals.
     detached: true,
-    stdio: [file ?? (input === undefined ? 'ignore' : 'pipe'), 'pipe', 'pipe'],
+    stdio: [file ?? (input === undefined && !terminal ? 'ignore' : 'pipe'), 'pipe', 'pipe'],
   })
   if (file !== undefined) closeSync(file)
-  child.stdin?.end(input)
+  if (!terminal) child.stdin?.end(input)
   let stdout = ''
   let stderr = ''
   child.stdout!.on('data', chunk => {
@@ -96,6 +107,7 @@ export function start(args: readonly string[], { folder, env, input, from }: Sur
   return {
     ended,
     tell: signal => void child.kill(signal),
+    type: keys => void child.stdin!.write(keys),
     tellAll: signal => void process.kill(-child.pid!, signal),
     said: text => heard(text, () => stdout),
     noted: text => heard(text, () => stderr),

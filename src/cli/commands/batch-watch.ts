@@ -74,7 +74,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
     [
       ...wrap(
         `${word.batch.labels.batch} ${word.batch.named(batch.id, batch.name)}: ${stateSentence(batch, voice)}`,
-        page,
+        page - 1,
       ),
       progressText(batch, barWidth(), voice),
       countsText(batch, voice),
@@ -91,7 +91,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
     },
     away(error, forMs, now) {
       const before = last === undefined ? [] : block(last, now)
-      screen.draw([...before, word.batch.awayFor(span(forMs / 1000), error.in(language))])
+      screen.draw([...before, ...wrap(word.batch.awayFor(span(forMs / 1000), error.in(language)), page - 1)])
     },
     over: () => screen.clear(),
     left: () => screen.leave(),
