@@ -124,3 +124,13 @@ test('a batch that was cancelled ends the watch with exit 1; with --json its las
   expect({ code, states: documents.map(each => each.state) }).toEqual({ code: 1, states: ['waiting', 'cancelled'] })
   expect(documents.at(-1)).toMatchObject({ id, cancelled: 3, causes: [] })
 })
+
+test('with nobody left to read it the watch ends', async () => {
+  const id = await submitted()
+  const surroundings = { folder, env: { DATABASE_URL: database.url }, pipe: 'head -n 1' }
+  const program = start(['batch', 'show', id, '--watch'], surroundings)
+  await program.said('3 waiting')
+  await here.engine.pause(id)
+  expect(await program.ended).toMatchObject({ code: 0, stderr: '' })
+  await here.engine.cancel(id)
+})

@@ -133,7 +133,8 @@ test.each([
 
 test('a paused batch is watched on, with what to press', async () => {
   const reason = { code: 'stop_after', failed: 100, ended: 1000 }
-  const watch = watching([{ ...running, state: 'paused', reason, rate: null, etaSeconds: null }])
+  const paused: BatchView = { ...running, state: 'paused', reason, rate: null, etaSeconds: null }
+  const watch = watching([...Array(61).fill(paused), running])
   await watch.pass(60)
   expect(watch.looks).toBe(61)
   expect(watch.seen().lines).toEqual([
@@ -145,6 +146,8 @@ test('a paused batch is watched on, with what to press', async () => {
     'it is paused; go on: retoma batch unpause 7',
     'Ctrl-C stops the watching, not the batch',
   ])
+  await watch.pass(1)
+  expect(watch.seen().lines).toHaveLength(5)
   watch.ask()
   await watch.ended
 })

@@ -1,6 +1,7 @@
 /** Batches as people use them on the command line: every verb as it is typed, against a real database. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { defineBatch, defineJob, doNotRetry, milliseconds } from '../../src/index.ts'
+import { fullPage } from '../../src/cli/commands/batch-items.ts'
+import { defineBatch, defineJob, doNotRetry, type Engine, type JobView, milliseconds } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { stallBatch } from '../../src/store/batch-control.ts'
@@ -264,6 +265,20 @@ test('resume goes on with a stalled batch and counts it; otherwise there is noth
   await work()
 })
 
+test('retry-failed says what it had to leave because another job has the key', async () => {
+  const keyed = (key: string) => ({ key, keyUntil: 'final' as const })
+  const items = [1, 2].map(n => ({ n, bad: 'no' }))
+  const { id } = await here.engine.submit(classification, items, { each: ({ n }) => keyed(`k${n}`) })
+  await work()
+  await here.engine.enqueue(classify, { n: 1 }, keyed('k1'))
+  expect(await said('batch', 'retry-failed', id)).toBe(
+    `batch ${id}: 1 item that failed waits to run again; 1 is left as it is: another job has its key`,
+  )
+  const { stdout } = await emPortugues('batch', 'retry-failed', id)
+  expect(stdout).toBe(`lote ${id}: nada roda de novo; outro job tem a chave do item com erro\n`)
+  await work()
+})
+
 test('cancel ends a batch for good', async () => {
   const id = await submitted(good(2))
   expect(await said('batch', 'cancel', id)).toBe(
@@ -325,6 +340,29 @@ test('status has a table of the batches that are not over, and none when all are
   expect(await said('status')).toMatch(new RegExp(`\\n\\nid +batch +state .*\\n${id} +classification +waiting +0.0 % `))
   expect(await json('status')).toMatchObject({ batches: [{ id, state: 'waiting', total: 2 }] })
   await work()
+})
+
+test('a page of items is full though the engine looks through a large batch by and by', async () => {
+  const job = { id: '1' } as JobView
+  const asked: unknown[] = []
+  const pages = [
+    { items: [], next: '20' },
+    { items: [job], next: '40' },
+    { items: [job, job], next: '60' },
+  ]
+  const engine = {
+    items: async (_: string, filter: unknown) => {
+      asked.push(filter)
+      return pages[asked.length - 1]
+    },
+  } as unknown as Engine
+  const page = await fullPage(engine, '7', { state: 'skipped', limit: 3 }, new AbortController().signal)
+  expect(page).toEqual({ items: [job, job, job], next: '60' })
+  expect(asked).toEqual([
+    { state: 'skipped', limit: 3 },
+    { state: 'skipped', limit: 3, after: '20' },
+    { state: 'skipped', limit: 2, after: '40' },
+  ])
 })
 
 test('a million items and the longest names fit into 80 columns, in both languages', async () => {

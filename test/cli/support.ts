@@ -52,6 +52,8 @@ interface Surroundings {
   from?: string
   /** In a terminal of 24 lines and 80 columns, on which it is typed; stdout is then all it shows. */
   terminal?: true
+  /** What stands behind it in a pipe, such as `head -n 1`; stdout and the end are then that one's. */
+  pipe?: string
 }
 
 /** Whether this machine has the program that makes a terminal. */
@@ -77,12 +79,14 @@ export interface Program {
   tellAll(signal: NodeJS.Signals): void
 }
 
-export function start(args: readonly string[], { folder, env, input, from, terminal }: Surroundings): Program {
+export function start(args: readonly string[], { folder, env, input, from, terminal, pipe }: Surroundings): Program {
   const file = from === undefined ? undefined : openSync(from, 'r')
-  const inTerminal = `stty rows 24 cols 80; exec ${process.execPath} ${main} ${args.join(' ')}`
+  const typed = `${process.execPath} ${main} ${args.join(' ')}`
   const [program, given] = terminal
-    ? ['script', ['-qefc', inTerminal, '/dev/null']]
-    : [process.execPath, [main, ...args]]
+    ? ['script', ['-qefc', `stty rows 24 cols 80; exec ${typed}`, '/dev/null']]
+    : pipe
+      ? ['sh', ['-c', `${typed} | ${pipe}`]]
+      : [process.execPath, [main, ...args]]
   const child = spawn(program, given, {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, TMPDIR: tmpdir(), LANG: 'C.UTF-8', TERM: 'xterm', ...env },

@@ -4,6 +4,13 @@ import { whole } from '../../core/numbers.ts'
 const n = (number: number) => whole(number, 'en')
 const items = (number: number) => (number === 1 ? '1 item' : `${n(number)} items`)
 
+const leftOut = (held: number) => {
+  if (held === 0) return ''
+  return held === 1
+    ? '; 1 is left as it is: another job has its key'
+    : `; ${n(held)} are left as they are: other jobs have their keys`
+}
+
 export const batch = {
   columns: ['id', 'batch', 'state', 'done', 'items', 'failed', 'rate', 'left', 'created'],
   none: 'no batches',
@@ -99,11 +106,9 @@ export const batch = {
   cancelled: (id: string) => `batch ${id} is cancelled: what of it has not ended does not run any more`,
   cancelledAlready: (id: string) => `batch ${id} was cancelled already`,
   retried: (id: string, count: number, held: number) =>
-    `batch ${id}: ${items(count)} that failed ${count === 1 ? 'waits' : 'wait'} to run again${
-      held > 0 ? `; ${n(held)} left as they are, another job has their key` : ''
-    }`,
+    `batch ${id}: ${items(count)} that failed ${count === 1 ? 'waits' : 'wait'} to run again${leftOut(held)}`,
   allHeld: (id: string, held: number) =>
-    `batch ${id}: nothing runs again; another job has the key of ${held === 1 ? 'the failed item' : `all ${n(held)} that failed`}`,
+    `batch ${id}: nothing runs again; ${held === 1 ? 'another job has the key of the one that failed' : `other jobs have the keys of the ${n(held)} that failed`}`,
   retriedNone: (id: string) => `batch ${id} has no failed items; nothing to do`,
   retriedNoneOfCause: (id: string, cause: string) =>
     `batch ${id} has no failed items with the cause "${cause}"; nothing to do`,

@@ -6,6 +6,13 @@ const n = (number: number) => whole(number, 'pt')
 const items = (number: number) => (number === 1 ? '1 item' : `${n(number)} itens`)
 const plural = (number: number, one: string, many: string) => `${n(number)} ${number === 1 ? one : many}`
 
+const leftOut = (held: number) => {
+  if (held === 0) return ''
+  return held === 1
+    ? '; 1 fica como está: outro job tem a chave dele'
+    : `; ${n(held)} ficam como estão: outros jobs têm as chaves deles`
+}
+
 export const batch: Words['batch'] = {
   columns: ['id', 'lote', 'estado', 'feito', 'itens', 'erros', 'ritmo', 'falta', 'criado'],
   none: 'nenhum lote',
@@ -100,11 +107,9 @@ export const batch: Words['batch'] = {
   cancelled: id => `o lote ${id} foi cancelado: o que dele não terminou não roda mais`,
   cancelledAlready: id => `o lote ${id} já estava cancelado`,
   retried: (id, count, held) =>
-    `lote ${id}: ${items(count)} com erro ${count === 1 ? 'espera' : 'esperam'} para rodar de novo${
-      held > 0 ? `; ${plural(held, 'fica como está', 'ficam como estão')}, outro job tem a chave` : ''
-    }`,
+    `lote ${id}: ${items(count)} com erro ${count === 1 ? 'espera' : 'esperam'} para rodar de novo${leftOut(held)}`,
   allHeld: (id, held) =>
-    `lote ${id}: nada roda de novo; outro job tem a chave ${held === 1 ? 'do item com erro' : `dos ${n(held)} com erro`}`,
+    `lote ${id}: nada roda de novo; ${held === 1 ? 'outro job tem a chave do item com erro' : `outros jobs têm as chaves dos ${n(held)} com erro`}`,
   retriedNone: id => `o lote ${id} não tem itens com erro; nada a fazer`,
   retriedNoneOfCause: (id, cause) => `o lote ${id} não tem itens com erro da causa "${cause}"; nada a fazer`,
   goesOnWithout: id => `o lote ${id} continua; nenhum item precisou rodar de novo`,
