@@ -368,13 +368,13 @@ test('a page of items is full though the engine looks through a large batch by a
 test('a million items and the longest names fit into 80 columns, in both languages', async () => {
   await db.run({ name: '', text: million }, [])
   const screens: string[] = []
-  for (const args of [['batch', 'list'], ['batch', 'show', '8999999'], ['status']])
+  for (const args of [['batch', 'list'], ['batch', 'show', '899999999'], ['status']])
     for (const ask of [retoma, emPortugues]) screens.push((await ask(...args)).stdout)
-  await db.run({ name: '', text: `delete from retoma.batch where id = 8999999` }, [])
+  await db.run({ name: '', text: `delete from retoma.batch where id = 899999999` }, [])
   expect(screens[2]).toContain('81.7 %  817,789 of 1,000,000')
   expect(screens[3]).toContain('81,7 %  817.789 de 1.000.000')
   for (const screen of screens) {
-    expect(screen).toContain('8999999')
+    expect(screen).toContain('899999999')
     // The name of a batch may be longer than a line; the line is then its own.
     const lines = screen.split('\n').filter(line => !/^\s*\(n{90,}\)$/.test(line))
     for (const line of lines) expect([...line].length, line).toBeLessThanOrEqual(80)
@@ -384,11 +384,11 @@ test('a million items and the longest names fit into 80 columns, in both languag
 const million = `
   with made as (
     insert into retoma.batch (id, name, kind, queue, policy, state, priority, taken, total, created_at, submitted_at, sample_at, sample_done)
-    values (8999999, repeat('n', 100), 'classify', 'classifier', '{"maxResumes":3}', 'running', 4, 1000000, 1000000,
+    values (899999999, repeat('n', 100), 'classify', 'classifier', '{"maxResumes":3}', 'running', 4, 1000000, 1000000,
       now() - interval '3 hours', now(), array[now() - interval '40 seconds'], array[812000])
   )
   insert into retoma.batch_count (batch_id, shard, succeeded, failed, skipped, cancelled, stalled, progress_at, last_ref)
-  values (8999999, 0, 800000, 13456, 4321, 12, 3, now() - interval '12 seconds', repeat('r', 500))`
+  values (899999999, 0, 800000, 13456, 4321, 12, 3, now() - interval '12 seconds', repeat('r', 500))`
 
 test.each<[string[], string]>([
   [['batch', 'shwo', '1'], 'there is no command "shwo", did you mean "show"?'],
