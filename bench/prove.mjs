@@ -8,7 +8,10 @@ import { giveUp } from '../scripts/lib/trouble.mjs'
 import { setup } from '../scripts/setup.mjs'
 import { createVerdict } from './lib/verdict.mjs'
 
-const names = ['pinned', 'tables', 'limits', 'memory', 'idle', 'deploy']
+const names = [
+  ...['pinned', 'tables', 'limits', 'memory', 'idle', 'deploy'],
+  ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
+]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })
 const wanted = asked.only?.split(',') ?? names
 const scale = Number(asked.scale)

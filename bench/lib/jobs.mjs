@@ -4,11 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob } from '../../dist/index.js'
+import { batchJobs } from './batch-jobs.mjs'
 import { now } from './clock.mjs'
 
 const tellEvery = 1000
 
 export const jobs = {
+  ...batchJobs,
+
   /** Nothing at all; { at }: when it was enqueued, and then its pickup is measured. */
   noop({ tell, answers, queue = 'bench' }) {
     let ran = 0

@@ -8,7 +8,7 @@ process.on('disconnect', () => process.exit(1))
 
 const answers = {}
 const tell = message => process.connected && process.send(message)
-process.on('message', ({ ask }) => tell({ answer: answers[ask]() }))
+process.on('message', async ({ ask, given }) => tell({ answer: (await answers[ask](given)) ?? null }))
 
 const auditor = audit ? await callAuditor(audit) : undefined
 const engine = await createEngine({

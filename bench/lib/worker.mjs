@@ -25,10 +25,10 @@ export async function startWorker(room, { heard = () => {}, ...task }) {
   const worker = {
     pid: child.pid,
     ended,
-    ask: name =>
+    ask: (name, given) =>
       new Promise(resolve => {
         questions.push(resolve)
-        child.send({ ask: name })
+        child.send({ ask: name, given })
       }),
     signal: name => child.kill(name),
     async kill() {

@@ -1,0 +1,95 @@
+/**
+ * `node press-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, press verbs on the
+ * newest batches until they are told to stop: all ten the same on the same batch, or each what it likes. What a verb may
+ * answer by its state is counted; any other error is told.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomFrom } from '../../chaos/lib/random.mjs'
+import { createEngine, isRetomaError } from '../../dist/index.js'
+import { silentLog } from '../../dist/lib/log.js'
+import { stallBatch } from '../../dist/store/batch-control.js'
+import { openDb } from '../../dist/store/db.js'
+
+const { url, callers, seed, among } = JSON.parse(process.argv[2])
+process.on('disconnect', () => process.exit(1))
+let stopped = false
+process.on('message', () => {
+  stopped = true
+})
+
+const random = randomFrom(seed)
+const db = openDb({ url, log: silentLog })
+const engines = await Promise.all(
+  Array.from({ length: callers }, () => createEngine({ databaseUrl: url, connections: 2, migrate: false })),
+)
+const fine = new Set(['batch_state', 'batch_cancelled', 'batch_paused', 'resumes_spent', 'wrong_state', 'key_held'])
+const seen = { pressed: {}, changed: {}, refused: {}, errors: [] }
+
+const someItem = async (engine, id, state) => {
+  const { items } = await engine.items(id, state ? { state, limit: 100 } : { limit: 100 })
+  return items.length > 0 ? random.one(items).id : undefined
+}
+const ofItem = (state, press) => async (engine, id) => {
+  const item = await someItem(engine, id, state)
+  return item === undefined ? undefined : press(engine, item)
+}
+
+const verbs = {
+  pause: (engine, id) => engine.pause(id),
+  unpause: (engine, id) => engine.unpause(id),
+  'retry failed': (engine, id) => engine.retryFailed(id),
+  'retry failed of one cause': async (engine, id) => {
+    const [group] = await engine.failures(id)
+    return group && engine.retryFailed(id, { cause: group.cause })
+  },
+  // The watchdog's verdict, without the wait for it.
+  stall: async (_, id) => ({ changed: (await stallBatch(db, id, { code: 'storm' }, null)) !== undefined }),
+  resume: (engine, id) => engine.resume(id),
+  cancel: (engine, id) => engine.cancel(id),
+  priority: (engine, id) => engine.setPriority(id, Math.floor(random.next() * 10)),
+  'skip an item': ofItem(undefined, (engine, item) => engine.skip(item, 'the storm')),
+  'skip a running item': ofItem('running', (engine, item) => engine.skip(item, 'the storm')),
+  'skip a failed item': ofItem('failed', (engine, item) => engine.skip(item, 'the storm')),
+  'cancel an item': ofItem('running', (engine, item) => engine.cancel(item)),
+  'retry an item': ofItem('failed', (engine, item) => engine.retry(item)),
+  'retry a skipped item': ofItem('skipped', (engine, item) => engine.retry(item)),
+  'resume an item': ofItem('stalled', (engine, item) => engine.resume(item)),
+}
+/** What holds a batch up is pressed less than what lets it go on, and cancel seldom: it is the end of it. */
+const often = Object.keys(verbs).flatMap(verb =>
+  Array(
+    verb === 'cancel' ? 1 : ['pause', 'stall'].includes(verb) ? 3 : ['unpause', 'resume'].includes(verb) ? 8 : 4,
+  ).fill(verb),
+)
+
+async function press(engine, verb, id) {
+  const add = (list, name) => {
+    list[name] = (list[name] ?? 0) + 1
+  }
+  add(seen.pressed, verb)
+  try {
+    const answer = await verbs[verb](engine, id)
+    if (answer?.changed) add(seen.changed, verb)
+  } catch (error) {
+    if (isRetomaError(error) && fine.has(error.code)) add(seen.refused, error.code)
+    else if (seen.errors.length < 20) seen.errors.push(`${verb} of ${id}: ${error.stack ?? error}`)
+  }
+}
+
+for (let round = 0; !stopped; round++) {
+  const { items } = await engines[0].batches({ limit: among })
+  if (items.length === 0) {
+    await sleep(20)
+    continue
+  }
+  const [verb, { id }] = [random.one(often), random.one(items)]
+  await Promise.all(
+    engines.map(engine =>
+      round % 2 === 0 ? press(engine, verb, id) : press(engine, random.one(often), random.one(items).id),
+    ),
+  )
+  await sleep(random.between(0, 30))
+}
+await Promise.all(engines.map(engine => engine.close()))
+await db.close()
+process.send({ report: seen }, () => process.exit(0))

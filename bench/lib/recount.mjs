@@ -1,0 +1,42 @@
+/**
+ * Batches counted anew, row by row, beside what their counters say: one statement, so one snapshot. What must be true in
+ * every snapshot: the sums of batch_count equal the jobs in each state, the total equals the jobs there are, and a batch
+ * that is over has nothing that is not.
+ */
+const states = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
+
+const text = `
+  with kept as (
+    select batch_id, ${states.map(state => `sum(${state})::int as ${state}`).join(', ')}
+    from retoma.batch_count group by 1
+  ), found as (
+    select batch_id, count(*)::int as total, ${states.map(state => `count(*) filter (where state = '${state}')::int as ${state}`).join(', ')}
+    from retoma.job where batch_id is not null group by 1
+  ), chunked as (
+    select batch_id, sum(items)::int as total from retoma.batch_chunk group by 1
+  )
+  select b.id::text as id, b.state, b.todo, b.total, coalesce(f.total, 0) as "foundTotal", coalesce(c.total, 0) as "chunkTotal",
+    array[${states.map(state => `coalesce(k.${state}, 0)`).join(', ')}] as kept,
+    array[${states.map(state => `coalesce(f.${state}, 0)`).join(', ')}] as found
+  from retoma.batch b
+    left join kept k on k.batch_id = b.id
+    left join found f on f.batch_id = b.id
+    left join chunked c on c.batch_id = b.id`
+
+/** `sql`: asks the database. Answers how many batches it saw, how much of them has ended, and those that are wrong. */
+export async function recount(sql) {
+  const rows = await sql(text)
+  const sum = list => list.reduce((all, n) => all + n, 0)
+  const endedOf = ({ found: [succeeded, failed, skipped, cancelled] }) => succeeded + failed + skipped + cancelled
+  const isOver = ({ state, todo }) => ['succeeded', 'failed', 'cancelled'].includes(state) && todo === null
+  const isRight = row =>
+    row.kept.every((n, i) => n === row.found[i]) &&
+    row.total === row.foundTotal &&
+    row.total === row.chunkTotal &&
+    (!isOver(row) || endedOf(row) === row.total)
+  return {
+    batches: rows.length,
+    ended: sum(rows.map(endedOf)),
+    wrong: rows.filter(row => !isRight(row)).map(row => JSON.stringify(row)),
+  }
+}

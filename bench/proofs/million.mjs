@@ -1,0 +1,184 @@
+/**
+ * One batch of a million items: taken from an async generator by a process of its own, worked on by two others, and all the
+ * while looked at. Paused and continued on the way; what is left after three quarters is cancelled. Then a smaller one,
+ * submitted while the workers work, to its end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createEngine } from '../../dist/index.js'
+import { now } from '../lib/clock.mjs'
+import { grouped, part, round } from '../lib/figures.mjs'
+import { startHelper } from '../lib/helper.mjs'
+import { recount } from '../lib/recount.mjs'
+import { watchRss } from '../lib/rss.mjs'
+import { until } from '../lib/until.mjs'
+import { startWorker } from '../lib/worker.mjs'
+
+export const title =
+  'a batch of 1,000,000: submitted at 30,000 items/s below 200 MB; its status in 10 ms, a page of failures in 50 ms, a pause in 1 s'
+
+/** A worker that hears nothing looks for work every five seconds: a pause must outlast that. */
+const pausedMs = 7000
+
+export async function prove(proof) {
+  const { room, scale, atMost } = proof
+  const server = await room.server()
+  const database = await server.database()
+  const engine = await createEngine({ databaseUrl: database.url })
+  room.atEnd(() => engine.close())
+  const total = Math.round(1_000_000 * scale)
+  const view = { phase: 'submit', times: {}, pages: { all: [], 'of one cause': [] } }
+
+  const id = await submit(proof, { url: database.url, engine, view, total })
+  await checkCounters(proof, database, 'submitted')
+  view.phase = 'work'
+  const task = { url: database.url, jobs: [{ name: 'item' }, { name: 'done' }], queues: { items: 50, done: 1 } }
+  const workers = await Promise.all([startWorker(room, task), startWorker(room, task)])
+  const ended = async () => (await engine.batch(id)).percent / 100
+  const untilEnded = async share => until(async () => (await ended()) >= share, { everyMs: 50, what: `${share} of it` })
+
+  const began = performance.now()
+  await untilEnded(0.2)
+  await checkCounters(proof, database, 'a fifth done')
+  await untilEnded(0.4)
+  proof.say(
+    `two workers: ${grouped((0.4 * total) / ((performance.now() - began) / 1000))} items/s, looked at all the while`,
+  )
+  await pause(proof, { engine, id, workers, view, database })
+  await untilEnded(0.6)
+  await checkCounters(proof, database, 'three fifths done')
+  await untilEnded(0.75)
+  await cancel(proof, { engine, id, view, database })
+  view.over = true
+  await view.looking
+
+  const all = Object.values(view.times).flat()
+  for (const [phase, times] of Object.entries(view.times)) proof.say(`status during ${phase}: ${figures(times)}`)
+  atMost(`status of the batch, p99 of ${grouped(all.length)} looks`, part(all, 0.99), 10, ' ms')
+  for (const [what, times] of Object.entries(view.pages)) {
+    proof.say(`a page of 50 failed items, ${what}: ${figures(times)}`)
+    atMost(`a page of failed items, ${what}, p99 of ${grouped(times.length)}`, part(times, 0.99), 50, ' ms')
+  }
+  await beside(proof, { engine, database, total: Math.round(total / 5) })
+  await Promise.all(workers.map(worker => worker.kill()))
+}
+
+const figures = times =>
+  `p50 ${round(part(times, 0.5), 1)}, p99 ${round(part(times, 0.99), 1)}, most ${round(Math.max(...times), 1)} ms`
+
+/** Answers its id, once it is submitted. From its first moment on it is looked at. */
+async function submit({ room, atLeast, atMost, hold }, { url, engine, view, total }) {
+  const submitter = startHelper(room, 'submit', { url, name: 'million', total })
+  const most = watchRss(submitter.pid)
+  const first = async () => (await engine.batches({ name: 'million' })).items[0]
+  await until(first, { what: 'the batch' })
+  const { id } = await first()
+  view.looking = Promise.all([lookAt(engine, id, view), turnPages(engine, id, view)])
+  const submitted = await submitter.reported
+  atLeast(`submitted ${grouped(total)} items, each second`, total / submitted.seconds, 30_000)
+  atMost('the submitting process at its largest (RSS)', most() / 1e6, 200, ' MB')
+  hold(`every item is part of it: ${grouped(submitted.total)}`, submitted.total === total && submitted.id === id)
+  return id
+}
+
+/** Looks at its status until it is over. */
+async function lookAt(engine, id, view) {
+  while (!view.over) {
+    const at = performance.now()
+    await engine.batch(id)
+    view.times[view.phase] ??= []
+    view.times[view.phase].push(performance.now() - at)
+    await sleep(10)
+  }
+}
+
+/** From page to page through what has failed, and through one cause of it, again and again. */
+async function turnPages(engine, id, view) {
+  const after = {}
+  const turn = async (what, filter) => {
+    const at = performance.now()
+    const { items, next } = await engine.items(id, {
+      state: 'failed',
+      ...filter,
+      ...(after[what] ? { after: after[what] } : {}),
+    })
+    after[what] = next
+    if (items.length === 50) view.pages[what].push(performance.now() - at)
+  }
+  for (; !view.over; await sleep(50)) {
+    await turn('all', {})
+    const [group] = view.cause ? [{ cause: view.cause }] : await engine.failures(id)
+    view.cause = group?.cause
+    if (view.cause) await turn('of one cause', { cause: view.cause })
+  }
+}
+
+async function checkCounters({ hold }, database, when) {
+  const { wrong, ended } = await recount(database.sql)
+  hold(
+    `counters equal a recount, ${when} (${grouped(ended)} ended)${wrong.length > 0 ? `: ${wrong}` : ''}`,
+    wrong.length === 0,
+  )
+}
+
+const startsOf = workers => Promise.all(workers.map(worker => worker.ask('starts')))
+
+async function pause(proof, { engine, id, workers, view, database }) {
+  const { hold, atMost } = proof
+  const asked = now()
+  await engine.pause(id)
+  const paused = now()
+  view.phase = 'pause'
+  await sleep(pausedMs)
+  const last = Math.max(...(await startsOf(workers)).map(each => each.last))
+  hold(`items started until it was paused: the last ${round(last - asked)} ms after the call`, last > asked - 500)
+  atMost('the last start after pause() had resolved', Math.max(0, last - paused), 1000, ' ms')
+  const { waiting, running } = await engine.batch(id)
+  hold(`nothing of it runs, and ${grouped(waiting)} wait`, running === 0 && waiting > 0)
+  await checkCounters(proof, database, 'paused')
+  await Promise.all(workers.map(worker => worker.ask('mark')))
+  const unpaused = now()
+  await engine.unpause(id)
+  view.phase = 'work'
+  await until(async () => (await startsOf(workers)).every(each => each.first !== null), {
+    what: 'a start on each worker',
+  })
+  const firsts = (await startsOf(workers)).map(each => each.first)
+  atMost('both workers start items again after unpause()', Math.max(...firsts) - unpaused, 2000, ' ms')
+}
+
+async function cancel(proof, { engine, id, view, database }) {
+  const { say, hold } = proof
+  view.phase = 'cancel'
+  const at = performance.now()
+  await engine.cancel(id)
+  const answered = performance.now() - at
+  await until(async () => !(await engine.batch(id)).following, { what: 'the end of all items' })
+  const followed = performance.now() - at
+  const { state, cancelled, waiting, running } = await engine.batch(id)
+  say(
+    `cancel answered after ${round(answered)} ms; ${grouped(cancelled)} items had followed after ${round(followed / 1000, 1)} s`,
+  )
+  hold(`cancelled, and nothing of it waits or runs`, state === 'cancelled' && cancelled > 0 && waiting + running === 0)
+  await checkCounters(proof, database, 'cancelled')
+}
+
+/** A batch that comes in while two workers work on it, to its end. */
+async function beside(proof, { engine, database, total }) {
+  const { room, say, hold } = proof
+  const began = performance.now()
+  const { id, seconds } = await startHelper(room, 'submit', { url: database.url, name: 'beside', total }).reported
+  await until(async () => ['succeeded', 'failed', 'cancelled'].includes((await engine.batch(id)).state), {
+    what: 'its end',
+  })
+  const took = (performance.now() - began) / 1000
+  const batch = await engine.batch(id)
+  say(
+    `${grouped(total)} more, submitted beside two workers at work: ${grouped(total / seconds)} items/s; over after ${round(took, 1)} s`,
+  )
+  const failing = Math.ceil((total - 7) / 100)
+  hold(
+    `it succeeded, with ${grouped(batch.failed)} failed`,
+    batch.state === 'succeeded' && batch.failed === failing && batch.succeeded === total - failing,
+  )
+  await checkCounters(proof, database, 'at the end')
+}

@@ -1,0 +1,189 @@
+/**
+ * A storm over several batches: one of four worker processes is SIGKILLed every second and replaced, ten callers press
+ * every verb there is, and an auditor counts all jobs anew in a loop: in each of its snapshots the counters must agree.
+ * Then the wind drops, everything is let go on, and all must come to its end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomFrom } from '../../chaos/lib/random.mjs'
+import { createEngine, defineBatch, isRetomaError } from '../../dist/index.js'
+import { grouped, round } from '../lib/figures.mjs'
+import { startHelper } from '../lib/helper.mjs'
+import { toEnqueue } from '../lib/jobs.mjs'
+import { lockTrouble, logLocks } from '../lib/lock-trouble.mjs'
+import { recount } from '../lib/recount.mjs'
+import { until } from '../lib/until.mjs'
+import { startWorker } from '../lib/worker.mjs'
+
+export const title =
+  'batch counters equal a recount in every snapshot of a kill storm, ten callers pressing every verb; each batch ends once, no deadlock'
+
+const callers = 10
+/** Batches that are open at once; as many of the newest are pressed. */
+const open = 8
+/** Three chunks of its submit, so that there is something between them, and cancel has more than one bite. */
+const items = 2500
+const mustChange = [
+  'pause',
+  'unpause',
+  'retry failed',
+  'retry failed of one cause',
+  'stall',
+  'resume',
+  'cancel',
+  'skip an item',
+]
+/** What a dead worker held comes back after 20 to 25 s. */
+const calmSeconds = 180
+
+/** The second kind's jobs stall when their worker dies: somebody must resume them. */
+const kinds = [{ name: 'stormy' }, { name: 'stormy', kind: 'stally', onOrphan: 'stall' }]
+
+export async function prove(proof) {
+  const { room, scale, say } = proof
+  const server = await room.server(logLocks)
+  const database = await server.database()
+  const seed = Date.now() % 1_000_000
+  const random = randomFrom(seed)
+  const onComplete = toEnqueue('done')
+  const batches = kinds.map(({ name, ...options }) =>
+    defineBatch({ name: options.kind ?? name, job: toEnqueue(name, options), onComplete, maxResumes: 5 }),
+  )
+  const engine = await createEngine({ databaseUrl: database.url, batches })
+  room.atEnd(() => engine.close())
+  const task = { url: database.url, jobs: [...kinds, { name: 'done' }], queues: { storm: 10, done: 2 } }
+  const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(room, task)))
+  const auditor = startHelper(room, 'recount', { url: database.url })
+  const presser = startHelper(room, 'press', { url: database.url, callers, seed, among: open })
+
+  const seconds = Math.max(10, Math.round(60 * scale))
+  const ending = performance.now() + seconds * 1000
+  const feeding = feed({ engine, batches, random }, () => performance.now() < ending)
+  let kills = 0
+  while (performance.now() < ending) {
+    await sleep(random.between(500, 1500))
+    const place = kills++ % workers.length
+    await workers[place].kill()
+    workers[place] = await startWorker(room, task)
+  }
+  const submitted = await feeding
+  const pressed = await presser.stop()
+  say(`${seconds} s (seed ${seed}): ${submitted} batches of ${items}, ${kills} kills, ${callers} callers:`)
+  for (const [verb, times] of Object.entries(pressed.pressed))
+    say(`  ${verb}: ${times}, ${pressed.changed[verb] ?? 0} of them changed it`)
+  say(`  refused: ${JSON.stringify(pressed.refused)}`)
+
+  const began = performance.now()
+  await until(() => calm(engine, database), {
+    everyMs: 500,
+    seconds: calmSeconds,
+    what: 'the end of every batch and item',
+  })
+  say(`all had ended ${round((performance.now() - began) / 1000, 1)} s after the storm`)
+  await judge(proof, { server, database, audited: await auditor.stop(), pressed, kills, seconds })
+  await Promise.all(workers.map(worker => worker.kill()))
+}
+
+/** New batches come in as others end, slowly enough that some are pressed while they do. Answers how many. */
+async function feed({ engine, batches, random }, goesOn) {
+  const submits = new Set()
+  let count = 0
+  const one = async () => {
+    async function* list() {
+      for (let n = 0; n < items; n++) {
+        if (n % 100 === 0) await sleep(random.between(0, 40))
+        yield { ms: Math.round(random.between(0, 30)), fails: random.next() < 0.1 ? 1 : random.next() < 0.1 ? 2 : 0 }
+      }
+    }
+    await engine.submit(batches[count++ % batches.length], list()).catch(error => {
+      // Somebody cancelled it meanwhile, or it stalled once too often.
+      if (!isRetomaError(error) || !['batch_cancelled', 'batch_state'].includes(error.code)) throw error
+    })
+  }
+  while (goesOn()) {
+    const running = (await engine.batches({ limit: 200 })).items.filter(({ finishedAt }) => finishedAt === null)
+    if (running.length + submits.size < open) {
+      const submit = one().finally(() => submits.delete(submit))
+      submits.add(submit)
+    }
+    await sleep(50)
+  }
+  await Promise.all(submits)
+  return count
+}
+
+/** Lets everything go on that was held; answers whether all is over. */
+async function calm(engine, database) {
+  for (const { id, state } of await database.sql(
+    `select id::text as id, state from retoma.batch where finished_at is null`,
+  )) {
+    if (state === 'paused') await engine.unpause(id)
+    if (state === 'stalled') await engine.resume(id)
+  }
+  for (const { id } of await database.sql(`select id::text as id from retoma.job where state = 'stalled'`))
+    await engine.resume(id)
+  const [{ left }] = await database.sql(
+    `select exists (select from retoma.batch where finished_at is null or todo is not null)
+       or exists (select from retoma.job where finished_at is null) as left`,
+  )
+  return !left
+}
+
+async function judge({ say, hold, atLeast, scale }, { server, database, audited, pressed, kills, seconds }) {
+  const { snapshots, moving, wrong, examples } = audited
+  say(
+    `the auditor took ${grouped(snapshots)} snapshots, ${grouped(moving)} of them with something ended since the one before`,
+  )
+  hold(
+    `snapshots in which counters and recount differ: ${wrong}${examples.map(each => `\n${each}`).join('')}`,
+    wrong === 0,
+  )
+  const last = await recount(database.sql)
+  hold(
+    `and none at the end, over ${grouped(last.batches)} batches and ${grouped(last.ended)} items`,
+    last.wrong.length === 0,
+  )
+  if (scale === 1) {
+    atLeast('snapshots of something that moves, each second of the storm', moving / seconds, 2)
+    atLeast('kills', kills, seconds / 3)
+  }
+  const idle = mustChange.filter(verb => !pressed.changed[verb])
+  if (scale === 1) hold(`verbs that never changed anything: ${idle.join(', ') || 'none'}`, idle.length === 0)
+  hold(
+    `errors of verbs: ${pressed.errors.length}${pressed.errors.map(each => `\n${each}`).join('')}`,
+    pressed.errors.length === 0,
+  )
+
+  const rows = await database.sql(look)
+  const none = (what, list) =>
+    hold(`${what}: ${list.length}${list[0] ? `, such as ${JSON.stringify(list[0])}` : ''}`, list.length === 0)
+  const count = state => rows.filter(row => row.state === state).length
+  say(`${count('succeeded')} batches succeeded, ${count('cancelled')} were cancelled, ${count('failed')} failed`)
+  none(
+    'batches that succeeded without an end',
+    rows.filter(row => row.state === 'succeeded' && row.ends < 1),
+  )
+  none(
+    'batches of which nothing ran again and that ended more than once',
+    rows.filter(row => row.epoch === 0 && row.ends > 1),
+  )
+  none(
+    'batches with another number of onComplete jobs than ends',
+    rows.filter(row => row.completes !== row.ends || row.numbers !== row.ends),
+  )
+  none(
+    'onComplete jobs that did not succeed',
+    rows.filter(row => row.completed !== row.completes),
+  )
+  const { deadlocks, waits, examples: locks } = await lockTrouble(server)
+  say(`${waits} waits for a lock of a second or more`)
+  hold(`deadlocks: ${deadlocks}${deadlocks > 0 ? `\n${locks.join('\n')}` : ''}`, deadlocks === 0)
+}
+
+const look = `
+  select b.id::text as id, b.state, b.ends, b.epoch, c.*
+  from retoma.batch b
+    cross join lateral (
+      select count(*)::int as completes, count(distinct input ->> 'end')::int as numbers,
+        count(*) filter (where state = 'succeeded')::int as completed
+      from retoma.job j where j.kind = 'done' and j.input ->> 'batch' = b.id::text
+    ) c`
