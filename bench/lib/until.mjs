@@ -9,6 +9,16 @@ export async function until(condition, { everyMs = 20, seconds = 600, what = 'wh
   }
 }
 
+/** The same for what must come about: answers whether it did, so that what was seen until then is judged all the same. */
+export const comesAbout = (condition, options) =>
+  until(condition, options).then(
+    () => true,
+    error => {
+      if (!/did not come about/.test(error.message)) throw error
+      return false
+    },
+  )
+
 /** Resolves when every job of that database is final. Cheap: both sides of the question are partial indexes. */
 export const untilFinished = (database, options) =>
   until(
