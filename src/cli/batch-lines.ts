@@ -5,9 +5,10 @@
  * Invariant: the bar is full and the percentage 100 only when every item has ended.
  */
 import { oneDecimal, whole } from '../core/numbers.ts'
+import { span } from '../core/span.ts'
 import type { BatchView } from '../index.ts'
 import { type Cell, table } from './table.ts'
-import { ago, span } from './times.ts'
+import { ago } from './times.ts'
 import type { Voice } from './voice.ts'
 import type { Words } from './words/index.ts'
 

@@ -4,7 +4,7 @@
  *
  * Invariant: every check is answered. One that cannot be looked at says so, and keeps no other back.
  */
-import { type Check, type CheckName, checkNames, failure, ok, saying, unseen } from '../core/checkup/check.ts'
+import { type Check, type CheckName, checkNames, failure, ok, unseen } from '../core/checkup/check.ts'
 import type { ServerFacts, TableSize, WorkFacts } from '../core/checkup/facts.ts'
 import {
   checkClock,
@@ -20,7 +20,7 @@ import {
   pinTransactions,
 } from '../core/checkup/server.ts'
 import { checkListen, checkPaused, checkStarved, checkWatchdog, checkWorkers, most } from '../core/checkup/work.ts'
-import { isRetomaError, type Saying } from '../errors.ts'
+import { isRetomaError, type Saying, say } from '../errors.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { type Db, openDb } from '../store/db.ts'
@@ -71,7 +71,7 @@ export async function examine(options: DoctorOptions): Promise<Examined> {
 export function unreachable(error: unknown): Examined {
   const database = failure('database', told(error), fixDatabase)
   return {
-    checks: [database, ...rest(['database'], saying('the database was not reached', 'o banco não foi alcançado'))],
+    checks: [database, ...rest(['database'], say('the database was not reached', 'o banco não foi alcançado'))],
   }
 }
 
@@ -87,7 +87,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
   }
   const where = addressOf(databaseUrl)
   const checks: Check[] = [
-    ok('database', saying(`the database at ${where} answers`, `o banco em ${where} responde`)),
+    ok('database', say(`the database at ${where} answers`, `o banco em ${where} responde`)),
     checkVersion(server),
     checkClock(server),
     checkDurability(server),
@@ -108,7 +108,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
     return checkSchema(seen.schema)
   })
   if (seen.schema === undefined || seen.schema.found !== seen.schema.known) {
-    const why = saying('the schema is not the one this Retoma knows', 'o esquema não é o que este Retoma conhece')
+    const why = say('the schema is not the one this Retoma knows', 'o esquema não é o que este Retoma conhece')
     return {
       ...seen,
       checks: sorted([
@@ -140,7 +140,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
   return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }
 }
 
-const noWork = saying('the workers could not be looked at', 'não foi possível ver os workers')
+const noWork = say('the workers could not be looked at', 'não foi possível ver os workers')
 
 /** Too slow an answer, or none because of a lock, says little; any other trouble is one. */
 function notLooked(name: CheckName, error: unknown): Check {
@@ -156,16 +156,16 @@ const sorted = (checks: Check[]): Check[] =>
   checks.sort((a, b) => checkNames.indexOf(a.name) - checkNames.indexOf(b.name))
 
 function told(error: unknown): Saying {
-  if (isRetomaError(error)) return saying(error.in('en'), error.in('pt'))
+  if (isRetomaError(error)) return say(error.in('en'), error.in('pt'))
   const text = error instanceof Error ? error.message : String(error)
-  return saying(text, text)
+  return say(text, text)
 }
 
-const fixDatabase = saying(
+const fixDatabase = say(
   'see that the database runs and that DATABASE_URL, or the data folder, is the right one',
   'veja se o banco está no ar e se DATABASE_URL, ou a pasta de dados, é a certa',
 )
-const seeLog = saying(
+const seeLog = say(
   'it answers, but not this question: see what is said of schema and rights, and the log of the server',
   'ele responde, mas não a esta pergunta: veja o que se diz de schema e rights, e o log do servidor',
 )

@@ -98,9 +98,7 @@ test('with --json every answer is one document in the shape of the API', async (
 
 test('queues shows what a queue allows, pauses it for up, and lets it go on', async () => {
   const { stdout } = await run(['queues', 'list'], { folder })
-  expect(stdout).toMatch(
-    /default.*limits: 8 at once, 6000 starts in 1 min, each group 2 at once, at most 500 waiting\n/,
-  )
+  expect(stdout).toMatch(/default.*limits: 8 at once, 6000 starts in 1m, each group 2 at once, at most 500 waiting\n/)
   const paused = await run(['queues', 'pause', 'default'], { folder })
   expect(paused).toMatchObject({ code: 0, stdout: 'queue default is paused\n' })
   const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"Caio"}'], { folder })

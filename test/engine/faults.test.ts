@@ -106,14 +106,8 @@ test('a worker that cannot be registered anew after its death tries again, and t
   expect(worker.id).not.toBe(before)
 })
 
-test('while it cannot write, a stopping worker does not wait for ever', async () => {
-  const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
-  const worker = await begin()
-  await asleep()
-  const id = await enqueue()
-  db.fail('settle', 'before', linkLost(), { times: 1_000_000 })
-  worker.wake()
-  await until(() => runs.length === 1)
+/** Its clock goes on meanwhile. */
+async function stops(worker: { stop(): Promise<void> }, clock: VirtualClock): Promise<void> {
   let stopped = false
   void worker.stop().then(() => {
     stopped = true
@@ -122,6 +116,17 @@ test('while it cannot write, a stopping worker does not wait for ever', async ()
     await clock.advance(milliseconds(100))
     return stopped
   })
+}
+
+test('while it cannot write, a stopping worker does not wait for ever', async () => {
+  const { db, clock, begin, enqueue, row, asleep, runs } = await faultyWorker()
+  const worker = await begin()
+  await asleep()
+  const id = await enqueue()
+  db.fail('settle', 'before', linkLost(), { times: 1_000_000 })
+  worker.wake()
+  await until(() => runs.length === 1)
+  await stops(worker, clock)
   expect(await row(id)).toMatchObject({ state: 'running' })
   expect(clock.sleepers).toBe(0)
 })
@@ -247,14 +252,7 @@ test('what is left unwritten is not called a lost lease, what is lost is', async
   db.fail('settle', 'before', linkLost(), { times: 1_000_000 })
   worker.wake()
   await until(() => runs.length === 2)
-  let stopped = false
-  void worker.stop().then(() => {
-    stopped = true
-  })
-  await until(async () => {
-    await clock.advance(milliseconds(100))
-    return stopped
-  })
+  await stops(worker, clock)
   expect(await row(left)).toMatchObject({ state: 'running' })
   const told = (words: string) => lines.filter(line => line.includes(words)).map(line => JSON.parse(line))
   expect(told('lease lost')).toMatchObject([{ job: lost, code: 'lease_lost' }])

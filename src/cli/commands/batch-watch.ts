@@ -5,13 +5,14 @@
  * that is thrown, the batch having been removed too, ends it.
  */
 import { isFinalBatch } from '../../core/batch-state.ts'
+import { span } from '../../core/span.ts'
 import { isRetomaError, type RetomaError } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { countsText, lastText, paceText, page, percentText, progressText, stateSentence } from '../batch-lines.ts'
 import { createScreen, type Terminal } from '../screen.ts'
 import { wrap } from '../table.ts'
-import { local, span } from '../times.ts'
+import { local } from '../times.ts'
 import { asRetomaError, type Voice } from '../voice.ts'
 import { batchWire } from '../wire.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Check } from '../../core/checkup/check.ts'
-import { failure, ok, saying } from '../../core/checkup/check.ts'
-import { isRetomaError, type RetomaError } from '../../errors.ts'
+import { failure, ok } from '../../core/checkup/check.ts'
+import { isRetomaError, type RetomaError, say } from '../../errors.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
 import { type Examined, examine, unreachable } from '../../maintenance/index.ts'
@@ -86,12 +86,12 @@ async function examineDatabase({ settings, log }: Context, { url, embedded }: Da
 }
 
 function settingsCheck(problems: readonly RetomaError[]): Check {
-  if (problems.length === 0) return ok('settings', saying('every setting is usable', 'todas as configurações servem'))
+  if (problems.length === 0) return ok('settings', say('every setting is usable', 'todas as configurações servem'))
   const all = (language: 'en' | 'pt') => problems.map(each => each.in(language)).join('; ')
   return failure(
     'settings',
-    saying(all('en'), all('pt')),
-    saying('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
+    say(all('en'), all('pt')),
+    say('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
   )
 }
 

@@ -1,5 +1,6 @@
 /** `retoma status`: what is in the queues, which batches are not over, and who works on it. */
 import type { Command } from 'commander'
+import { formatDuration } from '../../core/duration.ts'
 import type { BatchState, BatchView, Engine, GroupLimits, QueueLimits, QueueView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { batchTable } from '../batch-lines.ts'
@@ -78,7 +79,7 @@ export function queueLines(queues: readonly QueueView[], { word }: Voice): strin
 function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: Words): string {
   const gate = ({ concurrency, rate }: GroupLimits): string[] => [
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
-    ...(rate === undefined ? [] : [status.rate(rate.limit, durationText(rate.per))]),
+    ...(rate === undefined ? [] : [status.rate(rate.limit, formatDuration(rate.per))]),
   ]
   const group = gate(perGroup).join(', ')
   const all = [
@@ -87,15 +88,4 @@ function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status
     ...(maxDepth === undefined ? [] : [status.maxDepth(maxDepth)]),
   ]
   return all.length === 0 ? '' : status.limits(all.join(', '))
-}
-
-/** In the largest unit that leaves a whole number. */
-function durationText(ms: number): string {
-  const units = [
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1000, 's'],
-  ] as const
-  const [size, unit] = units.find(([size]) => ms % size === 0) ?? [1, 'ms']
-  return `${ms / size} ${unit}`
 }

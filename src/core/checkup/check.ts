@@ -34,8 +34,6 @@ export interface Check {
   readonly advice?: Saying
 }
 
-export const saying = (en: string, pt: string): Saying => ({ en, pt })
-
 export const ok = (name: CheckName, sentence: Saying): Check => ({ name, verdict: 'ok', sentence })
 export const warning = (name: CheckName, sentence: Saying, advice: Saying): Check => ({
   name,
@@ -50,12 +48,6 @@ export const failure = (name: CheckName, sentence: Saying, advice: Saying): Chec
   advice,
 })
 export const unseen = (name: CheckName, sentence: Saying): Check => ({ name, verdict: 'unseen', sentence })
-
-/** `2 h`, `5 min`, `12 s` */
-export function span(seconds: number): string {
-  if (seconds >= 7200) return `${Math.floor(seconds / 3600)} h`
-  return seconds >= 120 ? `${Math.floor(seconds / 60)} min` : `${Math.round(seconds)} s`
-}
 
 /** `412`, or `10000+` where the counting stopped. */
 export const upTo = (count: number, most: number): string => (count >= most ? `${most}+` : String(count))

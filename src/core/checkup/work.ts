@@ -1,6 +1,9 @@
 /** Checks of the work: does it move, and does anybody see to it. */
+
+import { say } from '../../errors.ts'
 import { defaultPolicy } from '../policy.ts'
-import { type Check, failure, ok, saying, span, upTo, warning } from './check.ts'
+import { span } from '../span.ts'
+import { type Check, failure, ok, upTo, warning } from './check.ts'
 import type { Hearing, StarvedFacts, WorkFacts } from './facts.ts'
 
 /** Counting stops here: more is "many". */
@@ -13,26 +16,26 @@ export function checkListen(hears: Hearing | Error, direct: boolean): Check {
   if (hears === 'heard')
     return ok(
       'listen',
-      saying('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
+      say('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
     )
   const why = hears instanceof Error ? `: ${hears.message}` : ''
   return warning(
     'listen',
     hears === 'shared'
-      ? saying(
+      ? say(
           'a pooler shares the sessions, so no notification arrives; new jobs are found by polling, every second',
           'um pooler compartilha as sessões, então nenhuma notificação chega; jobs novos são achados por polling, a cada segundo',
         )
-      : saying(
+      : say(
           `a notification did not arrive${why}; new jobs are found by polling, up to 5 s later`,
           `uma notificação não chegou${why}; jobs novos são achados por polling, até 5 s depois`,
         ),
     direct
-      ? saying(
+      ? say(
           'DATABASE_DIRECT_URL must lead to the same database without a pooler in transaction mode',
           'DATABASE_DIRECT_URL deve levar ao mesmo banco sem pooler em modo de transação',
         )
-      : saying(
+      : say(
           'if DATABASE_URL is a PgBouncer in transaction mode, set DATABASE_DIRECT_URL to the database itself',
           'se DATABASE_URL é um PgBouncer em modo de transação, defina DATABASE_DIRECT_URL com o próprio banco',
         ),
@@ -41,23 +44,20 @@ export function checkListen(hears: Hearing | Error, direct: boolean): Check {
 
 export function checkStarved(starved: readonly StarvedFacts[]): Check {
   if (starved.length === 0)
-    return ok(
-      'starved',
-      saying('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'),
-    )
+    return ok('starved', say('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'))
   const list = few(
     starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${span(each.oldestSeconds)})`),
   )
   const nobody = starved.some(each => each.noWorker)
   return warning(
     'starved',
-    saying(`ready jobs that no live worker takes: ${list}`, `jobs prontos que nenhum worker vivo pega: ${list}`),
+    say(`ready jobs that no live worker takes: ${list}`, `jobs prontos que nenhum worker vivo pega: ${list}`),
     nobody
-      ? saying(
+      ? say(
           'start a worker for that queue: retoma worker --queues NAME:N, or retoma up',
           'inicie um worker para essa fila: retoma worker --queues NOME:N, ou retoma up',
         )
-      : saying(
+      : say(
           'the workers of that queue do not know this kind, or not this version of it: deploy the code that does; until then these jobs wait',
           'os workers dessa fila não conhecem esse tipo, ou não esta versão dele: publique o código que conhece; até lá estes jobs esperam',
         ),
@@ -67,18 +67,18 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
 const nameOf = ({ kind, version }: StarvedFacts) => (version === 1 ? kind : `${kind} v${version}`)
 
 export function checkWorkers({ live, lost }: WorkFacts): Check {
-  if (lost.length === 0) return ok('workers', saying(`workers alive: ${live}`, `workers vivos: ${live}`))
+  if (lost.length === 0) return ok('workers', say(`workers alive: ${live}`, `workers vivos: ${live}`))
   const jobs = lost.reduce((sum, each) => sum + each.jobs, 0)
   const list = few(
     lost.map(each => (each.silentSeconds === null ? each.worker : `${each.worker} (${span(each.silentSeconds)})`)),
   )
   return warning(
     'workers',
-    saying(
+    say(
       `running jobs of workers that are silent or gone: ${jobs}; the workers: ${list}`,
       `jobs em execução de workers calados ou sumidos: ${jobs}; os workers: ${list}`,
     ),
-    saying(
+    say(
       'a watchdog puts them right within 30 s; if this stays, none runs: start `retoma up`, `serve` or `worker`',
       'um watchdog os retoma em até 30 s; se isto continuar, não há nenhum: inicie `retoma up`, `serve` ou `worker`',
     ),
@@ -86,32 +86,32 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
 }
 
 export function checkPaused({ paused }: WorkFacts): Check {
-  if (paused.length === 0) return ok('paused', saying('no work waits in a paused queue', 'nada espera em fila pausada'))
+  if (paused.length === 0) return ok('paused', say('no work waits in a paused queue', 'nada espera em fila pausada'))
   const list = few(paused.map(each => `${each.queue} ${upTo(each.jobs, most)}`))
   return warning(
     'paused',
-    saying(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
-    saying('unpause them when it is time', 'reative-as quando for a hora'),
+    say(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
+    say('unpause them when it is time', 'reative-as quando for a hora'),
   )
 }
 
 /** `seconds`: since the last tick; null: never. */
 export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
   if (seconds !== null && seconds < lateSeconds)
-    return ok('watchdog', saying(`its last tick was ${span(seconds)} ago`, `o último tick foi há ${span(seconds)}`))
+    return ok('watchdog', say(`its last tick was ${span(seconds)} ago`, `o último tick foi há ${span(seconds)}`))
   const sentence =
     seconds === null
-      ? saying('the watchdog has never ticked', 'o watchdog nunca rodou')
-      : saying(`the watchdog's last tick was ${span(seconds)} ago`, `o último tick do watchdog foi há ${span(seconds)}`)
+      ? say('the watchdog has never ticked', 'o watchdog nunca rodou')
+      : say(`the watchdog's last tick was ${span(seconds)} ago`, `o último tick do watchdog foi há ${span(seconds)}`)
   // With nobody alive it is switched off, which is for a person to know; a live worker has no excuse.
   return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
 }
 
-const start = saying(
+const start = say(
   `start one: retoma up, serve or worker; dead workers' jobs go on about ${defaultPolicy.orphanAfter / 1000} s later`,
   `inicie um: retoma up, serve ou worker; jobs de workers mortos continuam uns ${defaultPolicy.orphanAfter / 1000} s depois`,
 )
-const look = saying(
+const look = say(
   'workers live but none sweeps: see their log for errors of the watchdog, and restart them',
   'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
 )
