@@ -1,2 +1,12 @@
+import type { Clock } from './clock.ts'
+
 /** When whatever is under way in memory has been done, and what it sends has been handed to the network. */
-export const afterThis = (work: () => void): void => void setImmediate(work)
+export function afterThis(clock: Clock, work: () => void): void {
+  const done = new Promise<void>(resolve =>
+    setImmediate(() => {
+      work()
+      resolve()
+    }),
+  )
+  void clock.during?.(done)
+}

@@ -57,7 +57,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
       try {
         const landed = await options.write(entries.map(entry => entry.item))
-        afterThis(() => {
+        afterThis(clock, () => {
           for (const { item, done } of entries) done(landed.has(item) ? 'landed' : 'lost')
         })
         return

@@ -229,12 +229,14 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     expect(await sender.wait({ job: late.id })).toMatchObject({ state: 'succeeded' })
     await polling.stop()
 
-    // On a clock that stands still nothing is ever polled for.
-    await worker({ databaseDirectUrl: url, clock: new VirtualClock() })
+    // On a clock that stands still nothing is ever polled for. Whoever enqueues must live at the same time.
+    const clock = new VirtualClock()
+    await worker({ databaseDirectUrl: url, clock })
+    const neighbour = await engineOn({ databaseUrl: pooler.url, jobs: [job], clock })
     const client = await rawClient(url)
     const listening = `select from pg_stat_activity where datname = current_database() and query like 'listen%'`
     await until(async () => (await client.query(listening)).rowCount === 1)
-    const { id } = await sender.enqueue(job, undefined)
+    const { id } = await neighbour.enqueue(job, undefined)
     expect(await sender.wait({ job: id })).toMatchObject({ state: 'succeeded' })
     expect(lines.filter(noHints)).toHaveLength(1)
     expect(bad(lines)).toEqual([])
