@@ -284,8 +284,10 @@ export class Worker {
     const at = this.#now()
     this.#dueAt = Number.POSITIVE_INFINITY
     const { dueMs, gated, seen, unheld } = await lookAhead(db, this.queues, clock.instant())
+    // After a failover to a clock that runs behind, what comes in lies before everything seen so far.
+    const back = this.#seen !== undefined && seen < this.#seen
     this.#seen = seen
-    for (const queue of this.queues) if (unheld[queue] !== this.#unheld[queue]) this.#claimer.forget(queue)
+    for (const queue of this.queues) if (back || unheld[queue] !== this.#unheld[queue]) this.#claimer.forget(queue)
     this.#unheld = unheld
     if (dueMs !== null) this.#dueAt = Math.min(this.#dueAt, this.#now() + dueMs)
     for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
