@@ -29,6 +29,7 @@ const cause = causeOf({
   message: 'batch ended after 3 resumes; item not processed',
 })
 
+// What each was is joined to what it became: joined to the update, every job would be compared with every other.
 const end = {
   name: 'batch_bite_end',
   text: `
@@ -50,18 +51,20 @@ const end = {
           order by id
           for update
         ) j
-    ), moved as (
+    ), ended as (
       update retoma.job j
-      set state = case h.todo when 'cancel' then 'cancelled' else 'failed' end,
+      set state = case (select todo from home) when 'cancel' then 'cancelled' else 'failed' end,
         last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
         finished_at = ${now}, key_hold = nullif(j.key_hold, 'final'),
         error = case
-          when h.todo = 'cancel' then j.error
-          else jsonb_build_object('what', 'stalled', 'code', 'resumes_spent', 'message', ${message('h.resumes')}, 'stack', null, 'cause', $4::text)
+          when (select todo from home) = 'cancel' then j.error
+          else jsonb_build_object(
+            'what', 'stalled', 'code', 'resumes_spent', 'message', ${message('(select resumes from home)')}, 'stack', null, 'cause', $4::text)
         end
-      from before b, home h
-      where j.id = b.id and j.id = any (array(select id from before))
-      returning j.id, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
+      where j.id = any (array(select id from before))
+      returning j.id, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
+    ), moved as materialized (
+      select e.*, b.state as was from ended e join before b on b.id = e.id
     ), ran as (
       select * from moved where was = 'running'
     ), noted as (

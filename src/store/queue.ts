@@ -1,5 +1,6 @@
 /** What is said of a queue as a whole: its limits, and whether it is paused. Claims ask the row itself, so a change counts at once. */
 import { isGated, isGrouped, type Limits } from '../core/limits.ts'
+import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
 
@@ -41,27 +42,26 @@ const regate = {
   name: 'queue_regate',
   text: `
     with wrong as materialized (
-      select j.id, q.gated, case when q.grouped then coalesce(j.group_key, '') else '' end as gate_key
+      select j.id
       from retoma.queue q
         cross join lateral (
-          select id, group_key from retoma.job
+          select id from retoma.job
           where queue = q.name and state = 'waiting' and gated and not q.gated
           limit $1 for update skip locked
         ) j
       union all
-      select j.id, q.gated, case when q.grouped then coalesce(j.group_key, '') else '' end
+      select j.id
       from retoma.queue q
         cross join lateral (
-          select id, group_key from retoma.job
+          select id from retoma.job
           where queue = q.name and state = 'waiting' and not gated and q.gated
           limit $1 for update skip locked
         ) j
     )
     update retoma.job j
-    set gated = w.gated, gate_key = w.gate_key,
-      run_at = case when w.gated then j.run_at else greatest(j.run_at, coalesce($2::timestamptz, now())) end
-    from wrong w
-    where j.id = w.id and j.id = any (array(select id from wrong))
+    set ${asQueueSays},
+      run_at = case when j.gated then greatest(j.run_at, coalesce($2::timestamptz, now())) else j.run_at end
+    where j.id = any (array(select id from wrong))
     returning j.queue`,
 }
 
@@ -71,7 +71,7 @@ const regroup = {
   name: 'queue_regroup',
   text: `
     with wrong as materialized (
-      select j.id, case when q.grouped then j.group_key else '' end as gate_key
+      select j.id
       from retoma.queue q
         join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.gated
           and j.gate_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
@@ -79,9 +79,8 @@ const regroup = {
       limit $2
       for update of j skip locked
     )
-    update retoma.job j set gate_key = w.gate_key
-    from wrong w
-    where j.id = w.id and j.id = any (array(select id from wrong))
+    update retoma.job j set ${asQueueSays}
+    where j.id = any (array(select id from wrong))
     returning j.queue`,
 }
 
