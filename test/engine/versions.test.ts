@@ -4,7 +4,7 @@ import { type AnyJob, createEngine, defineBatch, defineJob, type JobContext, mil
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { testEngine } from '../../src/testing/index.ts'
-import { borrowDatabase, engineOf, engineWith, until } from '../support/engine.ts'
+import { aborted, borrowDatabase, engineOf, engineWith, until } from '../support/engine.ts'
 
 async function releases() {
   const { url, giveBack } = await borrowDatabase()
@@ -85,7 +85,8 @@ describe('during a deploy', () => {
         backoff: { first: milliseconds(0), jitter: 0 },
         run: async ctx => {
           await ctx.step('paid', () => void ran.push(`paid in ${version}`))
-          if (version === 1) throw new Error('the old release ends here')
+          if (version === 1 && ctx.attempt === 1) throw new Error('the old release ends here')
+          if (version === 1) throw await aborted(ctx.signal)
           if (ctx.version < 2) return 'finished the old way'
           return ctx.step('mailed', () => 'the new way')
         },

@@ -235,7 +235,7 @@ const rows: Row[] = [
     'jobs esperando: q 2',
   ],
   ['a watchdog in time is fine', checkWatchdog(12, work), 'ok', '12 s ago', 'há 12 s'],
-  ['a late watchdog is a failure while workers live', checkWatchdog(61, work), 'failure', '61 s ago', 'há 61 s'],
+  ['a late watchdog is a failure while workers live', checkWatchdog(61, work), 'failure', '1 min ago', 'há 1 min'],
   [
     'a late watchdog is no more than told when all is off',
     checkWatchdog(7300, { ...work, live: 0 }),

@@ -174,7 +174,7 @@ export function checkPins(pins: readonly LongTransaction[]): Check {
     return ok('pins', say('nobody keeps dead rows from being removed', 'ninguém impede a remoção de linhas mortas'))
   const more = pins.length > 1 ? ` (+${pins.length - 1})` : ''
   const who = `${first.name || '?'}${first.pid === null ? '' : `, pid ${first.pid}`}`
-  const age = first.seconds === null ? `${first.transactions} xids` : span(first.seconds)
+  const age = first.seconds === null ? `${first.transactions} xids` : span(first.seconds, 1)
   const state = first.state === null ? '' : `, ${first.state}`
   return warning(
     'pins',

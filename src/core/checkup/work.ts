@@ -46,7 +46,7 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
   if (starved.length === 0)
     return ok('starved', say('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'))
   const list = few(
-    starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${span(each.oldestSeconds)})`),
+    starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${span(each.oldestSeconds, 1)})`),
   )
   const nobody = starved.some(each => each.noWorker)
   return warning(
@@ -70,7 +70,7 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
   if (lost.length === 0) return ok('workers', say(`workers alive: ${live}`, `workers vivos: ${live}`))
   const jobs = lost.reduce((sum, each) => sum + each.jobs, 0)
   const list = few(
-    lost.map(each => (each.silentSeconds === null ? each.worker : `${each.worker} (${span(each.silentSeconds)})`)),
+    lost.map(each => (each.silentSeconds === null ? each.worker : `${each.worker} (${span(each.silentSeconds, 1)})`)),
   )
   return warning(
     'workers',
@@ -98,11 +98,14 @@ export function checkPaused({ paused }: WorkFacts): Check {
 /** `seconds`: since the last tick; null: never. */
 export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
   if (seconds !== null && seconds < lateSeconds)
-    return ok('watchdog', say(`its last tick was ${span(seconds)} ago`, `o último tick foi há ${span(seconds)}`))
+    return ok('watchdog', say(`its last tick was ${span(seconds, 1)} ago`, `o último tick foi há ${span(seconds, 1)}`))
   const sentence =
     seconds === null
       ? say('the watchdog has never ticked', 'o watchdog nunca rodou')
-      : say(`the watchdog's last tick was ${span(seconds)} ago`, `o último tick do watchdog foi há ${span(seconds)}`)
+      : say(
+          `the watchdog's last tick was ${span(seconds, 1)} ago`,
+          `o último tick do watchdog foi há ${span(seconds, 1)}`,
+        )
   // With nobody alive it is switched off, which is for a person to know; a live worker has no excuse.
   return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
 }
