@@ -59,6 +59,8 @@ create table retoma.batch_count (
   skipped integer not null default 0,
   cancelled integer not null default 0,
   stalled integer not null default 0,
+  begun integer not null default 0,           -- claims, in shards of their own; less what was freed again, that is how many run
+  freed integer not null default 0,
   progress_at timestamptz,                    -- the last end of an attempt, failed ones too
   last_ref text collate "C",                  -- of the last job whose attempt ended
   primary key (batch_id, shard)

@@ -67,6 +67,8 @@ create table retoma.batch_count (
   skipped integer not null default 0,
   cancelled integer not null default 0,
   stalled integer not null default 0,
+  begun integer not null default 0,
+  freed integer not null default 0,
   progress_at timestamp with time zone,
   last_ref text collate "C",
   constraint batch_count_pkey PRIMARY KEY (batch_id, shard)

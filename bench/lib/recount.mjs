@@ -1,23 +1,24 @@
 /**
  * Batches counted anew, row by row, beside what their counters say: one statement, so one snapshot. What must be true in
- * every snapshot: the sums of batch_count equal the jobs in each state, the total equals the jobs there are, and a batch
+ * every snapshot: the sums of batch_count equal the jobs in each state (what runs is what began less what was freed), the total equals the jobs there are, and a batch
  * that is over has nothing that is not.
  */
 const states = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
+const all = [...states, 'running']
 
 const text = `
   with kept as (
-    select batch_id, ${states.map(state => `sum(${state})::int as ${state}`).join(', ')}
+    select batch_id, ${states.map(state => `sum(${state})::int as ${state}`).join(', ')}, sum(begun - freed)::int as running
     from retoma.batch_count group by 1
   ), found as (
-    select batch_id, count(*)::int as total, ${states.map(state => `count(*) filter (where state = '${state}')::int as ${state}`).join(', ')}
+    select batch_id, count(*)::int as total, ${all.map(state => `count(*) filter (where state = '${state}')::int as ${state}`).join(', ')}
     from retoma.job where batch_id is not null group by 1
   ), chunked as (
     select batch_id, sum(items)::int as total from retoma.batch_chunk group by 1
   )
   select b.id::text as id, b.state, b.todo, b.total, coalesce(f.total, 0) as "foundTotal", coalesce(c.total, 0) as "chunkTotal",
-    array[${states.map(state => `coalesce(k.${state}, 0)`).join(', ')}] as kept,
-    array[${states.map(state => `coalesce(f.${state}, 0)`).join(', ')}] as found
+    array[${all.map(state => `coalesce(k.${state}, 0)`).join(', ')}] as kept,
+    array[${all.map(state => `coalesce(f.${state}, 0)`).join(', ')}] as found
   from retoma.batch b
     left join kept k on k.batch_id = b.id
     left join found f on f.batch_id = b.id

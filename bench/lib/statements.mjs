@@ -15,7 +15,7 @@ export async function openStatements(url, { queues, kinds }) {
   const db = openDb({ url, log: silentLog })
   const worker = `w-bench-${process.pid}`
   await registerWorker(db, { id: worker, host: 'bench', pid: process.pid, version: '0', queues: {}, kinds }, null)
-  const claimer = new Claimer(db, systemClock, kinds)
+  const claimer = new Claimer(db, systemClock, { kinds })
   const claim = want =>
     claimer.claim(
       worker,

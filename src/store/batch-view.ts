@@ -60,18 +60,13 @@ type Row = Omit<BatchView, 'waiting' | 'percent' | 'rate' | 'etaSeconds' | 'maxR
 const now = `coalesce($1::timestamptz, now())`
 const columns = `
   b.id::text as id, b.name, b.key, b.kind, b.queue, b.reason, b.priority, b.total, b.taken, b.resumes, b.policy,
-  case when b.state = 'running' and p.progress_at is null and coalesce(r.n, 0) = 0 then 'waiting' else b.state end as state,
-  coalesce(r.n, 0) as running, s.stalled, s.succeeded, s.failed, s.skipped, s.cancelled, s.ended,
+  case when b.state = 'running' and p.progress_at is null and s.running = 0 then 'waiting' else b.state end as state,
+  s.running, s.stalled, s.succeeded, s.failed, s.skipped, s.cancelled, s.ended,
   p.progress_at as "progressAt", p.last_ref as "lastRef", b.todo is not null as following,
   b.complete_job::text as "completeJob", b.created_at as "createdAt", b.submitted_at as "submittedAt", b.finished_at as "finishedAt",
   array(select extract(epoch from ${now} - at)::float8 from unnest(b.sample_at) with ordinality as t (at, n) order by n) as "sampleAges",
   b.sample_done as "sampleDone"`
-const running = `
-  running as materialized (
-    select batch_id, count(*)::int as n from retoma.job where state = 'running' and batch_id is not null group by 1
-  )`
 const joined = `
-  left join running r on r.batch_id = b.id
   cross join lateral (${sumsOf('b.id')}) s
   left join lateral (
     select progress_at, last_ref from retoma.batch_count c
@@ -83,7 +78,6 @@ const joined = `
 const one = {
   name: 'view_batch',
   text: `
-    with ${running}
     select ${columns}
     from retoma.batch b ${joined}
     where b.id = $2 and b.todo is distinct from 'prune'`,
@@ -97,7 +91,6 @@ export async function viewBatch(db: Db, id: string, now: Date | null): Promise<B
 const list = {
   name: 'view_batches',
   text: `
-    with ${running}
     select * from (
       select ${columns}
       from retoma.batch b ${joined}

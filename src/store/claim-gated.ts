@@ -7,6 +7,7 @@
  * job is waited for: claims and settles cannot deadlock.
  */
 import type { Takes } from '../core/version.ts'
+import { claimShardOf, countBegun } from './batch-count.ts'
 import { type Claimed, claimedColumns, isTaken, notHeld, unpack } from './claim.ts'
 import type { Db } from './db.ts'
 
@@ -132,7 +133,7 @@ const claim = {
       set state = 'running', attempt = attempt + 1, worker_id = $3, started_at = ${now}
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
-    ), started as materialized (
+    ), ${countBegun('taken', '$10::smallint')}, started as materialized (
       select key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
       from (
         select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
@@ -181,7 +182,7 @@ export async function claimGated(
   now: Date | null,
 ): Promise<GatedClaim> {
   const { queue, want, worker, kinds, versions = '{}', from, lanes } = given
-  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now, versions]
+  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now, versions, claimShardOf(worker)]
   const rows = await db.run<Omit<GatedClaim, 'claimed'> & Claimed & { id: string | null }>(claim, values)
   const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
   return { claimed: rows.filter(row => row.id !== null).map(unpack), lanes: seen, last, missing, allowed, nextMs }

@@ -6,6 +6,7 @@
  * every later write of the attempt names.
  */
 import type { Takes } from '../core/version.ts'
+import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
 
@@ -74,36 +75,39 @@ const start: Mark = { runAt: '-infinity', id: '0' }
 const claim = {
   name: 'claim',
   text: `
-    update retoma.job j
-    set state = 'running', attempt = attempt + 1, worker_id = $7, started_at = coalesce($9::timestamptz, now())
-    where j.id = any (array(
-      select c.id
-      from unnest($1::text[], $2::int[]) with ordinality as q (queue, want, place)
-        cross join lateral (
-          select found.id
-          from (
-            select rank, run_at, id
-            from unnest($3::int[], $4::smallint[], $5::timestamp[], $6::bigint[]) with ordinality as l (place, rank, run_at, id, ord)
-            where l.place = q.place
-            order by ord
-          ) lane
-            cross join lateral (
-              select id from retoma.job
-              where queue = q.queue and rank = lane.rank and state = 'waiting' and not gated
-                and run_at <= coalesce($9::timestamptz, now())
-                and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
-                and ${isTaken('$8', '$10')}
-                and ${notHeld}
-              order by run_at, id
-              limit q.want
-              for update skip locked
-            ) found
-          limit q.want
-        ) c
-      where q.queue <> all (array(select name from retoma.queue where paused or gated))
-        and exists (select from retoma.worker where id = $7 and dead_at is null)
-    ))
-    returning ${claimedColumns}`,
+    with taken as (
+      update retoma.job j
+      set state = 'running', attempt = attempt + 1, worker_id = $7, started_at = coalesce($9::timestamptz, now())
+      where j.id = any (array(
+        select c.id
+        from unnest($1::text[], $2::int[]) with ordinality as q (queue, want, place)
+          cross join lateral (
+            select found.id
+            from (
+              select rank, run_at, id
+              from unnest($3::int[], $4::smallint[], $5::timestamp[], $6::bigint[]) with ordinality as l (place, rank, run_at, id, ord)
+              where l.place = q.place
+              order by ord
+            ) lane
+              cross join lateral (
+                select id from retoma.job
+                where queue = q.queue and rank = lane.rank and state = 'waiting' and not gated
+                  and run_at <= coalesce($9::timestamptz, now())
+                  and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
+                  and ${isTaken('$8', '$10')}
+                  and ${notHeld}
+                order by run_at, id
+                limit q.want
+                for update skip locked
+              ) found
+            limit q.want
+          ) c
+        where q.queue <> all (array(select name from retoma.queue where paused or gated))
+          and exists (select from retoma.worker where id = $7 and dead_at is null)
+      ))
+      returning ${claimedColumns}
+    ), ${countBegun('taken', '$11::smallint')}
+    select * from taken`,
 }
 
 /** A row of `claimedColumns`, made ready in place: there may be tens of thousands a second. */
@@ -134,6 +138,7 @@ export async function claimJobs(
     kinds,
     now,
     versions,
+    claimShardOf(worker),
   ])
   return rows.map(unpack)
 }
@@ -185,8 +190,9 @@ const giveBack = {
       set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, run_at = coalesce($4::timestamptz, now())
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
-      returning j.queue, j.gated, j.gate_key
-    ), ${freeGates('moved', 'coalesce($4::timestamptz, now())')}
+      returning j.queue, j.gated, j.gate_key, j.batch_id, 'running' as was, j.state
+    ), ${freeGates('moved', 'coalesce($4::timestamptz, now())')},
+    ${countMoves('moved')}
     select queue from moved`,
 }
 

@@ -291,6 +291,7 @@ test('cancel is at once; what was claimed loses its lease, and a broken-off canc
       `update retoma.job set state = 'running', worker_id = 'w', attempt = 1, started_at = now() where id in (select id from retoma.job where batch_id = $1 limit 10)`,
       [id],
     )
+    await sql(`insert into retoma.batch_count (batch_id, shard, begun) values ($1, 16, 10)`, [id])
     await sql(
       `update retoma.batch set state = 'cancelled', held = true, finished_at = $2, todo = 'cancel', todo_at = $2 where id = $1`,
       [id, clock.instant()],

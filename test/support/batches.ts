@@ -6,11 +6,12 @@ const audit = `
     select batch_id, count(*)::int as total,
       count(*) filter (where state = 'succeeded')::int as succeeded, count(*) filter (where state = 'failed')::int as failed,
       count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'cancelled')::int as cancelled,
-      count(*) filter (where state = 'stalled')::int as stalled
+      count(*) filter (where state = 'stalled')::int as stalled, count(*) filter (where state = 'running')::int as running
     from retoma.job where batch_id is not null group by 1
   ), kept as (
     select batch_id, sum(succeeded)::int as succeeded, sum(failed)::int as failed, sum(skipped)::int as skipped,
-      sum(cancelled)::int as cancelled, sum(stalled)::int as stalled
+      sum(cancelled)::int as cancelled, sum(stalled)::int as stalled,
+      sum(begun - freed)::int as running
     from retoma.batch_count group by 1
   )
   select b.id, b.state, to_jsonb(r) - 'batch_id' as recount, b.total, to_jsonb(k) - 'batch_id' as kept
@@ -18,9 +19,9 @@ const audit = `
     left join recount r on r.batch_id = b.id
     left join kept k on k.batch_id = b.id
   where b.total <> coalesce(r.total, 0)
-    or (coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.skipped, 0), coalesce(r.cancelled, 0), coalesce(r.stalled, 0))
+    or (coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.skipped, 0), coalesce(r.cancelled, 0), coalesce(r.stalled, 0), coalesce(r.running, 0))
       is distinct from
-      (coalesce(k.succeeded, 0), coalesce(k.failed, 0), coalesce(k.skipped, 0), coalesce(k.cancelled, 0), coalesce(k.stalled, 0))`
+      (coalesce(k.succeeded, 0), coalesce(k.failed, 0), coalesce(k.skipped, 0), coalesce(k.cancelled, 0), coalesce(k.stalled, 0), coalesce(k.running, 0))`
 
 export interface Auditor {
   /** Every difference that was ever seen, and how often it was looked. */
