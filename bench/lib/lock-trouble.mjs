@@ -14,8 +14,8 @@ export async function lockTrouble({ url, dataDir }) {
     deadlocks: Math.max(deadlocks, [...log.matchAll(/deadlock detected/g)].length),
     waits: [...log.matchAll(/still waiting for \w+ on (?:relation|tuple|transaction)/g)].length,
     /** With the statements that took part. */
-    examples: [...log.matchAll(/^.*(?:deadlock detected|still waiting for)[\s\S]*?(?=^\d{4}-)/gm)]
+    examples: [...log.matchAll(/^.*(?:deadlock detected|still waiting for).*\n(?:.*\n){0,12}/gm)]
       .map(([text]) => text)
-      .slice(0, 3),
+      .slice(0, 2),
   }
 }

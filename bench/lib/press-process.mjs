@@ -1,14 +1,16 @@
 /**
  * `node press-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, press verbs on the
- * newest batches until they are told to stop: all ten the same on the same batch, or each what it likes. What a verb may
- * answer by its state is counted; any other error is told.
+ * newest batches until they are told to stop: all ten the same on the same batch, or each what it likes. Beside that, all
+ * ten cancel small batches while their items end: bites and flushes meet. What a verb may answer by its state is counted;
+ * any other error is told.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../chaos/lib/random.mjs'
-import { createEngine, isRetomaError } from '../../dist/index.js'
+import { createEngine, defineBatch, isRetomaError } from '../../dist/index.js'
 import { silentLog } from '../../dist/lib/log.js'
 import { stallBatch } from '../../dist/store/batch-control.js'
 import { openDb } from '../../dist/store/db.js'
+import { toEnqueue } from './jobs.mjs'
 
 const { url, callers, seed, among } = JSON.parse(process.argv[2])
 process.on('disconnect', () => process.exit(1))
@@ -56,11 +58,8 @@ const verbs = {
   'resume an item': ofItem('stalled', (engine, item) => engine.resume(item)),
 }
 /** What holds a batch up is pressed less than what lets it go on, and cancel seldom: it is the end of it. */
-const often = Object.keys(verbs).flatMap(verb =>
-  Array(
-    verb === 'cancel' ? 1 : ['pause', 'stall'].includes(verb) ? 3 : ['unpause', 'resume'].includes(verb) ? 8 : 4,
-  ).fill(verb),
-)
+const shares = { cancel: 1, pause: 6, stall: 6, unpause: 16, resume: 16 }
+const often = Object.keys(verbs).flatMap(verb => Array(shares[verb] ?? 8).fill(verb))
 
 async function press(engine, verb, id) {
   const add = (list, name) => {
@@ -76,20 +75,32 @@ async function press(engine, verb, id) {
   }
 }
 
-for (let round = 0; !stopped; round++) {
-  const { items } = await engines[0].batches({ limit: among })
-  if (items.length === 0) {
-    await sleep(20)
-    continue
+async function pressAll() {
+  for (let round = 0; !stopped; round++) {
+    const { items } = await engines[0].batches({ limit: 200 })
+    const batches = items.filter(({ name }) => name !== small.name).slice(0, among)
+    if (batches.length > 0) {
+      const [verb, { id }] = [random.one(often), random.one(batches)]
+      const one = engine =>
+        round % 2 === 0 ? press(engine, verb, id) : press(engine, random.one(often), random.one(batches).id)
+      await Promise.all(engines.map(one))
+    }
+    await sleep(random.between(0, 30))
   }
-  const [verb, { id }] = [random.one(often), random.one(items)]
-  await Promise.all(
-    engines.map(engine =>
-      round % 2 === 0 ? press(engine, verb, id) : press(engine, random.one(often), random.one(items).id),
-    ),
-  )
-  await sleep(random.between(0, 30))
 }
+
+const small = defineBatch({ name: 'small', job: toEnqueue('stormy'), onComplete: toEnqueue('done') })
+
+async function cancelSmallOnes() {
+  while (!stopped) {
+    const inputs = Array.from({ length: 100 }, () => ({ ms: Math.round(random.between(0, 10)) }))
+    const { id } = await engines[0].submit(small, inputs, { priority: 0 })
+    await sleep(random.between(0, 60))
+    await Promise.all(engines.map(engine => press(engine, 'cancel', id)))
+  }
+}
+
+await Promise.all([pressAll(), cancelSmallOnes(), cancelSmallOnes(), cancelSmallOnes(), cancelSmallOnes()])
 await Promise.all(engines.map(engine => engine.close()))
 await db.close()
 process.send({ report: seen }, () => process.exit(0))

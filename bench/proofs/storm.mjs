@@ -51,19 +51,22 @@ export async function prove(proof) {
   const engine = await createEngine({ databaseUrl: database.url, batches })
   room.atEnd(() => engine.close())
   const task = { url: database.url, jobs: [...kinds, { name: 'done' }], queues: { storm: 10, done: 2 } }
-  const workers = await Promise.all(Array.from({ length: 4 }, () => startWorker(room, task)))
+  const hire = () => startWorker(room, task)
+  const workers = await Promise.all(Array.from({ length: 4 }, hire))
   const auditor = startHelper(room, 'recount', { url: database.url })
   const presser = startHelper(room, 'press', { url: database.url, callers, seed, among: open })
 
   const seconds = Math.max(10, Math.round(60 * scale))
   const ending = performance.now() + seconds * 1000
-  const feeding = feed({ engine, batches, random }, () => performance.now() < ending)
+  const feeding = feed({ engine, database, batches, random }, () => performance.now() < ending)
   let kills = 0
   while (performance.now() < ending) {
     await sleep(random.between(500, 1500))
     const place = kills++ % workers.length
-    await workers[place].kill()
-    workers[place] = await startWorker(room, task)
+    // On a busy machine the next one dies before this one's successor works.
+    const victim = await workers[place]
+    await victim.kill()
+    workers[place] = hire()
   }
   const submitted = await feeding
   const pressed = await presser.stop()
@@ -79,11 +82,11 @@ export async function prove(proof) {
     calmed,
   )
   await judge(proof, { server, database, audited: await auditor.stop(), pressed, kills, seconds })
-  await Promise.all(workers.map(worker => worker.kill()))
+  for (const worker of await Promise.all(workers)) await worker.kill()
 }
 
 /** New batches come in as others end, slowly enough that some are pressed while they do. Answers how many. */
-async function feed({ engine, batches, random }, goesOn) {
+async function feed({ engine, database, batches, random }, goesOn) {
   const submits = new Set()
   let count = 0
   const one = async () => {
@@ -99,8 +102,10 @@ async function feed({ engine, batches, random }, goesOn) {
     })
   }
   while (goesOn()) {
-    const running = (await engine.batches({ limit: 200 })).items.filter(({ finishedAt }) => finishedAt === null)
-    if (running.length + submits.size < open) {
+    const [running] = await database.sql(
+      `select count(*)::int as n from retoma.batch where finished_at is null and name <> 'small'`,
+    )
+    if (running.n + submits.size < open) {
       const submit = one().finally(() => submits.delete(submit))
       submits.add(submit)
     }

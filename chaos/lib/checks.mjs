@@ -1,4 +1,5 @@
 /** What must hold after any fault: the job table and its failures against the ledger of the handlers. */
+import { recount } from '../../bench/lib/recount.mjs'
 import { nameOf } from './ledger.mjs'
 
 /** Every job ended, once, by an attempt that happened; nobody paid for what its handler did not throw. */
@@ -46,8 +47,23 @@ export async function checkEnds(stage, { expected }) {
     'jobs paid for more than they threw',
     rows.filter(row => row.failures !== (paid.get(row.id)?.length ?? 0)).map(brief),
   )
+  await checkBatches(stage)
   const starts = ledger.start.length
   return { rows, failures, ledger, starts }
+}
+
+/** Their counters are right, and each ended once, with one job for its end. */
+async function checkBatches(stage) {
+  stage.brokeEach('batches do not know what has ended', (await recount(stage.sql)).wrong)
+  stage.brokeEach(
+    'batches did not succeed, or not once',
+    await stage.sql(
+      `select b.id::text as id, b.state, b.ends
+       from retoma.batch b
+       where b.state <> 'succeeded' or b.ends <> 1
+         or 1 <> (select count(*) from retoma.job where kind = 'over' and input ->> 'batch' = b.id::text)`,
+    ),
+  )
 }
 
 /** `lease_lost` lines of a worker, by attempt. */
@@ -62,8 +78,14 @@ export async function until(condition, everyMs = 100) {
   while (!(await condition())) await new Promise(resolve => setTimeout(resolve, everyMs))
 }
 
-export const unfinished = async stage =>
-  (await stage.sql(`select count(*)::int as n from retoma.job where state in ('waiting', 'running')`))[0].n
+/** Jobs, and batches. */
+export const unfinished = async stage => {
+  const [row] = await stage.sql(
+    `select (select count(*) from retoma.job where state in ('waiting', 'running'))::int
+       + (select count(*) from retoma.batch where finished_at is null)::int as n`,
+  )
+  return row.n
+}
 
 function groupBy(list, key) {
   const groups = new Map()

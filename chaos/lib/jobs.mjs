@@ -62,5 +62,15 @@ export function chaosJobs(note, self = () => '', released = '') {
         return { attempt, worker }
       },
     }),
+    /** Comes when a batch of tasks is over. */
+    over: defineJob({
+      kind: 'over',
+      run: async ({ id, attempt }) => {
+        const worker = self()
+        note('start', id, attempt, worker)
+        note('end', id, attempt, worker)
+        return { attempt, worker }
+      },
+    }),
   }
 }

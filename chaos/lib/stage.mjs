@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createEngine } from '../../dist/index.js'
+import { createEngine, defineBatch } from '../../dist/index.js'
 import { openEmbedded } from '../../dist/postgres/index.js'
 import { startWarden } from '../../dist/testing/warden.js'
 import { processesLeft } from '../../scripts/lib/leftovers.mjs'
@@ -64,6 +64,7 @@ async function openStage({ jobs, random }) {
   warden.watch(room)
   const server = await openEmbedded({ dataDir: join(room, 'd') })
   const kinds = chaosJobs(() => {})
+  const batch = defineBatch({ name: 'tasks', job: kinds.task, onComplete: kinds.over })
   const engine = await createEngine({ databaseUrl: server.url, jobs: Object.values(kinds) })
   const admin = new pg.Pool({ connectionString: server.url, max: 3, application_name: 'chaos' })
   admin.on('error', () => {})
@@ -94,6 +95,18 @@ async function openStage({ jobs, random }) {
           .map(each => JSON.stringify(each))
           .join(' ')}`,
       )
+    },
+    /** Tasks, half of them in batches of any size; answers how many jobs that makes, with one for the end of each batch. */
+    async send(inputs) {
+      const half = Math.floor(inputs.length / 2)
+      await engine.enqueueMany(kinds.task, inputs.slice(0, half))
+      let batches = 0
+      for (let from = half; from < inputs.length; batches++) {
+        const size = Math.ceil(random.between(0, 1500))
+        await engine.submit(batch, inputs.slice(from, from + size))
+        from += size
+      }
+      return inputs.length + batches
     },
     sql: async (text, values = []) => (await admin.query(text, values)).rows,
     /** A worker process, ready to work. */

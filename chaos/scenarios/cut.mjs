@@ -7,19 +7,16 @@ export const title = 'the answer to 5 % of what workers ask is lost after its co
 export const seconds = 80
 
 export async function play(stage) {
-  const { engine, kinds, random, jobs, room } = stage
+  const { random, jobs, room } = stage
   const proxy = await startProxy({ room, url: stage.server.url, share: 0.05, random })
   try {
     const workers = await Promise.all(Array.from({ length: 2 }, () => stage.hire({ url: proxy.url })))
     proxy.begin()
     const began = performance.now()
-    await engine.enqueueMany(
-      kinds.task,
-      Array.from({ length: jobs }, () => inputOf(random)),
-    )
+    const expected = await stage.send(Array.from({ length: jobs }, () => inputOf(random)))
     await until(async () => (await unfinished(stage)) === 0)
     const took = (performance.now() - began) / 1000
-    const { failures, ledger, starts, rows } = await checkEnds(stage, { expected: jobs })
+    const { failures, ledger, starts, rows } = await checkEnds(stage, { expected })
     const { messages, cuts, flushes, flushCuts, claimCuts } = proxy.counts
     stage.say(
       `${jobs} jobs in ${took.toFixed(1)} s, ${starts} starts; ${cuts} of ${messages} answers lost: ${flushCuts} of ${flushes} flushes, ${claimCuts} claims`,
@@ -38,7 +35,7 @@ export async function play(stage) {
       said.filter(each => landed.has(`${nameOf(each)} ${each.worker}`)),
     )
     stage.brokeEach('attempts were taken away though no worker died', [...orphans])
-    const twice = ledger.end.length - jobs
+    const twice = ledger.end.length - expected
     if (twice !== 0) stage.broke(`${twice} handlers ended in vain: their outcome was not accepted`)
     if (flushCuts < flushes / 50) stage.broke(`only ${flushCuts} of ${flushes} flushes were cut`)
   } finally {

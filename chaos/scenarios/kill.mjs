@@ -9,10 +9,10 @@ export const seconds = 100
 const mostKills = 30
 
 export async function play(stage) {
-  const { engine, kinds, random, jobs } = stage
+  const { random, jobs } = stage
   const inputs = Array.from({ length: jobs }, () => inputOf(random))
   const began = performance.now()
-  await engine.enqueueMany(kinds.task, inputs)
+  const expected = await stage.send(inputs)
   await Promise.all(Array.from({ length: 4 }, () => stage.hire()))
   let kills = 0
   while (kills < mostKills && (await takeable(stage)) > 0) {
@@ -26,7 +26,7 @@ export async function play(stage) {
   const killed = performance.now()
   await until(async () => (await unfinished(stage)) === 0)
   const tail = (performance.now() - killed) / 1000
-  const { rows, failures, starts } = await checkEnds(stage, { expected: jobs })
+  const { rows, failures, starts } = await checkEnds(stage, { expected })
   const orphans = failures.filter(each => each.what === 'orphan').length
   stage.say(
     `${rows.length} jobs in ${((performance.now() - began) / 1000).toFixed(1)} s, ${kills} kills, ${starts} starts, ` +
