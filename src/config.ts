@@ -1,5 +1,6 @@
 /** What a `retoma.config.ts` exports by default: the application's own kinds of job, when they run by themselves, and how many at once. */
 import type { AnyBatch } from './core/batch.ts'
+import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
 import type { Limits } from './core/limits.ts'
 import type { Schedule } from './core/schedule.ts'
@@ -10,6 +11,8 @@ export interface Config {
   batches?: readonly AnyBatch[]
   /** Their jobs need not be among `jobs`. */
   schedules?: readonly Schedule[]
+  /** What watches tables of yours; their jobs need not be among `jobs`. */
+  guards?: readonly Guard[]
   /** Queue name to how many of its jobs run at once in one worker process. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
   /** What queues allow over all workers: at once, within a time, waiting. */

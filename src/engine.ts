@@ -8,6 +8,7 @@
 import { setMaxListeners } from 'node:events'
 import type { AnyBatch } from './core/batch.ts'
 import type { Duration } from './core/duration.ts'
+import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
@@ -20,6 +21,7 @@ import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
 import { Feed } from './engine/feed.ts'
+import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
@@ -53,6 +55,8 @@ export interface EngineOptions {
   limits?: Limits
   /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
   schedules?: readonly Schedule[]
+  /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
+  guards?: readonly Guard[]
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
   /** Most connections this engine opens besides the one that listens. Default 10. */
@@ -63,7 +67,7 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, Events, AsyncDisposable {
+export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, GuardDesk, Events, AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -72,17 +76,18 @@ export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   work(options?: WorkOptions): Promise<WorkerHandle>
-  /** Keeps watchdog, janitor and scheduler ticking in this process until the engine closes; a worker does so by itself. */
+  /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler. */
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards. */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
   clean(): Promise<void>
   schedule(): Promise<unknown>
+  guard(): Promise<unknown>
   /** Asks now whether the batches that something of has ended are over; answers whether one was. */
   endBatches(): Promise<boolean>
 }
@@ -90,10 +95,11 @@ export interface DrivenEngine extends Engine {
 const lastAnswersMs = 5000
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  const { log = silentLog, clock = systemClock, connections, schedules = [] } = options
+  const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
   await checkSchedules(schedules, clock.now())
+  checkGuards(guards)
   const home = await databaseHome(options)
   const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
   const db = openDb({
@@ -108,9 +114,10 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     else await migrate(db)
     const registry = new Registry(db, clock)
     const ofBatches = checkBatches(options.batches ?? [])
-    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches)
+    const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
+    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     const changed = await applyLimits(db, limits, clock.instant())
-    return assemble({ db, log, clock, registry, retention, schedules }, changed, home.leave)
+    return assemble({ db, log, clock, registry, retention, schedules, guards }, changed, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
@@ -135,10 +142,11 @@ interface Parts {
   registry: Registry
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
+  guards: readonly Guard[]
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
-  const { db, log, clock, registry, schedules } = parts
+  const { db, log, clock, registry, schedules, guards } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
@@ -233,6 +241,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...batches,
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
+    ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     workers: () => viewWorkers(db, clock.instant()),
@@ -243,6 +252,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     tick: () => crew.tick(),
     clean: () => crew.clean(),
     schedule: () => crew.schedule(),
+    guard: () => crew.guard(),
     endBatches: () => ends.now(),
   }
   const end = () => {

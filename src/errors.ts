@@ -224,6 +224,39 @@ export const errorTable = define({
     pt: 'há workers trabalhando neste banco ({workers}); nada foi alterado: pare-os antes, e espere 20 s depois de um que foi morto',
   },
 
+  // Guards
+  unknown_guard: {
+    status: 404,
+    en: 'there is no guard "{name}" here; {hint}',
+    pt: 'não existe o guard "{name}" aqui; {hint}',
+  },
+  guard_no_table: {
+    status: 409,
+    en: 'there is no table {table} in this database; {hint}',
+    pt: 'não existe a tabela {table} neste banco; {hint}',
+  },
+  guard_no_column: {
+    status: 409,
+    en: 'the table {table} has no column "{column}"; {hint}',
+    pt: 'a tabela {table} não tem a coluna "{column}"; {hint}',
+  },
+  guard_unfit: {
+    status: 409,
+    en: 'the table {table} cannot be guarded like this: {problem}; nothing was changed',
+    pt: 'a tabela {table} não pode ser vigiada assim: {problem}; nada foi alterado',
+  },
+  guard_no_rights: {
+    status: 409,
+    en: 'the user {user} lacks the right to {right} the table {table}; as its owner run: {grant}',
+    pt: 'falta ao usuário {user} o direito de {right} na tabela {table}; como dono dela rode: {grant}',
+  },
+  guard_slow: {
+    status: 503,
+    retryable: true,
+    en: 'the rows of {table} could not be looked through within {seconds} s; {way_out}',
+    pt: 'não deu para percorrer as linhas de {table} em {seconds} s; {way_out}',
+  },
+
   // Jobs
   bad_definition: {
     status: 500,

@@ -24,6 +24,8 @@ export type {
   StateEvent,
   WarningEvent,
 } from './core/event.ts'
+export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
+export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
 export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
@@ -52,6 +54,8 @@ export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
 export type { BatchView, FailureGroup, ItemFilter, ItemPage } from './store/batch-view.ts'
 export type { Enqueued } from './store/enqueue.ts'
+export type { RowKey } from './store/guard.ts'
+export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'
 export type {
@@ -64,3 +68,4 @@ export type {
   QueueView,
   WorkerView,
 } from './store/view.ts'
+export type { GuardRun } from './watchdog/guard-run.ts'

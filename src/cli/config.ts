@@ -9,6 +9,7 @@ import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { AnyBatch } from '../core/batch.ts'
+import type { Guard } from '../core/guard.ts'
 import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
 import type { Schedule } from '../core/schedule.ts'
@@ -24,10 +25,11 @@ import { both } from './words/index.ts'
 export interface LoadedConfig {
   /** Undefined: there is none, and nothing is registered. */
   readonly file: string | undefined
-  /** Those of the batches and schedules included. */
+  /** Those of the batches, schedules and guards included. */
   readonly jobs: readonly AnyJob[]
   readonly batches: readonly AnyBatch[]
   readonly schedules: readonly Schedule[]
+  readonly guards: readonly Guard[]
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
   readonly limits: Limits
@@ -42,7 +44,7 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, jobs: [], batches: [], schedules: [], queues: {}, limits: {} }
+  if (file === undefined) return { file, jobs: [], batches: [], schedules: [], guards: [], queues: {}, limits: {} }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
@@ -50,11 +52,13 @@ export async function loadConfig({
       both(word => word.config.noFile),
     )
   const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  const { batches = [], schedules = [], queues = {}, limits = {} } = config
+  const { batches = [], schedules = [], guards = [], queues = {}, limits = {} } = config
   const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
-  const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...schedules.map(schedule => schedule.job)])]
+  const ofSchedules = schedules.map(schedule => schedule.job)
+  const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
+  const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...ofSchedules, ...ofGuards])]
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
-  return { file, jobs, batches, schedules, queues: { ...usual, ...queues }, limits }
+  return { file, jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits }
 }
 
 /** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
@@ -99,7 +103,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'batches', 'schedules', 'queues', 'limits']
+const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -109,10 +113,11 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, batches, schedules, queues, limits } = exported as Record<keyof Config, unknown>
+  const { jobs, batches, schedules, guards, queues, limits } = exported as Record<keyof Config, unknown>
   checkJobs(jobs, refuse)
   checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
+  checkGuards(guards, refuse)
   checkQueues(queues, refuse)
   checkQueueLimits(limits, refuse)
   return exported as Config
@@ -151,6 +156,18 @@ function checkSchedules(schedules: unknown, refuse: (problem: Saying) => RetomaE
     if (!made) throw refuse(both(word => word.config.notASchedule(index)))
     if (names.has(schedule.name!)) throw refuse(both(word => word.config.scheduleTwice(schedule.name!)))
     names.add(schedule.name!)
+  })
+}
+
+function checkGuards(guards: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (guards === undefined) return
+  if (!Array.isArray(guards)) throw refuse(both(word => word.config.guardsNoList))
+  const names = new Set<string>()
+  guards.forEach((guard: Partial<Guard> | null | undefined, index) => {
+    const made = typeof guard?.table === 'object' && guard.enqueue !== undefined
+    if (!made) throw refuse(both(word => word.config.notAGuard(index)))
+    if (names.has(guard.name!)) throw refuse(both(word => word.config.guardTwice(guard.name!)))
+    names.add(guard.name!)
   })
 }
 

@@ -8,6 +8,7 @@ import { version } from '../version.ts'
 import { backupCommand } from './commands/backup.ts'
 import { batchCommand } from './commands/batch.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { guardCommand } from './commands/guard.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -98,6 +99,7 @@ const commands = [
   jobsCommand,
   batchCommand,
   schedulesCommand,
+  guardCommand,
   doctorCommand,
   backupCommand,
   restoreCommand,
@@ -108,6 +110,7 @@ const wrongUse: readonly ErrorCode[] = [
   'bad_option',
   'unknown_kind',
   'unknown_schedule',
+  'unknown_guard',
   'unknown_migration',
 ]
 

@@ -87,6 +87,7 @@ class House {
       batches: config.batches,
       limits: config.limits,
       schedules: config.schedules,
+      guards: config.guards,
       retention: days(settings.RETENTION_DAYS),
       log,
     })

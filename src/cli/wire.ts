@@ -1,9 +1,12 @@
-/** Jobs, batches, queues and workers as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+/** Jobs, batches, queues, workers and guards as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
 import { timelineOf } from '../core/timeline.ts'
+import type { Language } from '../errors.ts'
 import type {
   BatchView,
   FailureGroup,
   GroupLimits,
+  GuardRun,
+  GuardView,
   JobDetail,
   JobView,
   QueueLimits,
@@ -35,6 +38,22 @@ export const workerWire = (worker: WorkerView) => snakeCase(worker)
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
   ...snakeCase(schedule),
   ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
+})
+
+/** A column's name stays as it is, and so does a row's key. */
+export const guardRunWire = ({ rows, refused, warnings, ...run }: GuardRun, language: Language) => ({
+  ...snakeCase(run),
+  rows: rows.map(snakeCase),
+  refused: refused.map(({ key, error }) => ({ key, code: error.code, message: error.in(language) })),
+  warnings: warnings.map(each => each[language]),
+})
+
+export const guardWire = ({ after, every, lastError, warnings, ...guard }: GuardView, language: Language) => ({
+  ...snakeCase(guard),
+  after_ms: after,
+  every_ms: every,
+  last_error: lastError === null ? null : { code: lastError.code, message: lastError[language] },
+  warnings: warnings.map(each => each[language]),
 })
 
 /** Only those that are set; `{}` where the queue has none. */

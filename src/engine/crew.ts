@@ -1,10 +1,11 @@
 /**
- * What runs in this process: its workers, the ear for hints, watchdog, janitor and scheduler.
+ * What runs in this process: its workers, the ear for hints, watchdog, janitor, scheduler and guards.
  *
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
 import { type Duration, seconds } from '../core/duration.ts'
+import type { Guard } from '../core/guard.ts'
 import { watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
 import type { FinalState } from '../core/state.ts'
@@ -18,6 +19,7 @@ import type { Db } from '../store/db.ts'
 import { anew, type Listener, listen } from '../store/wake.ts'
 import { version } from '../version.ts'
 import { batchTick } from '../watchdog/batches.ts'
+import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
 import { Watchdog } from '../watchdog/watchdog.ts'
 import { Worker } from '../worker/worker.ts'
@@ -51,6 +53,7 @@ export interface CrewOptions {
   ends: BatchEnds
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
+  guards: readonly Guard[]
   /** Names this engine in the hints it sends. */
   sender: string
   /** Tells workers of other processes that there is work in that queue: see Hinter. */
@@ -66,11 +69,14 @@ export class Crew {
   readonly #dog: Watchdog
   readonly #scheduler: Scheduler
   #schedules: Loop | undefined
+  readonly #guards: Guards
+  #guarding: Loop | undefined
 
   constructor(given: CrewOptions) {
     this.#given = given
     this.#dog = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired: queue => this.tell(queue) })
+    this.#guards = createGuards({ ...given, fired: queue => this.tell(queue) })
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
@@ -141,9 +147,9 @@ export class Crew {
     this.#given.hint(queue, delayMs, taken)
   }
 
-  /** Watchdog and janitor tick in this process from now on, and the scheduler where there are schedules. */
+  /** Watchdog and janitor tick in this process from now on, scheduler and guards where there are any. */
   watch(): void {
-    const { clock, log, schedules } = this.#given
+    const { clock, log, schedules, guards } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
       loop({
         clock,
@@ -154,6 +160,7 @@ export class Crew {
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, () => this.clean())
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
+    if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
   }
 
   async tick(): Promise<undefined> {
@@ -174,9 +181,14 @@ export class Crew {
     return this.#scheduler.tick(this.#given.clock.instant())
   }
 
+  /** Likewise. */
+  async guard(): Promise<number> {
+    return this.#guards.tick()
+  }
+
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#listener]
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
   }
 }

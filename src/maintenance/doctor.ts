@@ -6,6 +6,7 @@
  */
 import { type Check, type CheckName, checkNames, failure, ok, unseen } from '../core/checkup/check.ts'
 import type { ServerFacts, TableSize, WorkFacts } from '../core/checkup/facts.ts'
+import { checkGuards } from '../core/checkup/guards.ts'
 import {
   checkClock,
   checkConnections,
@@ -35,6 +36,7 @@ import {
   readTick,
   readWork,
 } from '../store/facts.ts'
+import { viewGuards } from '../store/guard-turn.ts'
 import { addressOf, isLockTimeout } from '../store/trouble.ts'
 import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../store/view.ts'
 
@@ -135,6 +137,10 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
   // Both are judged by what that look found.
   await look('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
   await look('watchdog', async () => (work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork)))
+  await look('guards', async () => {
+    const guards = await viewGuards(db, now)
+    return checkGuards(guards.filter(each => each.active || each.late)) // the others were given up
+  })
   const queues = await viewQueues(db, now).catch(() => undefined)
   const workers = await viewWorkers(db, now).catch(() => undefined)
   return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }

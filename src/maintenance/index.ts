@@ -10,6 +10,7 @@ export type { Migrated } from '../store/migrate.ts'
 export { addressOf } from '../store/trouble.ts'
 export { backupDatabase } from './backup.ts'
 export { type Examined, examine, unreachable } from './doctor.ts'
+export { guardOnce } from './guard.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {

@@ -3,6 +3,7 @@
  * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
  */
 import type { AnyBatch } from '../core/batch.ts'
+import type { Guard } from '../core/guard.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
@@ -16,6 +17,7 @@ export interface TestEngineOptions {
   jobs?: readonly AnyJob[]
   batches?: readonly AnyBatch[]
   schedules?: readonly Schedule[]
+  guards?: readonly Guard[]
   /** A PostgreSQL on which databases may be made and dropped. Default: a throw-away server, started by itself. */
   serverUrl?: string
   /** A database to use as it is, and to leave. Default: one of its own, dropped when it closes. */
@@ -38,6 +40,8 @@ export interface TestEngine extends AsyncDisposable {
   clean(): Promise<void>
   /** One pass of the scheduler, likewise: makes the jobs of the slots that are due. The first one begins the schedules. */
   schedule(): Promise<void>
+  /** One pass of the guards, likewise: looks at the tables of those that are due. */
+  guard(): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,6 +54,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     jobs: options.jobs ?? [],
     batches: options.batches ?? [],
     schedules: options.schedules ?? [],
+    guards: options.guards ?? [],
     clock,
     connections: 4,
     ...(options.log ? { log: options.log } : {}),
@@ -83,6 +88,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     tick: () => engine.tick(),
     clean: () => engine.clean(),
     schedule: async () => void (await engine.schedule()),
+    guard: async () => void (await engine.guard()),
     close,
     [Symbol.asyncDispose]: close,
   }

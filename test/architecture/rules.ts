@@ -23,8 +23,8 @@ const arrows: Record<string, string[]> = {
   scheduler: ['store', 'core', 'lib', 'errors'],
   // The composition root, for jobs and (without a database of one's own) for the embedded server.
   engine: ['worker', 'watchdog', 'scheduler', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
-  // The other way to the store: what an operator does to the database without an engine.
-  maintenance: ['store', 'core', 'lib', 'errors', 'version'],
+  // The other way to the store: what an operator does to the database without an engine, a guard's sweep included.
+  maintenance: ['watchdog', 'store', 'core', 'lib', 'errors', 'version'],
   config: ['core'],
   index: ['engine', 'maintenance', 'config', 'core', 'lib', 'errors', 'version'],
   http: ['index', 'engine', 'core', 'lib', 'errors', 'version'],

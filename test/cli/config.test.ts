@@ -71,7 +71,15 @@ const all = defineBatch({ name: 'all', job: hello, onComplete: done })`
 })
 
 test('without a config there is nothing registered', async () => {
-  expect(await load({})).toEqual({ file: undefined, jobs: [], batches: [], schedules: [], queues: {}, limits: {} })
+  expect(await load({})).toEqual({
+    file: undefined,
+    jobs: [],
+    batches: [],
+    schedules: [],
+    guards: [],
+    queues: {},
+    limits: {},
+  })
 })
 
 test('--config names another file, which must be there', async () => {
@@ -111,6 +119,12 @@ test.each([
   [
     hello.replace('jobs: [hello]', 'schedules: [1, 2].map(() => ({ name: "a", job: hello, plan: {}, input() {} }))'),
     'two schedules have the name "a"',
+  ],
+  ['export default { guards: {} }', 'guards must be a list of what defineGuard answers'],
+  ['export default { guards: [{ name: "a", table: "b" }] }', 'guards[0] was not made by defineGuard'],
+  [
+    'export default { guards: [1, 2].map(() => ({ name: "a", table: {}, signal: [], enqueue: null })) }',
+    'two guards have the name "a"',
   ],
   ['export default { queues: { a: 0 } }', 'queues.a must be a whole number from 1 to 10000'],
   [

@@ -7,10 +7,13 @@ import {
   createEngine,
   days,
   defineBatch,
+  defineGuard,
   defineJob,
   defineSchedule,
   type EventsFilter,
   hours,
+  minutes,
+  now,
   seconds,
   skip,
   snooze,
@@ -174,5 +177,36 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     onTestFinished(() => next.close())
     await next.schedule()
     expect(await t.engine.schedules()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
+  })
+
+  test('guards look at a partitioned table, in bites, and make jobs of its rows', async () => {
+    const again = defineJob({ kind: 'again', run: (_, input: { id: string }) => input.id })
+    const guard = defineGuard({
+      name: 'docs',
+      table: 'docs',
+      status: { column: 'status', running: ['QUEUED', 'RUNNING'] },
+      signal: ['seen', 'made'],
+      after: minutes(10),
+      limit: 2,
+      set: { status: 'LOST', made: now },
+      enqueue: { job: again, input: row => ({ id: row.id as string }) },
+    })
+    await using t = await testEngine({ guards: [guard], serverUrl: server.url })
+    const db = openDb({ url: t.databaseUrl, log: silentLog })
+    onTestFinished(() => db.close())
+    await db.transaction(client =>
+      client.query(`
+        create type stage as enum ('QUEUED', 'RUNNING', 'LOST');
+        create table docs (id bigint, status stage, seen timestamptz, made timestamp) partition by list (status);
+        create table docs_open partition of docs for values in ('QUEUED', 'RUNNING');
+        create table docs_rest partition of docs default;
+        insert into docs select i, 'RUNNING', case when i > 2 then timestamptz '2030-01-01 12:00Z' end, '2030-01-01 12:00'
+        from generate_series(1, 5) i`),
+    )
+    await t.clock.advance(minutes(11))
+    expect(await t.engine.runGuard('docs', { dryRun: true })).toMatchObject({ marked: 5 })
+    await t.guard()
+    expect(await t.engine.guards()).toMatchObject([{ total: 5, lastError: null }])
+    expect(await t.run()).toBe(5)
   })
 })

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { createEngine, defineJob, type Engine, type Log } from '../../src/index.ts'
+import { createEngine, defineGuard, defineJob, type Engine, type Log, minutes } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { examine } from '../../src/maintenance/index.ts'
 import { openDb } from '../../src/store/db.ts'
@@ -74,6 +74,30 @@ async function traces(pooler: Pooler): Promise<Traces[]> {
 const untouched = { prepared: 0, listening: 0, lock_timeout: '0', idle: '0', plans: 'auto' }
 
 describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbouncer` is not installed)', () => {
+  test('guards sweep, pass by what cannot be marked, and leave no trace', async () => {
+    const { pooler } = await pooled()
+    const client = await rawClient(pooler.url)
+    await client.query(`create table docs (id int primary key, status text check (status <> 'FAILED' or id <> 3), at timestamptz);
+      insert into docs select i, 'PROCESSING', now() - interval '11 minutes' from generate_series(1, 50) i`)
+    const guard = defineGuard({
+      name: 'docs',
+      table: 'docs',
+      status: { column: 'status', running: 'PROCESSING' },
+      signal: 'at',
+      after: minutes(10),
+      limit: 10,
+      set: { status: 'FAILED' },
+    })
+    const engines = await Promise.all([1, 2].map(() => engineOn({ databaseUrl: pooler.url, guards: [guard] })))
+    expect(await engines[0]!.runGuard('docs', { dryRun: true })).toMatchObject({ marked: 50 })
+    const runs = await Promise.all(engines.map(engine => engine.runGuard('docs')))
+    expect(runs.reduce((sum, run) => sum + run.marked, 0)).toBe(49)
+    expect(new Set(runs.flatMap(run => run.refused.map(each => each.key.id)))).toEqual(new Set([3]))
+    expect(await engines[0]!.guards()).toMatchObject([{ total: 49 }])
+    expect(await traces(pooler)).toMatchObject([untouched, untouched])
+    expect(pooler.said()).not.toMatch(/prepared statement|26000|42P05|08P01/)
+  })
+
   test('three workers and two sessions: 20,000 jobs each run once, without a complaint and without a trace', async () => {
     const { pooler } = await pooled()
     const { log, lines } = hearing()

@@ -29,6 +29,7 @@ export const emptyTables = `
   delete from retoma.worker;
   update retoma.tick set at = '-infinity';
   delete from retoma.schedule;
+  delete from retoma.guard;
   delete from retoma.kind;
   delete from retoma.queue`
 

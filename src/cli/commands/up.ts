@@ -31,6 +31,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
   const kinds = config.jobs.map(job => job.kind)
   const batches = config.batches.map(batch => batch.name)
   const schedules = config.schedules.map(schedule => schedule.name)
+  const guards = config.guards.map(guard => guard.name)
   const wire = {
     address,
     data: where,
@@ -39,6 +40,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     kinds,
     batches,
     schedules,
+    guards,
     queues: config.queues,
     simulated: made,
     retention_days: settings.RETENTION_DAYS,
@@ -50,6 +52,7 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     word.up.jobs(kinds.join(', ') || whyNoJobs(config)[language]),
     ...(batches.length > 0 ? [word.up.batches(batches.join(', '))] : []),
     ...(schedules.length > 0 ? [word.up.schedules(schedules.join(', '))] : []),
+    ...(guards.length > 0 ? [word.up.guards(guards.join(', '))] : []),
     // This line is the same in every language: programs look for it.
     ...(made.length > 0 ? [`simulado: ${made.join(', ')}`] : []),
     word.up.retention(settings.RETENTION_DAYS),

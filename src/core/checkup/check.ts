@@ -24,6 +24,7 @@ export const checkNames = [
   'workers',
   'paused',
   'watchdog',
+  'guards',
 ] as const
 export type CheckName = (typeof checkNames)[number]
 

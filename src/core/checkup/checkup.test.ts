@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Check } from './check.ts'
-import type { ServerFacts, TableSize, WorkFacts } from './facts.ts'
+import type { GuardFacts, ServerFacts, TableSize, WorkFacts } from './facts.ts'
+import { checkGuards } from './guards.ts'
 import {
   checkClock,
   checkConnections,
@@ -29,6 +30,7 @@ const server: ServerFacts = {
   aheadMs: 0,
 }
 const job: TableSize = { name: 'job', bytes: 1, rows: 1, live: 10, dead: 0, vacuumOff: false, vacuumedSecondsAgo: null }
+const guard: GuardFacts = { name: 'g', lastError: null, late: false, warnings: [] }
 const work: WorkFacts = { live: 1, lost: [], paused: [] }
 const pin = { pid: 7, name: 'report', state: 'idle in transaction', seconds: 600, transactions: 5 }
 const starved = { queue: 'q', kind: 'k', version: 1, jobs: 3, noWorker: true, oldestSeconds: 30 }
@@ -249,6 +251,32 @@ const rows: Row[] = [
     'failure',
     'never ticked',
     'nunca rodou',
+  ],
+  ['no guards are fine', checkGuards([]), 'ok', 'there are none', 'não há nenhum'],
+  ['guards that look are fine', checkGuards([guard, guard]), 'ok', 'when they should: 2', 'quando devem: 2'],
+  [
+    'a guard that failed is told, before one that is late',
+    checkGuards([
+      { ...guard, late: true },
+      { ...guard, name: 'h', lastError: { en: 'no table', pt: 'sem tabela' } },
+    ]),
+    'warning',
+    'the last look of h failed: no table',
+    'a última busca de h falhou: sem tabela',
+  ],
+  [
+    'a guard that is late is told',
+    checkGuards([guard, { ...guard, name: 'h', late: true }]),
+    'warning',
+    'not looked when they should: h',
+    'não olharam quando deviam: h',
+  ],
+  [
+    'a guard that reads whole tables is told',
+    checkGuards([{ ...guard, warnings: [{ en: 'no index', pt: 'sem índice' }] }]),
+    'warning',
+    'g: no index',
+    'g: sem índice',
   ],
 ]
 

@@ -1,4 +1,5 @@
 /** What a check-up looks at, as store/facts reads it. */
+import type { Saying } from '../../errors.ts'
 
 export interface ServerFacts {
   version: string
@@ -61,3 +62,11 @@ export interface WorkFacts {
 
 /** shared: a pooler hands the sessions on, so nobody can listen in one. */
 export type Hearing = 'heard' | 'lost' | 'shared'
+
+/** A guard of a table that is not ours, and how its last look went. */
+export interface GuardFacts {
+  name: string
+  lastError: Saying | null
+  late: boolean
+  warnings: readonly Saying[]
+}

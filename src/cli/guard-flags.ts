@@ -1,0 +1,72 @@
+/** A guard as flags describe it. What cannot be one is wrong use, in the words of the flags where there are any. */
+import type { Duration } from '../core/duration.ts'
+import { defineGuard, type Guard } from '../core/guard.ts'
+import { parsePair } from '../core/guard-table.ts'
+import { type GuardValue, type Now, now } from '../core/guard-value.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
+import { wrongUse } from './arguments.ts'
+
+export interface GuardFlags {
+  table?: string
+  status?: string[]
+  signal?: string[]
+  after?: Duration
+  set?: string[]
+  null?: string[]
+  where?: string[]
+  limit?: number
+  timeZone?: string
+  dryRun?: true
+  list?: true
+}
+
+/** Those that describe a guard, so that they go with --table. */
+export const oneOffFlags = ['status', 'signal', 'after', 'set', 'null', 'where', 'limit', 'timeZone'] as const
+
+export function guardOf(flags: GuardFlags & { table: string }): Guard {
+  const { table, status = [], signal, after, set = [], null: nulls = [], where = [], limit, timeZone } = flags
+  if (status.length === 0) throw missing('--status')
+  if (signal === undefined) throw missing('--signal')
+  if (after === undefined) throw missing('--after')
+  if (set.length + nulls.length === 0) throw missing('--set')
+  const running = status.map(each => pair('--status', each))
+  const [first] = running
+  if (running.some(each => each.column !== first!.column)) throw wrongUse(word => word.wrong.guardTwoStatuses)
+  try {
+    return defineGuard({
+      name: 'one-off',
+      table,
+      status: { column: first!.column, running: running.map(each => each.value) },
+      signal,
+      after,
+      set: Object.fromEntries([...set.map(assigned), ...nulls.map(column => [column, null] as const)]),
+      where: gathered(where.map(each => pair('--where', each))),
+      ...(limit === undefined ? {} : { limit }),
+      ...(timeZone === undefined ? {} : { timeZone }),
+    })
+  } catch (error) {
+    if (!isRetomaError(error, 'bad_definition')) throw error
+    throw new RetomaError('wrong_use', { problem: error.facts.problem! }, { cause: error })
+  }
+}
+
+/** `now()` is the instant of the mark. */
+function assigned(text: string): readonly [string, GuardValue | Now] {
+  const { column, value } = pair('--set', text)
+  return [column, value === 'now()' ? now : value]
+}
+
+/** Values of one column are alternatives. */
+function gathered(pairs: readonly { column: string; value: string }[]): Record<string, string[]> {
+  const values: Record<string, string[]> = {}
+  for (const { column, value } of pairs) values[column] = [...(values[column] ?? []), value]
+  return values
+}
+
+function pair(flag: string, text: string): { column: string; value: string } {
+  const parsed = parsePair(text)
+  if (parsed === undefined) throw wrongUse(word => word.wrong.guardPair(flag, text))
+  return parsed
+}
+
+const missing = (flag: string) => wrongUse(word => word.wrong.guardFlagMissing(flag))

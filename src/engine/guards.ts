@@ -1,0 +1,82 @@
+/** The guards of an engine: checked when it is made, shown, and run by hand. Their tick runs them by themselves. */
+import type { Guard } from '../core/guard.ts'
+import { hintFor } from '../core/suggest.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../store/db.ts'
+import { aboutOf, type GuardView, noteTurn, takeTurn, viewGuards } from '../store/guard-turn.ts'
+import { type GuardRun, previewGuard, runGuard } from '../watchdog/guard-run.ts'
+import { asGuardError, refusalOf } from '../watchdog/guards.ts'
+
+export interface GuardDesk {
+  /** Those of this engine and those that other processes brought, by name. */
+  guards(): Promise<GuardView[]>
+  /**
+   * Looks now, whoever's turn it is, and marks all that is lost. A guard that the engine was not made with may be given
+   * itself. Throws unknown_guard, and why it cannot be done.
+   */
+  runGuard(which: string | Guard, options?: { dryRun?: boolean }): Promise<GuardRun>
+}
+
+export function createGuardDesk(given: {
+  db: Db
+  clock: Clock
+  guards: readonly Guard[]
+  tell: (queue: string) => void
+  closing: AbortSignal
+}): GuardDesk {
+  const { db, clock, guards, tell, closing } = given
+  return {
+    async guards() {
+      const found = await viewGuards(db, clock.instant())
+      const missing = guards.filter(({ name }) => found.every(each => each.name !== name))
+      return [...found, ...missing.map(notYet)].sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+
+    async runGuard(which, { dryRun = false } = {}) {
+      const guard = typeof which === 'string' ? find(guards, which) : which
+      const now = () => clock.instant()
+      if (dryRun) return previewGuard({ db, guard, now })
+      const counted = guards.includes(guard)
+      if (counted) await takeTurn(db, guard, now())
+      const note = (about: Parameters<typeof noteTurn>[2]) => (counted ? noteTurn(db, guard.name, about, now()) : null)
+      try {
+        const run = await runGuard({ db, guard, counted, signal: closing, now })
+        if (run.jobs > 0) tell(guard.enqueue!.job.queue)
+        await note({ error: refusalOf(run), warnings: run.warnings })
+        return run
+      } catch (error) {
+        await note({ error: asGuardError(error as Error), warnings: null })
+        throw error
+      }
+    },
+  }
+}
+
+function find(guards: readonly Guard[], name: string): Guard {
+  const guard = guards.find(each => each.name === name)
+  if (guard !== undefined) return guard
+  const known = guards.map(each => each.name)
+  throw new RetomaError('unknown_guard', { name, hint: hintFor(name, known) })
+}
+
+/** No process has looked so far. */
+function notYet(guard: Guard): GuardView {
+  const { name } = guard
+  const nothing = { lastTickAt: null, lastMarked: 0, total: 0, lastError: null, failingSince: null, warnings: [] }
+  return { name, ...aboutOf(guard), ...nothing, active: false, late: false }
+}
+
+export function checkGuards(guards: readonly Guard[]): void {
+  const names = new Set<string>()
+  for (const guard of guards) {
+    const refuse = (en: string, pt: string): never => {
+      const what = say(`the guard "${guard?.name}"`, `guard "${guard?.name}"`)
+      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+    }
+    if (typeof guard?.table !== 'object' || guard.enqueue === undefined)
+      refuse('it was not made by defineGuard', 'ele não foi feito por defineGuard')
+    if (names.has(guard.name)) refuse('another guard has the same name', 'outro guard tem o mesmo nome')
+    names.add(guard.name)
+  }
+}
