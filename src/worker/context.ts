@@ -3,7 +3,7 @@ import type { EachOptions, JobContext, JobLog, JobTransaction, Progress } from '
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
-import { checkStepName, type StepOptions } from '../core/step.ts'
+import { checkStepName } from '../core/step.ts'
 import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -77,31 +77,31 @@ export class Context implements JobContext {
     return resume === null ? undefined : decodeValue(resume)
   }
 
-  step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T> {
-    return this.#outside('step', () => this.#host.steps.step(name, run, options))
+  // Verbs are getters, so that they work without their context: `run: ({ step }) => step(…)`.
+
+  get step(): JobContext['step'] {
+    return (name, run, options) => this.#outside('step', () => this.#host.steps.step(name, run, options))
   }
 
-  each<Item, Result>(
-    name: string,
-    items: Iterable<Item>,
-    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
-    options?: EachOptions<Item>,
-  ): Promise<never> {
-    return this.#outside('each', () => each(this.#host.steps, name, items, run, options)) as Promise<never>
+  get each(): JobContext['each'] {
+    return <Item, Result>(
+      name: string,
+      items: Iterable<Item>,
+      run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+      options?: EachOptions<Item>,
+    ) => this.#outside('each', () => each(this.#host.steps, name, items, run, options)) as Promise<never>
   }
 
-  transaction<T>(
-    name: string,
-    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
-    options?: StepOptions,
-  ): Promise<T> {
-    const inside = (tx: JobTransaction, signal: AbortSignal) =>
-      runInside(this.#running, name, async () => run(tx, signal))
-    return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
+  get transaction(): JobContext['transaction'] {
+    return (name, run, options) => {
+      const inside = (tx: JobTransaction, signal: AbortSignal) =>
+        runInside(this.#running, name, async () => run(tx, signal))
+      return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
+    }
   }
 
-  checkpoint(name: string, data?: unknown, options: { progress?: Progress } = {}): Promise<void> {
-    return this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
+  get checkpoint(): JobContext['checkpoint'] {
+    return (name, data, options = {}) => this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
   }
 
   async #checkpoint(name: string, data: unknown, { progress }: { progress?: Progress }): Promise<void> {
@@ -115,12 +115,13 @@ export class Context implements JobContext {
     if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
   }
 
-  progress(progress: Progress): Promise<void> {
-    return this.#outside('progress', async () => this.#host.place.note({ progress: progressText(progress) }))
+  get progress(): JobContext['progress'] {
+    return progress =>
+      this.#outside('progress', async () => this.#host.place.note({ progress: progressText(progress) }))
   }
 
-  sleep(name: string, duration: Duration): Promise<void> {
-    return this.#outside('sleep', () => this.#sleep(name, duration))
+  get sleep(): JobContext['sleep'] {
+    return (name, duration) => this.#outside('sleep', () => this.#sleep(name, duration))
   }
 
   async #sleep(name: string, duration: Duration): Promise<void> {

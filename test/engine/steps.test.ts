@@ -16,6 +16,23 @@ import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '..
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
+test('steps work without their context', async () => {
+  const job = defineJob({
+    kind: 'loose',
+    run: async ({ step, each, transaction, checkpoint, progress }) => {
+      await checkpoint('begun')
+      await progress({ done: 1, total: 2 })
+      const [a, b] = await each('both', [1, 2], item => item * 2)
+      const rows = await transaction('asked', async tx => (await tx.query('select 1 as one')).rows)
+      return step('sum', () => a! + b! + rows.length)
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 7 })
+})
+
 test('a later attempt gets what was saved, and goes on after it', async () => {
   const ran: string[] = []
   const job = defineJob({
