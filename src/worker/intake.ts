@@ -1,0 +1,272 @@
+/**
+ * How jobs come into a worker: asks for as many as its slots can take, starts them, hands back what waits too long. One loop,
+ * woken by hints, by freed slots and by the time the next job is due; it polls as the truth behind them.
+ *
+ * Invariant: never more attempts at once in a queue than its concurrency. Once close() was called nothing starts: what a
+ * claim on its way still brings goes back unbegun. What a claim brings belongs to the life that asked for it.
+ */
+import type { AnyJob } from '../core/job.ts'
+import type { Takes } from '../core/version.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { type Loop, loop } from '../lib/service.ts'
+import type { Claimed } from '../store/claim.ts'
+import type { Db } from '../store/db.ts'
+import type { Attempt } from './attempt.ts'
+import { Claimer } from './claimer.ts'
+import { GatedClaimer } from './gated-claimer.ts'
+import type { Life } from './life.ts'
+import { Outlook } from './outlook.ts'
+import { Slots } from './slots.ts'
+
+export interface IntakeOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  jobs: ReadonlyMap<string, AnyJob>
+  takes: Takes
+  /** Queue name to how many of its jobs run at once here. */
+  queues: Readonly<Record<string, number>>
+  pollMs: number
+  /** The present one. */
+  life: () => Life
+  hint: (queue: string, delayMs: number) => void
+  /** An answer was lost: something may be ours in the database that we do not know of. */
+  unsure: () => void
+}
+
+interface Want {
+  slots: Slots
+  queue: string
+  want: number
+}
+
+/** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
+const mostUnsettled = 1000
+/** A claimed job that has not started by then is handed back, so that others may run it. */
+const startWithinMs = 1000
+
+export class Intake {
+  readonly #options: IntakeOptions
+  readonly #slots: Slots[]
+  readonly #claimer: Claimer
+  readonly #gatedClaimer: GatedClaimer
+  readonly #outlook: Outlook
+  #loop: Loop | undefined
+  #suspended = false
+  #givingBack = false
+  readonly #closing = new AbortController()
+
+  constructor(options: IntakeOptions) {
+    const { db, clock, takes, queues, pollMs } = options
+    this.#options = options
+    this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
+    this.#claimer = new Claimer(db, clock, takes)
+    this.#gatedClaimer = new GatedClaimer(db, clock, takes)
+    this.#outlook = new Outlook(db, clock, this.queues, pollMs)
+  }
+
+  get queues(): readonly string[] {
+    return this.#slots.map(slots => slots.queue)
+  }
+
+  start(): void {
+    const { clock, log, pollMs, unsure } = this.#options
+    const failed = (error: unknown) => {
+      log.warn({ err: error }, 'claiming failed; trying again')
+      // Its answer may be lost and not its commit.
+      unsure()
+    }
+    this.#loop = loop({ clock, every: pollMs, tick: () => this.#tick(), failed })
+  }
+
+  /** Takes nothing more, at once; resolves when no claim is on its way. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#loop?.stop()
+  }
+
+  /** Asks for nothing until it begins anew: the worker was declared dead. */
+  suspend(): void {
+    this.#suspended = true
+  }
+
+  /** For a new life. The dead are given nothing, which says nothing of what waits: claims go from the start. */
+  beginAnew(): void {
+    for (const queue of this.queues) this.#claimer.forget(queue)
+    this.#suspended = false
+    this.#loop?.wake()
+  }
+
+  /** See Worker.wake. */
+  wake(queue?: string, delayMs = 0): boolean {
+    const slots = queue === undefined ? undefined : this.#slotsOf(queue)
+    if (this.#loop === undefined || (queue !== undefined && slots === undefined)) return false
+    if (delayMs <= 0) this.#loop.wake()
+    else if (this.#outlook.dueIn(delayMs)) this.#loop.sleepAtMost(delayMs)
+    return slots !== undefined && slots.free > slots.waiting && !this.#isClosed
+  }
+
+  /** What was held in that queue, and passed by, may be claimed again. */
+  unheld(queue: string): void {
+    this.#outlook.forget()
+    this.wake(queue)
+  }
+
+  /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
+  async holdBack(queue: string, batch: string): Promise<void> {
+    await this.#giveBack(this.#slotsOf(queue)?.takeOut(each => each.claimed.batch_id === batch) ?? [])
+  }
+
+  /** A handler has ended, after so many milliseconds: its slot is free. */
+  ended(queue: string, kind: string, ms: number): void {
+    this.#slotsOf(queue)?.ended(kind, ms)
+    this.#pump()
+  }
+
+  /** A lease has ended: where it counted against a limit, another job may start, here or elsewhere. */
+  leaseEnded(queue: string): void {
+    const slots = this.#slotsOf(queue)
+    if (slots?.gated) {
+      slots.more = true
+      this.#options.hint(queue, 0)
+    }
+    this.#pump()
+  }
+
+  /** Claims and runs until nothing is ready; for tests, which own the clock. */
+  async drain(): Promise<number> {
+    await this.#lookAhead()
+    for (let total = 0; ; ) {
+      const claimed = await this.#claim()
+      total += claimed
+      if (claimed === 0 && !this.#someWait) return total
+      await this.#options.life().idle()
+    }
+  }
+
+  async #tick(): Promise<number | undefined> {
+    if (this.#suspended) return undefined
+    // Before the claim: what falls due between the two is then ready for the claim, or known to be due.
+    if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
+    await this.#claim()
+    if (this.#isWorthAsking()) return 0
+    if (this.#slots.every(slots => slots.free <= 0)) {
+      // Nothing is looked for meanwhile, what falls due included: the first slot that is freed asks.
+      for (const slots of this.#slots) slots.more = true
+      return undefined
+    }
+    return Math.max(Math.min(this.#outlook.lookAt, this.#claimer.sweepAt) - this.#now(), 1)
+  }
+
+  async #lookAhead(): Promise<void> {
+    const { gated, anew } = await this.#outlook.look()
+    for (const queue of anew) this.#claimer.forget(queue)
+    for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
+  }
+
+  async #claim(): Promise<number> {
+    const all = this.#slots.map(slots => ({ slots, queue: slots.queue, want: this.#want(slots) }))
+    const wants = all.filter(each => each.want > 0)
+    // Not asked: whatever woke us is asked for when a slot is free.
+    for (const { slots, want } of all) if (want <= 0) slots.more = true
+    if (wants.length === 0 || this.#isClosed) return 0
+    // Known again when it is answered. Meanwhile what this claim brings, or does not bring, is no reason for another.
+    for (const { slots } of wants) slots.more = false
+    const life = this.#options.life()
+    const taken = new Map<string, number>()
+    const late: Claimed[] = []
+    // As it comes: when a later statement fails, what an earlier one brought runs all the same.
+    const took = (claimed: readonly Claimed[]) => {
+      if (this.#isClosed) return void late.push(...claimed)
+      for (const each of claimed) {
+        taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
+        const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
+        if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+      }
+      this.#pump()
+    }
+    try {
+      const seen = this.#outlook.seen
+      await this.#ask(life.id, wants, took)
+      for (const { slots, queue, want } of wants) {
+        slots.more = taken.get(queue) === want
+        if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
+      }
+    } finally {
+      await life.refuse(late)
+      if (this.#someWait) void this.#giveBackLate()
+    }
+    return [...taken.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  async #ask(worker: string, wants: readonly Want[], took: (claimed: readonly Claimed[]) => void): Promise<void> {
+    const open = wants.filter(each => !each.slots.gated)
+    if (open.length > 0) took(await this.#claimer.claim(worker, open))
+    for (const { slots, queue, want } of wants) {
+      if (!slots.gated || this.#isClosed) continue
+      this.#outlook.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
+    }
+  }
+
+  /** Starts what waits for a slot, and asks for more before it runs out. */
+  #pump(): void {
+    if (this.#isClosed) return
+    const life = this.#options.life()
+    for (const slots of this.#slots) {
+      while (life.unsettled < mostUnsettled) {
+        const attempt = slots.take()
+        if (attempt === undefined) break
+        if (life.isHeld(attempt)) life.start(attempt)
+        else slots.release()
+      }
+    }
+    if (this.#isWorthAsking()) this.#loop?.wake()
+  }
+
+  /** While anything is claimed and not started: once a second, what has waited too long goes back. */
+  async #giveBackLate(): Promise<void> {
+    if (this.#givingBack || this.#loop === undefined) return
+    this.#givingBack = true
+    while (!this.#isClosed && this.#someWait) {
+      await this.#options.clock.sleep(startWithinMs, this.#closing.signal)
+      await this.#giveBack(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
+    }
+    this.#givingBack = false
+  }
+
+  async #giveBack(attempts: readonly Attempt[]): Promise<void> {
+    const { life, log, unsure } = this.#options
+    await life()
+      .giveBack(attempts)
+      .catch(error => {
+        log.warn({ err: error }, 'handing jobs back failed; trying again')
+        unsure()
+      })
+  }
+
+  /** How many of a queue to claim now; none while outcomes pile up. */
+  #want(slots: Slots): number {
+    return this.#options.life().unsettled < mostUnsettled ? slots.want() : 0
+  }
+
+  #isWorthAsking(): boolean {
+    return this.#slots.some(slots => slots.more && this.#want(slots) > 0)
+  }
+
+  get #someWait(): boolean {
+    return this.#slots.some(slots => slots.waiting > 0)
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  #slotsOf(queue: string): Slots | undefined {
+    return this.#slots.find(each => each.queue === queue)
+  }
+
+  #now(): number {
+    return this.#options.clock.elapsed()
+  }
+}
