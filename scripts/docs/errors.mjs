@@ -1,8 +1,8 @@
-/** docs/errors.md: the table of src/errors.ts, in its order. */
+/** docs/errors.md: the table of src/error-table.ts, in its order. */
 export const file = 'docs/errors.md'
 
 export async function print() {
-  const { errorTable } = await import('../../dist/errors.js')
+  const { errorTable } = await import('../../dist/error-table.js')
   const rows = Object.entries(errorTable).map(
     ([code, { status, retryable, en, pt }]) =>
       `| \`${code}\` | ${status} | ${retryable ? 'yes' : ''} | ${cell(en)} | ${cell(pt)} |`,
@@ -19,7 +19,7 @@ Every error of Retoma has a stable \`code\`, one sentence and the facts. In code
 enqueue whose answer was lost on the way may have landed, so give it a \`key\` before you repeat it. Names in braces are facts, filled in when the error is raised. A code keeps its
 meaning for ever; sentences may get better, so compare codes and not sentences.
 
-Printed from src/errors.ts by \`npm run docs\`; change it there.
+Printed from src/error-table.ts by \`npm run docs\`; change it there.
 
 | code | HTTP status | retryable | English | Português |
 |---|---|---|---|---|`

@@ -12,7 +12,8 @@ const anything = ['*']
 const arrows: Record<string, string[]> = {
   version: [],
   brand: [],
-  errors: ['brand'],
+  'error-table': [],
+  errors: ['brand', 'error-table'],
   lib: ['errors'],
   core: ['errors', 'brand'],
   settings: ['core', 'lib', 'errors'],

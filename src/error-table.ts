@@ -1,0 +1,430 @@
+/**
+ * Every error Retoma raises, in one table: a stable code, an HTTP status, one sentence in English and one in Portuguese,
+ * and whether the same call can do better later. Placeholders in braces are the facts. docs/errors.md is printed from it
+ * (`npm run docs`); errors.ts makes errors of it.
+ *
+ * Invariant: a code never changes its meaning once released; sentences may get better.
+ */
+
+export interface Entry {
+  status: number
+  /** The same call may well succeed later. */
+  retryable?: true
+  en: string
+  pt: string
+}
+
+const define = <const T extends Record<string, Entry>>(entries: T): T => entries
+
+export const errorTable = define({
+  // Set-up and settings
+  bad_setting: {
+    status: 500,
+    en: '{name} is not usable: {problem}',
+    pt: '{name} não serve: {problem}',
+  },
+  wrong_use: { status: 400, en: '{problem}', pt: '{problem}' },
+  unexpected: {
+    status: 500,
+    en: 'something went wrong that should not: {problem}; LOG_LEVEL=debug shows where',
+    pt: 'aconteceu algo que não devia: {problem}; LOG_LEVEL=debug mostra onde',
+  },
+  host_needs_token: {
+    status: 500,
+    en: 'HOST={host} would open Retoma to the network without any token; set RETOMA_ADMIN_TOKEN to a long random value first, or leave HOST at 127.0.0.1',
+    pt: 'HOST={host} abriria o Retoma para a rede sem nenhum token; defina antes RETOMA_ADMIN_TOKEN com um valor longo e aleatório, ou deixe HOST em 127.0.0.1',
+  },
+  port_taken: {
+    status: 500,
+    en: 'port {port} is already taken on {host}; port {free} is free: set PORT={free} and start again',
+    pt: 'a porta {port} já está ocupada em {host}; a porta {free} está livre: defina PORT={free} e inicie de novo',
+  },
+  bad_config: {
+    status: 500,
+    en: '{file} cannot be used: {problem}',
+    pt: '{file} não pode ser usado: {problem}',
+  },
+  no_jobs: {
+    status: 500,
+    en: 'there is no kind of job to work on: {why}',
+    pt: 'não há nenhum tipo de job para executar: {why}',
+  },
+  file_exists: {
+    status: 409,
+    en: '{file} already exists and was left as it is; remove it first, or run init in another folder',
+    pt: '{file} já existe e foi deixado como está; remova-o antes, ou rode init em outra pasta',
+  },
+  file_not_written: {
+    status: 507,
+    en: '{file} could not be written: {problem}; nothing of it is left',
+    pt: '{file} não pôde ser escrito: {problem}; nada dele ficou',
+  },
+
+  // The embedded PostgreSQL
+  postgres_missing: {
+    status: 500,
+    en: 'the embedded PostgreSQL for {platform} is not installed ({problem}); run `npm install` again without --omit=optional, or set DATABASE_URL to a PostgreSQL 14 or newer',
+    pt: 'o PostgreSQL embutido para {platform} não está instalado ({problem}); rode `npm install` de novo sem --omit=optional, ou defina DATABASE_URL para um PostgreSQL 14 ou mais novo',
+  },
+  platform_unsupported: {
+    status: 500,
+    en: 'there is no embedded PostgreSQL for {platform}: {way_out}',
+    pt: 'não há PostgreSQL embutido para {platform}: {way_out}',
+  },
+  data_other_major: {
+    status: 500,
+    en: 'the data in {folder} was made by PostgreSQL {found}, this version of Retoma brings {expected}; nothing was changed: use the version of Retoma that made it, or move the folder away to start empty',
+    pt: 'os dados em {folder} foram feitos pelo PostgreSQL {found}, esta versão do Retoma traz o {expected}; nada foi alterado: use a versão do Retoma que os fez, ou mova a pasta para começar vazio',
+  },
+  data_unreadable: {
+    status: 500,
+    en: 'the data folder {folder} cannot be used: {problem}; make it writable for this user, or set RETOMA_DATA_DIR to a folder that is',
+    pt: 'a pasta de dados {folder} não pode ser usada: {problem}; dê permissão de escrita a este usuário, ou defina RETOMA_DATA_DIR para uma pasta que tenha',
+  },
+  data_in_use: {
+    status: 409,
+    en: 'the data folder {folder} is already in use by another `retoma up` at {address}; open that one, stop it, or set RETOMA_DATA_DIR to another folder',
+    pt: 'a pasta de dados {folder} já está em uso por outro `retoma up` em {address}; abra aquele, pare-o, ou defina RETOMA_DATA_DIR para outra pasta',
+  },
+  no_data: {
+    status: 404,
+    en: 'there is no data in {folder}; start with `retoma up`, or set DATABASE_URL or RETOMA_DATA_DIR to where the data is',
+    pt: 'não há dados em {folder}; comece com `retoma up`, ou defina DATABASE_URL ou RETOMA_DATA_DIR para onde os dados estão',
+  },
+  disk_full: {
+    status: 507,
+    en: 'no space left on the disk that holds {folder}; free some space (about 100 MB to begin with), or set RETOMA_DATA_DIR to another disk, and start again: what was committed is kept',
+    pt: 'não há espaço no disco que contém {folder}; libere espaço (cerca de 100 MB para começar), ou defina RETOMA_DATA_DIR para outro disco, e inicie de novo: o que foi gravado continua lá',
+  },
+  postgres_failed: {
+    status: 500,
+    en: 'the embedded PostgreSQL in {folder} did not {action}: {problem}; its log is {log}',
+    pt: 'o PostgreSQL embutido em {folder} falhou ao {action}: {problem}; o log está em {log}',
+  },
+  no_unprivileged_user: {
+    status: 500,
+    en: 'PostgreSQL refuses to run as root, and neither a user namespace nor the user nobody can be used here ({problem}); start Retoma as an ordinary user, or set DATABASE_URL',
+    pt: 'o PostgreSQL se recusa a rodar como root, e aqui nem um namespace de usuário nem o usuário nobody servem ({problem}); inicie o Retoma como usuário comum, ou defina DATABASE_URL',
+  },
+
+  // The database
+  database_unreachable: {
+    status: 503,
+    retryable: true,
+    en: 'the database at {address} does not answer: {problem}',
+    pt: 'o banco de dados em {address} não responde: {problem}',
+  },
+  database_refused: {
+    status: 503,
+    en: 'the database at {address} refuses the connection: {problem}; check user, password and database name in DATABASE_URL',
+    pt: 'o banco de dados em {address} recusa a conexão: {problem}; confira usuário, senha e nome do banco em DATABASE_URL',
+  },
+  database_full: {
+    status: 507,
+    retryable: true,
+    en: 'the disk of the database is full: {problem}; free some space, and the work goes on by itself',
+    pt: 'o disco do banco de dados está cheio: {problem}; libere espaço, e o trabalho continua sozinho',
+  },
+  database_timeout: {
+    status: 503,
+    retryable: true,
+    en: 'the database did not answer within {seconds} s; the connection was dropped',
+    pt: 'o banco de dados não respondeu em {seconds} s; a conexão foi encerrada',
+  },
+  database_locked: {
+    status: 503,
+    retryable: true,
+    en: 'another transaction holds what this needs, and did not let go in time: {problem}; try again',
+    pt: 'outra transação segura o que isto precisa, e não soltou a tempo: {problem}; tente de novo',
+  },
+  database_no_rights: {
+    status: 500,
+    en: 'the user {user} may not do this in database {database}: {problem}; as its owner run: {grant}',
+    pt: 'o usuário {user} não tem permissão no banco {database}: {problem}; como dono do banco rode: {grant}',
+  },
+  postgres_too_old: {
+    status: 500,
+    en: 'the database is PostgreSQL {found}; Retoma needs 14 or newer',
+    pt: 'o banco é PostgreSQL {found}; o Retoma precisa do 14 ou mais novo',
+  },
+  schema_too_new: {
+    status: 500,
+    en: 'the database has schema version {found}, this version of Retoma knows {known} at most; update Retoma, or take the schema down with the newer version: retoma migrate --to {known}',
+    pt: 'o banco tem a versão {found} do esquema, esta versão do Retoma conhece no máximo a {known}; atualize o Retoma, ou volte o esquema com a versão mais nova: retoma migrate --to {known}',
+  },
+  schema_too_old: {
+    status: 500,
+    en: 'the database has schema version {found}, this version of Retoma needs {needed}; run: retoma migrate',
+    pt: 'o banco tem a versão {found} do esquema, esta versão do Retoma precisa da {needed}; rode: retoma migrate',
+  },
+  unknown_migration: {
+    status: 400,
+    en: 'there is no schema version {asked}; versions go from 0 (nothing) to {newest}',
+    pt: 'não existe a versão {asked} do esquema; as versões vão de 0 (nada) a {newest}',
+  },
+  migration_loses_jobs: {
+    status: 409,
+    en: 'going down to schema version {asked} would delete {unfinished} jobs that are not finished; nothing was changed: let them finish or cancel them, or say --force',
+    pt: 'voltar para a versão {asked} do esquema apagaria {unfinished} jobs que não terminaram; nada foi alterado: deixe-os terminar ou cancele-os, ou use --force',
+  },
+  migration_failed: {
+    status: 500,
+    en: 'migration {name} failed and was rolled back: {problem}',
+    pt: 'a migração {name} falhou e foi desfeita: {problem}',
+  },
+
+  // Backups
+  backup_exists: {
+    status: 409,
+    en: '{file} already exists and was left as it is; take another name, or say --force to replace it',
+    pt: '{file} já existe e foi deixado como está; use outro nome, ou --force para substituí-lo',
+  },
+  backup_not_read: {
+    status: 404,
+    en: '{file} cannot be read: {problem}; nothing was changed',
+    pt: '{file} não pode ser lido: {problem}; nada foi alterado',
+  },
+  no_backup: {
+    status: 400,
+    en: '{file} is not a backup made by `retoma backup`; nothing was changed',
+    pt: '{file} não é um backup feito por `retoma backup`; nada foi alterado',
+  },
+  backup_damaged: {
+    status: 400,
+    en: '{file} is cut off or altered: {problem}; nothing was changed: take another copy of it',
+    pt: '{file} está cortado ou alterado: {problem}; nada foi alterado: use outra cópia dele',
+  },
+  backup_too_new: {
+    status: 400,
+    en: '{file} was made by Retoma {version}, which is newer than this one; nothing was changed: update Retoma first',
+    pt: '{file} foi feito pelo Retoma {version}, mais novo que este; nada foi alterado: atualize o Retoma antes',
+  },
+  backup_differs: {
+    status: 409,
+    en: '{file} has a table retoma.{table} that Retoma did not make, or that has other columns here; nothing was changed: make that table in this database first',
+    pt: '{file} tem uma tabela retoma.{table} que não é do Retoma, ou que aqui tem outras colunas; nada foi alterado: crie antes essa tabela neste banco',
+  },
+  restore_not_empty: {
+    status: 409,
+    en: 'the database is not empty (rows in retoma.{table}: {rows}); nothing was changed: restore into an empty one, or say --replace to lose what is there',
+    pt: 'o banco não está vazio (linhas em retoma.{table}: {rows}); nada foi alterado: restaure em um banco vazio, ou use --replace para perder o que está lá',
+  },
+  restore_loses_table: {
+    status: 409,
+    en: 'retoma.{table} is not a table of Retoma, has rows, and is not in the backup, so they would be lost; nothing was changed: move it away first, such as by alter table retoma."{table}" set schema public',
+    pt: 'retoma.{table} não é uma tabela do Retoma, tem linhas e não está no backup, então elas se perderiam; nada foi alterado: tire-a daí antes, por exemplo com alter table retoma."{table}" set schema public',
+  },
+  restore_while_working: {
+    status: 409,
+    en: 'workers are at work on this database ({workers}); nothing was changed: stop them first, and wait 20 s after one that was killed',
+    pt: 'há workers trabalhando neste banco ({workers}); nada foi alterado: pare-os antes, e espere 20 s depois de um que foi morto',
+  },
+
+  // Guards
+  unknown_guard: {
+    status: 404,
+    en: 'there is no guard "{name}" here; {hint}',
+    pt: 'não existe o guard "{name}" aqui; {hint}',
+  },
+  guard_no_table: {
+    status: 409,
+    en: 'there is no table {table} in this database; {hint}',
+    pt: 'não existe a tabela {table} neste banco; {hint}',
+  },
+  guard_no_column: {
+    status: 409,
+    en: 'the table {table} has no column "{column}"; {hint}',
+    pt: 'a tabela {table} não tem a coluna "{column}"; {hint}',
+  },
+  guard_unfit: {
+    status: 409,
+    en: 'the table {table} cannot be guarded like this: {problem}; nothing was changed',
+    pt: 'a tabela {table} não pode ser vigiada assim: {problem}; nada foi alterado',
+  },
+  guard_no_rights: {
+    status: 409,
+    en: 'the user {user} lacks the right to {right} the table {table}; as its owner run: {grant}',
+    pt: 'falta ao usuário {user} o direito de {right} na tabela {table}; como dono dela rode: {grant}',
+  },
+  guard_slow: {
+    status: 503,
+    retryable: true,
+    en: 'the rows of {table} could not be looked through within {seconds} s; {way_out}',
+    pt: 'não deu para percorrer as linhas de {table} em {seconds} s; {way_out}',
+  },
+
+  // Jobs
+  bad_definition: {
+    status: 500,
+    en: 'the definition of {what} is not usable: {problem}',
+    pt: 'a definição do {what} não serve: {problem}',
+  },
+  bad_option: {
+    status: 400,
+    en: 'the option {option} is not usable: {problem}',
+    pt: 'a opção {option} não serve: {problem}',
+  },
+  unknown_kind: {
+    status: 404,
+    en: 'there is no job of kind "{kind}" here; {hint}',
+    pt: 'não existe job do tipo "{kind}" aqui; {hint}',
+  },
+  unknown_schedule: {
+    status: 404,
+    en: 'there is no schedule "{name}" here; {hint}',
+    pt: 'não existe o agendamento "{name}" aqui; {hint}',
+  },
+  bad_input: {
+    status: 400,
+    en: 'the input of a {kind} job is not valid: {problem}',
+    pt: 'a entrada de um job {kind} não é válida: {problem}',
+  },
+  bad_value: {
+    status: 400,
+    en: '{what} cannot be stored: {problem}',
+    pt: '{what} não pode ser gravado: {problem}',
+  },
+  queue_full: {
+    status: 429,
+    retryable: true,
+    en: 'the queue {queue} is full: {waiting} jobs wait, and {most} may; nothing of this was enqueued: try again when some have run',
+    pt: 'a fila {queue} está cheia: {waiting} jobs esperam, e o máximo é {most}; nada disto foi enfileirado: tente de novo quando alguns tiverem rodado',
+  },
+  not_found: {
+    status: 404,
+    en: 'there is no {what} "{id}"',
+    pt: 'não existe {what} "{id}"',
+  },
+  no_such_route: {
+    status: 404,
+    en: 'there is nothing at {method} {path}',
+    pt: 'não há nada em {method} {path}',
+  },
+  lease_lost: {
+    status: 409,
+    en: 'attempt {attempt} of job {job} is no longer held by {worker}; nothing more of it is written',
+    pt: 'a tentativa {attempt} do job {job} não pertence mais a {worker}; nada mais dela é gravado',
+  },
+  attempt_timeout: {
+    status: 500,
+    en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
+    pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
+  },
+  step_twice: {
+    status: 500,
+    en: 'two steps of one job are named "{step}"; each needs a name of its own',
+    pt: 'duas etapas de um job se chamam "{step}"; cada uma precisa de um nome próprio',
+  },
+  step_not_awaited: {
+    status: 500,
+    en: 'the handler ended before its steps: {steps}; await each of them',
+    pt: 'o handler terminou antes de suas etapas: {steps}; espere cada uma com await',
+  },
+  step_too_large: {
+    status: 413,
+    en: 'the result of step "{step}" is {bytes} bytes of JSON, at most {most} are kept; store it elsewhere and return a reference',
+    pt: 'o resultado da etapa "{step}" tem {bytes} bytes de JSON, no máximo {most} são guardados; grave-o em outro lugar e devolva uma referência',
+  },
+  step_timeout: {
+    status: 500,
+    en: 'step "{step}" took longer than its timeout of {seconds} s',
+    pt: 'a etapa "{step}" passou do seu timeout de {seconds} s',
+  },
+  list_changed: {
+    status: 500,
+    en: 'the list of "{step}" is not the one it began with; give each element a key, with the option key',
+    pt: 'a lista de "{step}" não é a mesma com que começou; dê uma chave a cada elemento, com a opção key',
+  },
+  in_transaction: {
+    status: 500,
+    en: '{what} cannot be used inside the transaction "{step}", which it would wait for; use it before or after',
+    pt: '{what} não pode ser usado dentro da transação "{step}", pela qual esperaria; use antes ou depois',
+  },
+  transaction_control: {
+    status: 500,
+    en: 'the transaction "{step}" is begun and ended by Retoma; leave out begin, commit and rollback (savepoints are fine)',
+    pt: 'quem abre e encerra a transação "{step}" é o Retoma; tire begin, commit e rollback (savepoints podem ficar)',
+  },
+  transaction_over: {
+    status: 409,
+    en: 'the transaction "{step}" is over; nothing more is asked through it',
+    pt: 'a transação "{step}" terminou; nada mais se pede por ela',
+  },
+  transaction_idle: {
+    status: 500,
+    en: 'nothing was asked in the transaction "{step}" for 10 s, so PostgreSQL has rolled it back; do what is slow before it',
+    pt: 'nada foi pedido na transação "{step}" por 10 s, e o PostgreSQL a desfez; faça antes dela o que demora',
+  },
+  transaction_aborted: {
+    status: 500,
+    en: 'the transaction "{step}" was rolled back: a statement of it failed and its error was caught ({problem}); where that may happen, use a savepoint',
+    pt: 'a transação "{step}" foi desfeita: um comando dela falhou e o erro foi engolido ({problem}); onde isso pode acontecer, use um savepoint',
+  },
+  attempt_over: {
+    status: 409,
+    en: 'this attempt of job {job} is over; "{step}" is no longer part of it',
+    pt: 'esta tentativa do job {job} terminou; "{step}" não faz mais parte dela',
+  },
+  worker_stopping: {
+    status: 503,
+    en: 'the worker is shutting down; job {job} goes back to its queue',
+    pt: 'o worker está encerrando; o job {job} volta para a fila',
+  },
+  wrong_state: {
+    status: 409,
+    en: 'job {id} is {state}; {verb} is not possible then',
+    pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
+  },
+  batch_state: {
+    status: 409,
+    en: 'batch {id} is {state}; {verb} is not possible then',
+    pt: 'o lote {id} está em {state}; {verb} não é possível nesse estado',
+  },
+  batch_paused: {
+    status: 409,
+    en: 'batch {id} is paused; unpause it to go on',
+    pt: 'o lote {id} está pausado; tire a pausa para continuar',
+  },
+  resumes_spent: {
+    status: 409,
+    en: 'batch {id} has failed after {resumes} resumes; retry its failed items instead',
+    pt: 'o lote {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
+  },
+  batch_cancelled: {
+    status: 409,
+    en: 'batch {id} is cancelled; nothing of it runs again',
+    pt: 'o lote {id} foi cancelado; nada dele roda de novo',
+  },
+  other_list: {
+    status: 409,
+    en: 'batch {id} has taken {taken} items already, and this list has {given}; continue it with the list it began with',
+    pt: 'o lote {id} já recebeu {taken} itens, e esta lista tem {given}; continue com a lista com que ele começou',
+  },
+  key_held: {
+    status: 409,
+    en: 'job {id} cannot run again: job {holder} has its key by now',
+    pt: 'o job {id} não pode rodar de novo: o job {holder} já tem a chave dele',
+  },
+  key_locked: {
+    status: 409,
+    retryable: true,
+    en: 'a transaction that has not ended yet has enqueued a {kind} job with the same key ({key}); nothing of this was enqueued: try again, in a transaction of your own all of it',
+    pt: 'uma transação que ainda não terminou enfileirou um job {kind} com a mesma chave ({key}); nada disto foi enfileirado: tente de novo, numa transação sua ela inteira',
+  },
+  engine_closed: {
+    status: 503,
+    en: 'this engine is closed',
+    pt: 'este engine foi fechado',
+  },
+  starting: {
+    status: 503,
+    retryable: true,
+    en: 'Retoma is starting; try again in a moment',
+    pt: 'o Retoma está iniciando; tente de novo em instantes',
+  },
+  internal: {
+    status: 500,
+    en: 'something went wrong inside Retoma; its log has the details',
+    pt: 'algo deu errado dentro do Retoma; os detalhes estão no log',
+  },
+})
