@@ -63,21 +63,41 @@ async function overTcp(url: string): Promise<string> {
   return `postgres://${username}@127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`
 }
 
-for (const name of ['pg', 'drizzle', 'kysely', 'prisma', 'postgres.js']) {
-  test(`the example with ${name}: the job comes with the commit, and not without it`, async () => {
-    const [database, folder] = await Promise.all([createTestDatabase(inject('serverUrl')), installed(name)])
-    onTestFinished(database.drop)
-    expect(await run(folder, [...compile, 'main.ts'])).toEqual({ code: 0, output: '' })
-    const { code, output } = await run(
-      folder,
-      ['main.js'],
-      name === 'postgres.js' ? await overTcp(database.url) : database.url,
-    )
-    expect(output).toBe('the invoice of order 1 is made\ncommitted: succeeded\nrolled back: no job\n')
-    expect(code).toBe(0)
-  })
+const withTransactions = ['pg', 'drizzle', 'kysely', 'prisma', 'postgres.js']
 
-  test(`the example with ${name} asks for the versions it is tested with`, async () => {
+/** What it prints, on a database of its own. */
+async function printed(name: string): Promise<{ code: number; output: string }> {
+  const [database, folder] = await Promise.all([createTestDatabase(inject('serverUrl')), installed(name)])
+  onTestFinished(database.drop)
+  expect(await run(folder, [...compile, 'main.ts'])).toEqual({ code: 0, output: '' })
+  return run(folder, ['main.js'], name === 'postgres.js' ? await overTcp(database.url) : database.url)
+}
+
+for (const name of withTransactions) {
+  test(`the example with ${name}: the job comes with the commit, and not without it`, async () => {
+    const output = 'the invoice of order 1 is made\ncommitted: succeeded\nrolled back: no job\n'
+    expect(await printed(name)).toEqual({ code: 0, output })
+  })
+}
+
+test('the example of a batch: what failed runs again, and nothing that was saved does', async () => {
+  const { code, output } = await printed('batch')
+  expect(output.split('\n')).toEqual([
+    'submitted: 200 documents',
+    'told as they failed: D-013, D-050, D-199',
+    'end 1: 197 of 200 succeeded, 3 failed',
+    '3 failed for one cause: the provider refuses the key',
+    '3 run again',
+    'somebody pressed retry failed',
+    'end 2: 200 of 200 succeeded, 0 failed',
+    'succeeded, 100 % done; 200 texts were extracted',
+    '',
+  ])
+  expect(code).toBe(0)
+})
+
+for (const name of [...withTransactions, 'batch']) {
+  test(`the example ${name} asks for the versions it is tested with`, async () => {
     const [asked, tested, ours] = await Promise.all([join(here, name), here, root].map(packageOf))
     const known = { ...tested!.dependencies, pg: ours!.dependencies.pg, retoma: 'file:../..' }
     expect(known).toMatchObject(asked!.dependencies)
