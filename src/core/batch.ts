@@ -2,12 +2,12 @@
  * `defineBatch`: many jobs of one kind with one progress, as its author writes it, checked at the door. What comes out is
  * trusted everywhere else; its policy is kept with every batch that is submitted, so that any process can judge it.
  */
-import { RetomaError, say } from '../errors.ts'
+import { say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
-import type { AnyJob, Job } from './job.ts'
+import { type AnyJob, isJob, type Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Action } from './policy.ts'
-import { suggestion } from './suggest.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 import { storedVersion } from './version.ts'
 
 /** Stop, for a person to look, once so many have failed, or so many of a hundred of those that have ended. */
@@ -68,17 +68,12 @@ export interface BatchOptions<Input> {
 const known = ['name', 'job', 'stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'onComplete']
 const actions: readonly Action[] = ['retry', 'stall', 'fail']
 
-type Refuse = (en: string, pt: string) => never
-
 export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const refuse: Refuse = (en, pt) => {
-    const what = name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote')
-    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-  }
+  const refuse: Refuse = refuseDefinition(name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote'))
   if (given === null || typeof given !== 'object')
     refuse('defineBatch takes one object with name and job', 'defineBatch recebe um objeto com name e job')
-  refuseUnknown(Object.keys(given), known, '', refuse)
+  refuseUnknown(given, known, refuse)
   if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
   const { job, stallAfter, onStall = 'stall', maxResumes = 3, stopAfter, onComplete } = given
   if (!isJob(job)) refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
@@ -116,12 +111,10 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
   }
 }
 
-const isJob = (job: AnyJob | undefined): boolean => typeof job?.kind === 'string' && typeof job.parse === 'function'
-
 function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
   if (stop === null || typeof stop !== 'object')
     refuse('stopAfter takes { failures, percent }', 'stopAfter recebe { failures, percent }')
-  refuseUnknown(Object.keys(stop), ['failures', 'percent'], 'stopAfter.', refuse)
+  refuseUnknown(stop, ['failures', 'percent'], refuse, 'stopAfter.')
   const { failures, percent } = stop
   if (failures === undefined && percent === undefined)
     refuse('stopAfter needs failures or percent', 'stopAfter precisa de failures ou percent')
@@ -136,12 +129,4 @@ function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
       `stopAfter.percent deve ser acima de 0 e até 100, não ${percent}`,
     )
   return stop
-}
-
-function refuseUnknown(options: string[], known: readonly string[], prefix: string, refuse: Refuse): void {
-  for (const option of options) {
-    if (known.includes(option)) continue
-    const hint = suggestion(option, known)
-    refuse(`there is no option "${prefix}${option}"${hint.en}`, `não existe a opção "${prefix}${option}"${hint.pt}`)
-  }
 }

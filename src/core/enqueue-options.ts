@@ -1,8 +1,8 @@
 /** What a caller may ask for when a job comes in, checked at the door. */
-import { RetomaError, type Saying, say } from '../errors.ts'
+import { type Saying, say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText } from './json.ts'
-import { suggestion } from './suggest.ts'
+import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface EnqueueOptions {
   /** One job per kind and key: while the key is held, enqueue answers the job that holds it. */
@@ -32,15 +32,11 @@ export interface CheckedOptions {
 const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref']
 
 export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
-  for (const option of Object.keys(options)) {
-    if (names.includes(option)) continue
-    const hint = suggestion(option, names)
-    refuse(option, `there is no such option${hint.en}`, `não existe essa opção${hint.pt}`)
-  }
+  refuseUnknownOptions(options, names)
   const { key, keyUntil, priority = 4, runAt, delay = 0, groupKey, ref } = options
   if (keyUntil !== undefined && keyUntil !== 'day' && keyUntil !== 'final')
     refuseValue('keyUntil', keyUntil, `it is 'day' or 'final'`, `é 'day' ou 'final'`)
-  if (keyUntil !== undefined && key === undefined) refuse('keyUntil', 'it goes with key', 'vai com key')
+  if (keyUntil !== undefined && key === undefined) refuseOption('keyUntil', 'it goes with key', 'vai com key')
   if (!Number.isInteger(priority) || priority < 0 || priority > 9)
     refuseValue(
       'priority',
@@ -49,11 +45,11 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
       'é um número inteiro de 0 (primeiro) a 9',
     )
   if (runAt !== undefined && options.delay !== undefined)
-    refuse('delay', 'give either runAt or delay, not both', 'use runAt ou delay, um só')
+    refuseOption('delay', 'give either runAt or delay, not both', 'use runAt ou delay, um só')
   if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime())))
     refuseValue('runAt', runAt, 'it is a valid Date', 'é um Date válido')
   if (runAt !== undefined && (runAt.getUTCFullYear() < 1 || runAt.getUTCFullYear() > 9999))
-    refuse('runAt', 'its year is from 1 to 9999', 'o ano é de 1 a 9999')
+    refuseOption('runAt', 'its year is from 1 to 9999', 'o ano é de 1 a 9999')
   if (!(Number.isFinite(delay) && delay >= 0 && delay <= longestDuration))
     refuseValue(
       'delay',
@@ -77,7 +73,7 @@ function text(option: string, value: string | undefined): string | null {
   if (typeof value !== 'string' || value.length === 0 || value.length > 500)
     refuseValue(option, value, 'it is a text of 1 to 500 characters', 'é um texto de 1 a 500 caracteres')
   if (value.includes('\u0000') || !value.isWellFormed())
-    refuse(
+    refuseOption(
       option,
       'it holds a character that PostgreSQL cannot store',
       'tem um caractere que o PostgreSQL não consegue guardar',
@@ -85,14 +81,10 @@ function text(option: string, value: string | undefined): string | null {
   return value
 }
 
-function refuse(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
-}
-
 /** What it should be, and what was given instead. */
 function refuseValue(option: string, value: unknown, en: string, pt: string): never {
   const given = show(value)
-  return refuse(option, `${en}, not ${given.en}`, `${pt}, não ${given.pt}`)
+  return refuseOption(option, `${en}, not ${given.en}`, `${pt}, não ${given.pt}`)
 }
 
 function show(value: unknown): Saying {

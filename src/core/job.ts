@@ -2,14 +2,14 @@
  * `defineJob`: a kind of job as its author writes it, checked at the door. What comes out is trusted everywhere else.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { RetomaError, type Saying, say } from '../errors.ts'
+import { type Saying, say } from '../errors.ts'
 import type { Backoff } from './backoff.ts'
 import type { JobContext } from './context.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
-import { suggestion } from './suggest.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
 export interface JobOptions {
   kind: string
@@ -56,6 +56,10 @@ export interface Job<Input = never, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
 export type AnyJob = Job<any, any>
 
+/** Whether defineJob made it. */
+export const isJob = (job: AnyJob | undefined): boolean =>
+  typeof job?.kind === 'string' && typeof job.parse === 'function'
+
 type Result<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
 
 export function defineJob<Schema extends StandardSchemaV1, Output>(
@@ -71,15 +75,10 @@ export function defineJob(
   options: JobOptions & { input?: StandardSchemaV1 | undefined; run: (context: JobContext, input: never) => unknown },
 ): AnyJob {
   const name = typeof options?.kind === 'string' ? options.kind : ''
-  const refuse: Refuse = (en, pt) => {
-    const what = name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job')
-    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-  }
+  const refuse: Refuse = refuseDefinition(name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job'))
   if (options === null || typeof options !== 'object')
     refuse('defineJob takes one object with kind and run', 'defineJob recebe um objeto com kind e run')
-  for (const option of Object.keys(options)) {
-    if (!knownOptions.includes(option)) refuseUnknown(option, suggestion(option, knownOptions), refuse)
-  }
+  refuseUnknown(options, knownOptions, refuse)
   if (!namePattern.test(name)) refuse(`kind must be ${nameRule.en}`, `kind deve ter ${nameRule.pt}`)
   const queue = options.queue ?? 'default'
   if (typeof queue !== 'string' || !namePattern.test(queue))
@@ -124,12 +123,6 @@ const knownOptions = [
   'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
 ] // biome-ignore format: read as one list
 
-type Refuse = (en: string, pt: string) => never
-
-function refuseUnknown(option: string, hint: Saying, refuse: Refuse): never {
-  return refuse(`there is no option "${option}"${hint.en}`, `não existe a opção "${option}"${hint.pt}`)
-}
-
 function policyOf(options: JobOptions, refuse: Refuse): Policy {
   const whole = (option: 'attempts' | 'maxCrashes', least: number) => {
     const value = options[option] ?? defaultPolicy[option]
@@ -157,10 +150,7 @@ function policyOf(options: JobOptions, refuse: Refuse): Policy {
     return value ?? otherwise
   }
   const backoff = { ...defaultPolicy.backoff, ...options.backoff }
-  for (const part of Object.keys(options.backoff ?? {})) {
-    if (!(part in defaultPolicy.backoff))
-      refuseUnknown(`backoff.${part}`, suggestion(part, Object.keys(defaultPolicy.backoff)), refuse)
-  }
+  refuseUnknown(options.backoff ?? {}, Object.keys(defaultPolicy.backoff), refuse, 'backoff.')
   duration('backoff.max', backoff.max)
   if (!(backoff.first >= 0 && backoff.first <= longestDuration))
     refuse(

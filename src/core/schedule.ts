@@ -7,9 +7,10 @@ import { type CatchUp, catchUps } from './catch-up.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from './enqueue-options.ts'
 import { checkedInput } from './input.ts'
-import type { AnyJob, Job } from './job.ts'
+import { type AnyJob, isJob, type Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
 import { closest, cronProblem, isTimeZone, type Plan } from './plan.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 import { suggestion } from './suggest.ts'
 
 /** A schedule: what `createEngine({ schedules })` takes. */
@@ -59,23 +60,16 @@ const known = ['name', 'job', 'input', 'cron', 'every', 'timeZone', 'catchUp', '
 
 export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const refuse: Refuse = (en, pt) => {
-    const what = name ? say(`the schedule "${name}"`, `agendamento "${name}"`) : say('a schedule', 'agendamento')
-    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-  }
+  const what = name ? say(`the schedule "${name}"`, `agendamento "${name}"`) : say('a schedule', 'agendamento')
+  const refuse: Refuse = refuseDefinition(what)
   if (given === null || typeof given !== 'object')
     refuse(
       'defineSchedule takes one object with name, job, and cron or every',
       'defineSchedule recebe um objeto com name, job, e cron ou every',
     )
-  for (const option of Object.keys(given)) {
-    if (known.includes(option)) continue
-    const hint = suggestion(option, known)
-    refuse(`there is no option "${option}"${hint.en}`, `não existe a opção "${option}"${hint.pt}`)
-  }
+  refuseUnknown(given, known, refuse)
   if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
-  if (typeof given.job?.kind !== 'string' || typeof given.job.parse !== 'function')
-    refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
+  if (!isJob(given.job)) refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
   const { job, catchUp = 'once', input } = given as ScheduleOptions<unknown>
   if (!catchUps.includes(catchUp))
     refuse(
@@ -91,8 +85,6 @@ export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
     input: typeof input === 'function' ? (input as Schedule['input']) : () => input,
   }
 }
-
-type Refuse = (en: string, pt: string) => never
 
 function planOf({ cron, every, timeZone }: When, refuse: Refuse): Plan {
   if (cron !== undefined && every !== undefined)

@@ -1,9 +1,8 @@
 /** What may be said of a step, checked when it is called. */
-import { RetomaError, say } from '../errors.ts'
 import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText } from './json.ts'
-import { suggestion } from './suggest.ts'
+import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface StepOptions {
   /** How often it is tried in all, within this attempt of the job. Default 1. */
@@ -30,7 +29,7 @@ export function checkStepName(name: unknown): string {
     !name.isWellFormed() ||
     name.includes('\u0000')
   )
-    refuse(
+    refuseOption(
       'name',
       `a step's name is a text of 1 to ${longestName} characters, not ${asText(name)}`,
       `o nome de uma etapa é um texto de 1 a ${longestName} caracteres, não ${asText(name)}`,
@@ -39,20 +38,16 @@ export function checkStepName(name: unknown): string {
 }
 
 export function checkStepOptions(options: StepOptions = {}): CheckedStep {
-  for (const option of Object.keys(options)) {
-    if (names.includes(option)) continue
-    const hint = suggestion(option, names)
-    refuse(option, `there is no such option${hint.en}`, `não existe essa opção${hint.pt}`)
-  }
+  refuseUnknownOptions(options, names)
   const { attempts = 1, timeout } = options
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
-    refuse(
+    refuseOption(
       'attempts',
       `it is a whole number from 1 to 1000, not ${asText(attempts)}`,
       `é um número inteiro de 1 a 1000, não ${asText(attempts)}`,
     )
   if (timeout !== undefined && !(timeout > 0 && timeout <= longestDuration))
-    refuse(
+    refuseOption(
       'timeout',
       `it is a duration above zero, such as seconds(30), not ${asText(timeout)}`,
       `é uma duração acima de zero, como seconds(30), não ${asText(timeout)}`,
@@ -62,8 +57,4 @@ export function checkStepOptions(options: StepOptions = {}): CheckedStep {
     backoff: { ...defaultBackoff, ...options.backoff },
     timeoutMs: timeout ?? Number.POSITIVE_INFINITY,
   }
-}
-
-function refuse(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }

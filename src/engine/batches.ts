@@ -6,6 +6,7 @@
  */
 import { type BatchState, isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
+import { refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { takeBite } from '../store/batch-bite.ts'
@@ -24,6 +25,7 @@ import {
 import type { Db } from '../store/db.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchEnds } from './batch-ends.ts'
+import { checkPage, type PageOptions, pageOf } from './page.ts'
 
 /** What was pressed: the state afterwards, and whether this call changed it. */
 export interface PressedBatch {
@@ -41,14 +43,11 @@ export type RetriedBatch = PressedBatch & { retried: number; held: number }
 export interface Batches {
   batch(id: string): Promise<BatchView | null>
   /** The newest first. */
-  batches(filter?: {
-    state?: BatchState
-    name?: string
-    limit?: number
-    after?: string
-  }): Promise<{ items: BatchView[]; next: string | null }>
+  batches(
+    filter?: PageOptions & { state?: BatchState; name?: string },
+  ): Promise<{ items: BatchView[]; next: string | null }>
   /** A page may be short though there is a next. */
-  items(batchId: string, filter?: ItemFilter & { limit?: number; after?: string }): Promise<ItemPage>
+  items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
   /** Its failed items by cause, the most first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** Nothing more of it starts; what runs goes on to its end. */
@@ -132,19 +131,15 @@ export function createBatches(given: {
     batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
 
     async batches(filter = {}) {
-      const { limit = 50, after, state, name } = filter
-      checkPage(limit)
-      if (after !== undefined && !isId(after)) refuseAfter()
-      const rows = await viewBatches(db, { state, name }, after, limit + 1, clock.instant())
-      const items = rows.slice(0, limit)
-      return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+      const limit = checkPage(filter)
+      const { after, state, name } = filter
+      return pageOf(await viewBatches(db, { state, name }, after, limit + 1, clock.instant()), limit)
     },
 
     async items(id, filter = {}) {
-      const { limit = 50, after, ...asked } = filter
-      checkPage(limit)
+      const { limit: _, after, ...asked } = filter
       const pattern = asked.state === 'failed' ? /^[0-9a-f]*\.\d{1,19}$/ : /^\d{1,19}$/
-      if (after !== undefined && !pattern.test(after)) refuseAfter()
+      const limit = checkPage(filter, cursor => pattern.test(cursor))
       await found(id)
       return viewItems(db, id, asked, after, limit)
     },
@@ -197,7 +192,7 @@ export function createBatches(given: {
 
     async retryFailed(id, { cause } = {}) {
       if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
-        refuse('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+        refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, held: 0 }
@@ -239,7 +234,7 @@ export function createBatches(given: {
 
     async setPriority(id, priority) {
       if (!Number.isInteger(priority) || priority < 0 || priority > 9)
-        refuse('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
+        refuseOption('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
       const batch = await found(id)
       if (isFinalBatch(batch.state)) throw refusal(batch, 'setPriority')
       const moved = await changePriority(db, id, priority, clock.instant())
@@ -254,14 +249,4 @@ function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
   if (verb === 'resume' && state === 'failed') return new RetomaError('resumes_spent', { id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
   return new RetomaError('batch_state', { id, state, verb })
-}
-
-function checkPage(limit: number): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuse('limit', 'it is from 1 to 500', 'é de 1 a 500')
-}
-
-const refuseAfter = (): never => refuse('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
-
-function refuse(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }

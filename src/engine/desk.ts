@@ -2,6 +2,7 @@
 import { isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
 import { cleanText } from '../core/json.ts'
+import { refuseOption } from '../core/refuse.ts'
 import { isFinal, type State } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -23,6 +24,7 @@ import {
 } from '../store/view.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
+import { checkPage, type PageOptions, pageOf } from './page.ts'
 import type { Waiters } from './waiters.ts'
 
 /** With what went wrong so far, the steps that are done, and what else was noted of it. */
@@ -37,7 +39,7 @@ export interface Pressed {
 
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
-  jobs(filter?: JobFilter & { limit?: number; after?: string }): Promise<{ items: JobView[]; next: string | null }>
+  jobs(filter?: JobFilter & PageOptions): Promise<{ items: JobView[]; next: string | null }>
   /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
@@ -109,7 +111,8 @@ export function createDesk(given: {
       const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
       try {
         const answer = await Promise.race([look(found()), stopped])
-        if (answer === null) throw new RetomaError('not_found', { what, id })
+        if (answer === null)
+          throw new RetomaError('not_found', { what: what === 'job' ? 'job' : say('batch', 'lote'), id })
         if (answer && over(answer)) return answer
         await Promise.race([settled, clock.sleep(pause, ending)])
       } finally {
@@ -159,13 +162,8 @@ export function createDesk(given: {
     job,
 
     async jobs(filter = {}) {
-      const { limit = 50, after } = filter
-      if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuse('limit', 'it is from 1 to 500', 'é de 1 a 500')
-      if (after !== undefined && !isId(after))
-        refuse('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
-      const rows = await viewJobs(db, filter, after, limit + 1)
-      const items = rows.slice(0, limit)
-      return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+      const limit = checkPage(filter)
+      return pageOf(await viewJobs(db, filter, filter.after, limit + 1), limit)
     },
 
     wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
@@ -191,12 +189,8 @@ export function createDesk(given: {
     resume: async id => (await pressed('resume', 'resume', id, ['waiting', 'running'])) ?? batches.resumeBatch(id),
     async skip(id, reason) {
       if (typeof reason !== 'string' || reason === '')
-        refuse('reason', 'it is a text that says why', 'é um texto que diz o porquê')
+        refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
       return ofJob('skip', 'skip', id, ['skipped'], cleanText(reason.slice(0, 1000)))
     },
   }
-}
-
-function refuse(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }

@@ -2,8 +2,8 @@
 import { readCursor } from '../core/cursor.ts'
 import type { EngineEvent, EventsFilter, Subject } from '../core/event.ts'
 import { isId } from '../core/id.ts'
-import { suggestion } from '../core/suggest.ts'
-import { RetomaError, type Saying, say } from '../errors.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
+import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
 import type { Feed } from './feed.ts'
@@ -55,30 +55,23 @@ export function createEvents(given: { db: Db; clock: Clock; feed: Feed; closing:
 
 function check(filter: EventsFilter) {
   if (filter === null || typeof filter !== 'object')
-    refuse('events', say('events takes { job, batch, after, signal }', 'events recebe { job, batch, after, signal }'))
-  for (const option of Object.keys(filter)) {
-    if (known.includes(option)) continue
-    const hint = suggestion(option, known)
-    refuse(option, say(`there is no such option${hint.en}`, `essa opção não existe${hint.pt}`))
-  }
+    refuseOption('events', 'events takes { job, batch, after, signal }', 'events recebe { job, batch, after, signal }')
+  refuseUnknownOptions(filter, known)
   const { job, batch, after, signal } = filter
   if (job !== undefined && batch !== undefined)
-    refuse(
+    refuseOption(
       'batch',
-      say('a stream is of a job or of a batch, not of both', 'um fluxo é de um job ou de um lote, não dos dois'),
+      'a stream is of a job or of a batch, not of both',
+      'um fluxo é de um job ou de um lote, não dos dois',
     )
   if (job !== undefined && !isId(job)) throw new RetomaError('not_found', { what: 'job', id: String(job) })
   if (batch !== undefined && !isId(batch))
     throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batch) })
   const place = after === undefined ? undefined : readCursor(after)
   if (after !== undefined && place === undefined)
-    refuse('after', say('it is the position of an earlier event', 'é a position de um evento anterior'))
+    refuseOption('after', 'it is the position of an earlier event', 'é a position de um evento anterior')
   if (signal !== undefined && !(signal instanceof AbortSignal))
-    refuse('signal', say('it is an AbortSignal', 'é um AbortSignal'))
+    refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
   const of: Subject = { ...(job === undefined ? {} : { job }), ...(batch === undefined ? {} : { batch }) }
   return { of, after: place, signal }
-}
-
-function refuse(option: string, problem: Saying): never {
-  throw new RetomaError('bad_option', { option, problem })
 }

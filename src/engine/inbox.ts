@@ -7,6 +7,7 @@
 import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
+import { refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db, Run } from '../store/db.ts'
@@ -165,10 +166,6 @@ export function createInbox(given: {
       return total
     },
   }
-}
-
-function refuseOption(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }
 
 interface Item {

@@ -122,7 +122,7 @@ export function createSubmits(given: {
 
       async function look(): Promise<Submission> {
         const now = await surely(() => submissionOf(db, id), signal)
-        if (now === undefined) throw new RetomaError('not_found', { what: 'batch', id })
+        if (now === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
         if (!now.submitted) refuseOver(now)
         return now
       }

@@ -20,17 +20,15 @@ export interface Pressed {
 }
 
 // Taking worker_id away is taking the lease away: whatever the attempt still writes finds no row.
-const cancel = {
-  name: 'control_cancel',
-  text: `
+const end = (verb: string, states: string, state: string, more = '') => `
     with before as materialized (
       select id, state, queue, gated, gate_key from retoma.job
-      where id = $1 and state in ('waiting', 'running', 'stalled')
+      where id = $1 and state in (${states})
       for update
     ), moved as (
       update retoma.job j
-      set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
-        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')
+      set state = '${state}', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')${more}
       from before b
       where j.id = b.id
       returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
@@ -38,31 +36,20 @@ const cancel = {
       select * from moved where was = 'running'
     ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions('cancel', 'moved', 'coalesce($2::timestamptz, now())')}
-    select id from moved`,
-}
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())')}
+    select id from moved`
+
+const cancel = { name: 'control_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
 
 const skip = {
   name: 'control_skip',
-  text: `
-    with before as materialized (
-      select id, state, queue, gated, gate_key from retoma.job
-      where id = $1 and state in ('waiting', 'running', 'stalled', 'failed')
-      for update
-    ), moved as (
-      update retoma.job j
-      set state = 'skipped', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
-        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final'),
-        error = jsonb_build_object('what', 'skipped', 'message', $3::text, 'code', null, 'stack', null)
-      from before b
-      where j.id = b.id
-      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
-    ), ran as (
-      select * from moved where was = 'running'
-    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
-    ${countMoves('moved')},
-    ${noteJobActions('skip', 'moved', 'coalesce($2::timestamptz, now())')}
-    select id from moved`,
+  text: end(
+    'skip',
+    `'waiting', 'running', 'stalled', 'failed'`,
+    'skipped',
+    `,
+        error = jsonb_build_object('what', 'skipped', 'message', $3::text, 'code', null, 'stack', null)`,
+  ),
 }
 
 // Its queue's limits may be others than when it came in.

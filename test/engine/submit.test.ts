@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createEngine, defineBatch, defineJob, isRetomaError, type Limits, minutes, seconds } from '../../src/index.ts'
+import {
+  createEngine,
+  defineBatch,
+  defineJob,
+  isRetomaError,
+  type Limits,
+  minutes,
+  type RetomaError,
+  seconds,
+} from '../../src/index.ts'
 import { auditBatches } from '../support/batches.ts'
 import { engineOf, liveEngine } from '../support/engine.ts'
 
@@ -48,6 +57,8 @@ test('an id names one thing: a batch is no job, and a job no batch', async () =>
   expect(await engine.job(batch.id)).toBeNull()
   expect(await engine.batch(job.id)).toBeNull()
   expect(await engine.batch('no such')).toBeNull()
+  const nothing = engine.wait({ batch: job.id }).catch((error: RetomaError) => error.in('pt'))
+  expect(await nothing).toBe(`não existe lote "${job.id}"`)
 })
 
 test('an empty list is over at once, with its onComplete', async () => {

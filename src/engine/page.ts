@@ -1,0 +1,24 @@
+/** Lists come a page at a time: what may be asked for, and what of the rows is the page. */
+import { isId } from '../core/id.ts'
+import { refuseOption } from '../core/refuse.ts'
+
+export interface PageOptions {
+  limit?: number
+  after?: string
+}
+
+export function checkPage({ limit = 50, after }: PageOptions, cursor: (after: string) => boolean = isId): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuseOption('limit', 'it is from 1 to 500', 'é de 1 a 500')
+  if (after !== undefined && !cursor(after))
+    refuseOption('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
+  return limit
+}
+
+/** Of one row more than the page has, where there is one more. */
+export function pageOf<Row extends { id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): { items: Row[]; next: string | null } {
+  const items = rows.slice(0, limit)
+  return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+}
