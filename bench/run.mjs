@@ -3,12 +3,10 @@
  * Rounds are interleaved, each contender in a process and a database of its own; the table gives medians and ratios.
  * The PostgreSQL is the embedded one with the settings it ships with, fsync and synchronous_commit on.
  */
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { setup } from '../scripts/setup.mjs'
 import { contenders } from './lib/contenders.mjs'
-import { installPeers, peersNode } from './lib/peers.mjs'
+import { inChild, installPeers } from './lib/peers.mjs'
 import { startRedis } from './lib/redis.mjs'
 import { printTable } from './lib/table.mjs'
 
@@ -69,7 +67,7 @@ async function measured(server, redis, each, measure) {
   const database = await server.database()
   await once(server.url, 'checkpoint')
   try {
-    return await child({
+    return await inChild('./child.mjs', {
       ...each,
       measure,
       url: each.mode === 'redis' ? redis : database.url,
@@ -79,20 +77,4 @@ async function measured(server, redis, each, measure) {
   } finally {
     await database.drop()
   }
-}
-
-function child(task) {
-  const script = fileURLToPath(new URL('./child.mjs', import.meta.url))
-  return new Promise((resolve, reject) => {
-    const run = spawn(peersNode(), [script, JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'] })
-    let out = ''
-    run.stdout.on('data', text => {
-      out += text
-    })
-    run.on('close', code =>
-      code === 0
-        ? resolve(JSON.parse(out.trim().split('\n').at(-1)))
-        : reject(new Error(`${task.name} ended with ${code}`)),
-    )
-  })
 }

@@ -3,12 +3,10 @@
  * one job of many steps alone, against a bare insert and commit on one connection. Each in a process and a database of its own,
  * rounds interleaved, on the embedded PostgreSQL as it ships: fsync and synchronous_commit on.
  */
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { setup } from '../scripts/setup.mjs'
 import { median } from './lib/figures.mjs'
-import { installPeers, peersNode } from './lib/peers.mjs'
+import { inChild, installPeers } from './lib/peers.mjs'
 
 const { values: asked } = parseArgs({
   options: {
@@ -40,7 +38,7 @@ try {
       const database = await server.database()
       await once(server.url, 'checkpoint')
       const task = { script: each.script ?? each.name, url: database.url, jobs: Math.round(jobs * each.share) }
-      const row = await child(task).finally(() => database.drop())
+      const row = await inChild('./steps-child.mjs', task).finally(() => database.drop())
       results.get(each.name).push(row)
       console.error(`round ${number}: ${each.name} ${JSON.stringify(row)}`)
     }
@@ -83,20 +81,4 @@ function print() {
   console.log()
   for (const [what, ratio, holds, bound] of promises)
     if (ratio !== '') console.log(`${holds(Number(ratio)) ? 'held' : 'NOT held'}: ${what}: ${ratio}, ${bound}`)
-}
-
-function child(task) {
-  const script = fileURLToPath(new URL('./steps-child.mjs', import.meta.url))
-  return new Promise((resolve, reject) => {
-    const run = spawn(peersNode(), [script, JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'] })
-    let out = ''
-    run.stdout.on('data', text => {
-      out += text
-    })
-    run.on('close', code =>
-      code === 0
-        ? resolve(JSON.parse(out.trim().split('\n').at(-1)))
-        : reject(new Error(`${task.script} ended with ${code}`)),
-    )
-  })
 }

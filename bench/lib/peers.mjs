@@ -1,5 +1,5 @@
 /** The peers of package.json, and the Node they run on: some need 22, which comes from npm too. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,23 @@ export function installPeers() {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: bench, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-export function peersNode() {
+function peersNode() {
   const shipped = join(bench, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
   return existsSync(shipped) ? shipped : process.execPath
+}
+
+/** What a script of this folder answers for a task, in a process of its own: the last line it prints. */
+export function inChild(script, task) {
+  return new Promise((resolve, reject) => {
+    const run = spawn(peersNode(), [join(bench, script), JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'] })
+    let out = ''
+    run.stdout.on('data', text => {
+      out += text
+    })
+    run.on('close', code =>
+      code === 0
+        ? resolve(JSON.parse(out.trim().split('\n').at(-1)))
+        : reject(new Error(`${task.name ?? task.script} ended with ${code}`)),
+    )
+  })
 }
