@@ -45,9 +45,9 @@ export type { PressedQueue } from './engine/queues.ts'
 
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
-  databaseUrl?: string
+  databaseUrl?: string | undefined
   /** For LISTEN, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
-  databaseDirectUrl?: string
+  databaseDirectUrl?: string | undefined
   jobs?: readonly AnyJob[]
   /** Their jobs, and what they have run at their end, need not be among `jobs`. */
   batches?: readonly AnyBatch[]

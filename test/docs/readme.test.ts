@@ -1,0 +1,91 @@
+/**
+ * What the pages show is code that compiles against this version: a name, an option or an answer that is gone, or never was,
+ * is noticed. What the reader brings along (documents, an AI, what the blocks before have made) is declared here.
+ */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const brought = `
+type Retoma = typeof import('retoma')
+declare const createEngine: Retoma['createEngine']
+declare const defineBatch: Retoma['defineBatch']
+declare const defineJob: Retoma['defineJob']
+declare const defineSchedule: Retoma['defineSchedule']
+declare const minutes: Retoma['minutes']
+declare const seconds: Retoma['seconds']
+declare const testEngine: typeof import('retoma/testing').testEngine
+declare const engine: import('retoma').Engine
+declare const classify: import('retoma').Job<{ code: string }>
+declare const remind: import('retoma').Job<{ number: string; email: string }>
+declare const report: import('retoma').Job<import('retoma').BatchEnd>
+declare const removeOldFiles: import('retoma').Job<{ before: string }>
+declare const removerArquivosAntigos: import('retoma').Job<{ before: string }>
+declare const extract: (code: string, signal?: AbortSignal) => Promise<{ pages: string[] }>
+declare const ask: (text: { pages: string[] }, signal: AbortSignal) => Promise<string>
+declare const classifyPage: (page: string) => Promise<string>
+declare const summary: (pages: string[]) => string
+declare const documents: AsyncIterable<{ code: string }>
+declare const batch: { id: string }
+declare const id: string
+declare const cause: string
+declare let lastPosition: string
+`
+
+/** A block that is only a handler stands in a job. */
+const whole = (text: string) =>
+  `${text.startsWith('run: ') ? `defineJob<{ code: string }>({ kind: 'k', ${text.trimEnd()} })` : text}\nexport {}\n`
+
+async function blocksOf(page: string): Promise<Map<string, string>> {
+  const text = await readFile(join(root, page), 'utf8')
+  const blocks = [...text.matchAll(/^```ts\n(.*?)^```/gms)]
+  // Named by page and line, as the compiler will name it.
+  const lineOf = (index: number) => text.slice(0, index).split('\n').length
+  return new Map(blocks.map(found => [`${page.replaceAll('/', '-')}-${lineOf(found.index)}.ts`, found[1]!]))
+}
+
+/** What the compiler says about them, each as a module of its own beside an installed Retoma. */
+async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-docs-')))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await mkdir(join(folder, 'blocks'))
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const source = (path: string) => [join(root, 'src', path)]
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: { paths: { retoma: source('index.ts'), 'retoma/testing': source('testing/index.ts') } },
+    include: ['brought.d.ts', 'blocks'],
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  await writeFile(join(folder, 'brought.d.ts'), brought)
+  for (const [name, text] of blocks) await writeFile(join(folder, 'blocks', name), whole(text))
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  return new Promise(resolve => {
+    execFile(process.execPath, [compiler, '-p', folder], { cwd: folder }, (error, out) =>
+      resolve(error === null ? out : out || error.message),
+    )
+  })
+}
+
+test('every block of code in the pages compiles', async () => {
+  const pages = ['README.md', 'README.pt-BR.md', 'docs/events.md', 'docs/testing.md']
+  const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))
+  expect(blocks.size).toBeGreaterThanOrEqual(14)
+  expect(await problemsOf(blocks)).toBe('')
+})
+
+test('a verb or an option that is not there would be noticed', async () => {
+  const wrong = new Map([
+    ['verb.ts', 'await engine.retryAll(id)'],
+    ['option.ts', `defineBatch({ name: 'b', job: classify, stopAfter: { fails: 1 } })`],
+    ['handler.ts', `run: async ctx => ctx.stp('a', () => 1)`],
+  ])
+  const problems = await problemsOf(wrong)
+  for (const name of ['retryAll', 'fails', 'stp']) expect(problems).toContain(`'${name}'`)
+})
