@@ -4,9 +4,8 @@ import { isName } from './guard-table.ts'
 import { type GuardValue, isNow } from './guard-value.ts'
 import { asText, storable } from './json.ts'
 import { isTimeZone } from './plan.ts'
+import type { Refuse } from './refuse.ts'
 import { suggestion } from './suggest.ts'
-
-export type Refuse = (en: string, pt: string) => never
 
 export function duration(option: string, given: Duration, refuse: Refuse): Duration {
   if (Number.isInteger(given) && given >= seconds(1) && given <= longestDuration) return given
@@ -64,12 +63,4 @@ export function record<T extends object>(option: string, given: T, refuse: Refus
     `${option} must be an object, not ${asText(given)}`,
     `${option} deve ser um objeto, não ${asText(given)}`,
   )
-}
-
-export function options(given: object, names: readonly string[], before: string, refuse: Refuse): void {
-  for (const option of Object.keys(given)) {
-    if (names.includes(option)) continue
-    const hint = suggestion(option, names)
-    refuse(`there is no option "${before}${option}"${hint.en}`, `não existe a opção "${before}${option}"${hint.pt}`)
-  }
 }

@@ -4,15 +4,16 @@
  *
  * Invariant: what a guard does to a row takes it out of what the guard looks for, so no row is marked over and over.
  */
-import { RetomaError, say } from '../errors.ts'
+import { say } from '../errors.ts'
 import { type Duration, minutes } from './duration.ts'
 import type { EnqueueOptions } from './enqueue-options.ts'
-import { column, duration, limitOf, options, type Refuse, record, value, zoneOf } from './guard-options.ts'
+import { column, duration, limitOf, record, value, zoneOf } from './guard-options.ts'
 import { parseTable, type TableName } from './guard-table.ts'
 import { type GuardValue, isNow, type Now, now, valueText } from './guard-value.ts'
-import type { AnyJob, Job } from './job.ts'
+import { type AnyJob, isJob, type Job } from './job.ts'
 import { asText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
 /** The row as it was found. bigint and numeric are text, instants are ISO 8601 text. */
 export type GuardedRow = Readonly<Record<string, unknown>>
@@ -71,16 +72,15 @@ const known = ['name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', '
 
 export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const refuse: Refuse = (en, pt) => {
-    const what = name ? say(`the guard "${name}"`, `guard "${name}"`) : say('a guard', 'guard')
-    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-  }
+  const refuse: Refuse = refuseDefinition(
+    name ? say(`the guard "${name}"`, `guard "${name}"`) : say('a guard', 'guard'),
+  )
   if (given === null || typeof given !== 'object')
     refuse(
       'defineGuard takes one object with name, table, status, signal, after, and set or enqueue',
       'defineGuard recebe um objeto com name, table, status, signal, after, e set ou enqueue',
     )
-  options(given, known, '', refuse)
+  refuseUnknown(given, known, refuse)
   if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
   const table = typeof given.table === 'string' ? parseTable(given.table) : undefined
   if (table === undefined)
@@ -127,7 +127,7 @@ function statusOf(status: GuardOptions['status'], refuse: Refuse): Guard['status
       'status must be such as { column: "status", running: "PROCESSING" }',
       'status deve ser como { column: "status", running: "PROCESSING" }',
     )
-  options(status, ['column', 'running'], 'status.', refuse)
+  refuseUnknown(status, ['column', 'running'], refuse, 'status.')
   const running = Array.isArray(status.running) ? status.running : [status.running]
   if (running.length === 0 || running.some(each => each === undefined || each === null))
     refuse(
@@ -170,10 +170,9 @@ function setOf({ set, enqueue, signal }: Pick<GuardOptions, 'set' | 'signal'> & 
 
 function jobOf(enqueue: GuardOptions['enqueue'], refuse: Refuse): GuardedJob | null {
   if (enqueue === undefined) return null
-  options(record('enqueue', enqueue, refuse), ['job', 'input', 'options'], 'enqueue.', refuse)
+  refuseUnknown(record('enqueue', enqueue, refuse), ['job', 'input', 'options'], refuse, 'enqueue.')
   const { job, input, options: asked = () => ({}) } = enqueue
-  if (typeof job?.kind !== 'string' || typeof job.parse !== 'function')
-    refuse('enqueue.job must be made by defineJob', 'enqueue.job deve ser feito por defineJob')
+  if (!isJob(job)) refuse('enqueue.job must be made by defineJob', 'enqueue.job deve ser feito por defineJob')
   if (typeof input !== 'function' || typeof asked !== 'function')
     refuse(
       'enqueue.input must be a function that makes the input of a row, such as row => ({ id: row.id })',

@@ -1,5 +1,6 @@
 /** The guards of an engine: checked when it is made, shown, and run by hand. Their tick runs them by themselves. */
 import type { Guard } from '../core/guard.ts'
+import { type Refuse, refuseDefinition } from '../core/refuse.ts'
 import { hintFor } from '../core/suggest.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -70,10 +71,7 @@ function notYet(guard: Guard): GuardView {
 export function checkGuards(guards: readonly Guard[]): void {
   const names = new Set<string>()
   for (const guard of guards) {
-    const refuse = (en: string, pt: string): never => {
-      const what = say(`the guard "${guard?.name}"`, `guard "${guard?.name}"`)
-      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-    }
+    const refuse: Refuse = refuseDefinition(say(`the guard "${guard?.name}"`, `guard "${guard?.name}"`))
     if (typeof guard?.table !== 'object' || guard.enqueue === undefined)
       refuse('it was not made by defineGuard', 'ele não foi feito por defineGuard')
     if (names.has(guard.name)) refuse('another guard has the same name', 'outro guard tem o mesmo nome')

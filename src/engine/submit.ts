@@ -10,6 +10,7 @@ import type { AnyBatch, Batch } from '../core/batch.ts'
 import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
+import { type Refuse, refuseDefinition } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
@@ -181,10 +182,7 @@ function refuseOver({ id, state, submitted }: Submission): void {
 export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
   const names = new Set<string>()
   for (const batch of batches) {
-    const refuse = (en: string, pt: string): never => {
-      const what = say(`the batch "${batch?.name}"`, `lote "${batch?.name}"`)
-      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
-    }
+    const refuse: Refuse = refuseDefinition(say(`the batch "${batch?.name}"`, `lote "${batch?.name}"`))
     if (batch?.policy === undefined || batch.job === undefined)
       refuse('it was not made by defineBatch', 'ele não foi feito por defineBatch')
     if (names.has(batch.name)) refuse('another batch has the same name', 'outro lote tem o mesmo nome')

@@ -16,6 +16,7 @@ type Retoma = typeof import('retoma')
 declare const createEngine: Retoma['createEngine']
 declare const defineBatch: Retoma['defineBatch']
 declare const defineJob: Retoma['defineJob']
+declare const defineGuard: Retoma['defineGuard']
 declare const defineSchedule: Retoma['defineSchedule']
 declare const minutes: Retoma['minutes']
 declare const seconds: Retoma['seconds']
@@ -23,6 +24,7 @@ declare const testEngine: typeof import('retoma/testing').testEngine
 declare const engine: import('retoma').Engine
 declare const classify: import('retoma').Job<{ code: string }>
 declare const remind: import('retoma').Job<{ number: string; email: string }>
+declare const processDocument: import('retoma').Job<{ id: unknown }>
 declare const report: import('retoma').Job<import('retoma').BatchEnd>
 declare const removeOldFiles: import('retoma').Job<{ before: string }>
 declare const removerArquivosAntigos: import('retoma').Job<{ before: string }>
@@ -43,7 +45,7 @@ const whole = (text: string) =>
 
 async function blocksOf(page: string): Promise<Map<string, string>> {
   const text = await readFile(join(root, page), 'utf8')
-  const blocks = [...text.matchAll(/^```ts\n(.*?)^```/gms)]
+  const blocks = [...text.matchAll(/^ *```ts\n(.*?)^ *```/gms)]
   // Named by page and line, as the compiler will name it.
   const lineOf = (index: number) => text.slice(0, index).split('\n').length
   return new Map(blocks.map(found => [`${page.replaceAll('/', '-')}-${lineOf(found.index)}.ts`, found[1]!]))
@@ -74,7 +76,7 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
 }
 
 test('every block of code in the pages compiles', async () => {
-  const pages = ['README.md', 'README.pt-BR.md', 'docs/events.md', 'docs/testing.md']
+  const pages = ['README.md', 'README.pt-BR.md', 'docs/events.md', 'docs/guards.md', 'docs/testing.md']
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))
   expect(blocks.size).toBeGreaterThanOrEqual(14)
   expect(await problemsOf(blocks)).toBe('')
