@@ -1,6 +1,9 @@
 /** Somebody's code, checked against the packed types. */
 import {
+  type BatchEnd,
+  type BatchView,
   createEngine,
+  defineBatch,
   defineGuard,
   defineJob,
   defineSchedule,
@@ -13,6 +16,7 @@ import {
   RetomaError,
   type ScheduleView,
   seconds,
+  skip,
 } from 'retoma'
 import { createApp } from 'retoma/http'
 import { testEngine, VirtualClock } from 'retoma/testing'
@@ -73,4 +77,55 @@ export async function use(): Promise<JobDetail | null> {
   await t.clock.advance(minutes(5))
   if (response.status !== 200) throw new RetomaError('internal', {})
   return new VirtualClock().now() ? engine.job(id) : null
+}
+
+const stepwise = defineJob({
+  kind: 'typed-steps',
+  run: async (ctx, { code }: { code: string }) => {
+    const text = await ctx.step('extract', () => ({ pages: [code] }), { attempts: 2, timeout: seconds(30) })
+    if (text.pages.length === 0) return skip('nothing to read')
+    const lengths: number[] = await ctx.each('pages', text.pages, page => page.length, { concurrency: 4 })
+    const collected = await ctx.each('tries', text.pages, page => page.length, { collect: true, key: page => page })
+    for (const each of collected) if (!each.ok) ctx.log.warn({ err: each.error }, 'left out')
+    await ctx.progress({ done: 3, total: 10, note: 'page 3' })
+    await ctx.checkpoint('place', { page: 3 }, { progress: { done: 3 } })
+    await ctx.sleep('cool down', minutes(1))
+    const id: string = await ctx.transaction('save', async tx => {
+      const { rows } = await tx.query<{ id: string }>('insert into result (code) values ($1) returning id', [code])
+      return rows[0]!.id
+    })
+    return { id, lengths, began: ctx.resumeData, version: ctx.version, attempt: ctx.attempt }
+  },
+})
+const report = defineJob({ kind: 'typed-report', run: (_, { batch, failed }: BatchEnd) => `${batch}: ${failed}` })
+const batch = defineBatch({
+  name: 'typed-batch',
+  job: stepwise,
+  stallAfter: minutes(5),
+  onStall: 'stall',
+  maxResumes: 3,
+  stopAfter: { failures: 100, percent: 50 },
+  onComplete: report,
+})
+
+export async function useBatch(engine: Engine, after: string | undefined): Promise<BatchView> {
+  const items = [{ code: 'A-17' }]
+  const { id } = await engine.submit(batch, items, { key: 'may', ref: item => item.code, priority: 2 })
+  // @ts-expect-error: an item has the type of the job's input
+  await engine.submit(batch, [{ kode: 'A-17' }])
+  for (const { cause, count, refs } of await engine.failures(id))
+    if (count > refs.length) await engine.retryFailed(id, { cause })
+  await engine.pause(id)
+  await engine.unpause(id)
+  await engine.setPriority(id, 0)
+  const { items: failed, next } = await engine.items(id, { state: 'failed', limit: 10 })
+  for (const each of failed) if (next !== null) await engine.skip(each.id, 'a duplicate')
+  for await (const event of engine.events({ batch: id, after })) if (event.type === 'reset') break
+  await engine.resume(id)
+  await engine.cancel(id)
+  const { state, total, waiting, running, stalled, succeeded, skipped, cancelled, rate, etaSeconds, lastRef } =
+    await engine.wait({ batch: id })
+  if (state === 'failed' && (rate ?? 0) > (etaSeconds ?? 0)) throw new Error(lastRef ?? '')
+  if (total !== waiting + running + stalled + succeeded + skipped + cancelled) throw new Error('the rest has failed')
+  return (await engine.batch(id))!
 }
