@@ -10,7 +10,7 @@ import type { AnyBatch, Batch } from '../core/batch.ts'
 import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
-import { type Refuse, refuseDefinition } from '../core/refuse.ts'
+import { type Refuse, refuseDefinition, refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
@@ -87,7 +87,10 @@ export function createSubmits(given: {
 
   return {
     async submit(batch, items, options = {}) {
+      checkBatches([batch])
+      checkList(items)
       const { key, ref, each, signal, ...asked } = options
+      checkPerItem({ ref, each, asked })
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name, policy } = batch
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
@@ -169,6 +172,30 @@ export function createSubmits(given: {
       return answer()
     },
   }
+}
+
+/** Before anything is written: what is no list would leave a batch that takes its first item for ever. */
+function checkList(items: unknown): void {
+  const list = Object(items)
+  if (typeof items !== 'object' || !(Symbol.iterator in list || Symbol.asyncIterator in list))
+    refuseOption(
+      'items',
+      'it is a list or a stream: an array, a generator, any (async) iterable',
+      'é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)',
+    )
+}
+
+function checkPerItem({ ref, each, asked }: { ref: unknown; each: unknown; asked: object }): void {
+  for (const [option, given] of Object.entries({ ref, each })) {
+    if (given !== undefined && typeof given !== 'function')
+      refuseOption(option, 'it is a function of an item and its place', 'é uma função do item e do lugar dele')
+  }
+  if ('keyUntil' in asked)
+    refuseOption(
+      'keyUntil',
+      "a batch's key is held until 24 h after its end; for the key of an item say it with each",
+      'a chave de um lote vale até 24 h depois do fim; para a chave de um item, diga com each',
+    )
 }
 
 /** It was cancelled or has failed while it was being submitted: nothing more comes in. */

@@ -207,6 +207,17 @@ test('a full queue stops a submit at its chunk; when some have run it can be con
   expect(await engine.submit(numbers, list(2000), { key: 'k' })).toMatchObject({ total: 2000 })
 })
 
+test('what is no batch, no list or no function of an item is refused, and leaves no batch behind', async () => {
+  const { engine } = await engineWith()
+  const submit = (...given: unknown[]) => code(engine.submit(...(given as unknown as Parameters<typeof engine.submit>)))
+  expect(await submit(double, list(1))).toBe('bad_definition')
+  for (const items of [undefined, null, 7, 'abc', {}]) expect(await submit(numbers, items)).toBe('bad_option')
+  expect(await submit(numbers, list(1), { ref: 'r' })).toBe('bad_option')
+  expect(await submit(numbers, list(1), { each: {} })).toBe('bad_option')
+  expect(await submit(numbers, list(1), { key: 'k', keyUntil: 'final' })).toBe('bad_option')
+  expect(await engine.batches()).toMatchObject({ items: [] })
+})
+
 test('a typo, a job that none made, a stop that stops nothing: refused when it is defined', () => {
   const wrong = (given: object) => () => defineBatch({ name: 'b', job: double, ...given } as never)
   expect(wrong({ maxResume: 1 })).toThrow(/did you mean "maxResumes"/)
