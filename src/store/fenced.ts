@@ -3,12 +3,13 @@
  *
  * Invariant: it commits only with its checkpoint, and that only while the attempt holds the job. The job's row is locked FOR
  * SHARE by the last statement before the commit, not earlier: whatever else writes to that row, progress for one, would wait
- * for the handler. From that lock on, nobody can give the job to another attempt before this transaction has ended.
+ * for the handler. From that lock on, nobody can give the job to another attempt before this transaction has ended; so its
+ * session is bounded until then, whatever the handler set in it.
  */
 import { randomName } from '../lib/random.ts'
 import type { Db } from './db.ts'
 import type { Loan } from './loan.ts'
-import { beginMarked } from './session.ts'
+import { afterFence, beforeFence, beginMarked } from './session.ts'
 
 const deadlineMs = 30_000
 
@@ -54,11 +55,9 @@ export async function keepIn(
   { id, attempt, worker, name, value, mark }: Kept,
   now: Date | null,
 ): Promise<'kept' | 'ended' | 'lost' | 'there'> {
-  // A handler that acts as another role need not have rights in our schema. Behind a pooler the session goes to somebody
-  // else next, with all that was set in it.
-  const before = loan.query('reset role', deadlineMs)
+  const before = loan.query(beforeFence, deadlineMs)
   const answer = loan.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
-  const after = loan.query('reset all', deadlineMs)
+  const after = loan.query(afterFence, deadlineMs)
   await Promise.allSettled([before, answer, after])
   await before
   const [row] = (await answer).rows as { same: boolean; held: boolean; kept: boolean }[]

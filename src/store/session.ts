@@ -20,3 +20,15 @@ export const beginWithSettings = ['begin', ...said('set local', settings)].join(
  */
 export const beginMarked = (mark: string): string =>
   ['begin', ...said('set local', bounds), `set local retoma.transaction = '${mark}'`].join('; ')
+
+/**
+ * Before the statement that fences such a transaction: whoever it acts as need not have rights in our schema, and we speak
+ * UTF-8. Whatever was set meanwhile, from here on it holds a row that recovery needs: bounded, as at its beginning.
+ */
+export const beforeFence = ['reset role', ...said('set local', { client_encoding: `'UTF8'`, ...bounds })].join('; ')
+
+/**
+ * Behind a pooler the session goes to somebody else next, with all that was set in it. The bounds go with it and hold until
+ * the commit: a process may be stopped, or cut off, between its fence and its end.
+ */
+export const afterFence = ['reset all', ...said('set local', bounds)].join('; ')

@@ -91,6 +91,27 @@ test('from its fence to its end nobody gives the job away', async () => {
   expect(await keptBy(store.db, id, 's')).toEqual({ value: 1 })
 })
 
+test('a process that is stopped between its fence and its end holds the job for seconds, not for ever', async () => {
+  const id = await store.put('running')
+  const it = await begun()
+  await it.loan.query(`set idle_in_transaction_session_timeout = 0`)
+  expect(await keep(it, id)).toBe('kept')
+  const { rows } = await it.loan.query(
+    `select current_setting('idle_in_transaction_session_timeout') as idle, current_setting('lock_timeout') as locks`,
+  )
+  expect(rows).toEqual([{ idle: '10s', locks: '10s' }])
+})
+
+test('what a handler set for its own session leaves no mark on what is kept', async () => {
+  const id = await store.put('running')
+  const it = await begun()
+  await it.loan.query(`set client_encoding = 'LATIN1'`)
+  const kept = { id, attempt: 1, worker: 'w', name: 'à vista', value: '"não ☃"', mark: it.mark }
+  expect(await keepIn(it.loan, kept, at(0))).toBe('kept')
+  await commitFenced(it.loan)
+  expect(await loadCheckpoints(store.db, id)).toEqual(new Map([['à vista', 'não ☃']]))
+})
+
 test('before its fence it holds up nobody', async () => {
   const id = await store.put('running')
   const it = await begun()
