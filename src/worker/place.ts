@@ -4,6 +4,8 @@
  * Invariant: at most one note a second, the newest of each; what a handler said is written before its attempt ends. Only
  * `keep` is waited for: it is the place its code goes on from. That a step was saved is told by its checkpoint: here it is
  * mentioned while a long attempt goes on, and a short one, which most are, writes nothing for it.
+ *
+ * One after the other: of two notes of one job in a flush PostgreSQL takes one, and it need not be the newer.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Landed } from './group-commit.ts'
@@ -25,7 +27,8 @@ export class Place {
   readonly #begunAt: number
   /** Something is pending that a handler said. */
   #owed = false
-  #writing: Promise<unknown> | undefined
+  /** The last that was begun. */
+  #writing: Promise<unknown> = Promise.resolve()
 
   constructor(clock: Clock, write: (note: Noted) => Promise<Landed>) {
     this.#clock = clock
@@ -53,30 +56,37 @@ export class Place {
   }
 
   /** At once, and waited for. */
-  async keep(noted: Noted): Promise<Landed> {
-    const all = { ...this.#pending, ...noted }
-    this.#pending = undefined
-    this.#owed = false
-    await this.#writing
-    this.#notedAt = this.#clock.elapsed()
-    return this.#write(all)
+  keep(noted: Noted): Promise<Landed> {
+    const all = { ...this.#taken(), ...noted }
+    return this.#inTurn(() => all)
   }
 
   async close(): Promise<void> {
     this.#ended.abort()
     if (!this.#owed) this.#pending = undefined
     await this.#flush()
-    await this.#writing
   }
 
-  async #flush(): Promise<void> {
-    await this.#writing
+  /** What is gathered until its turn comes goes with it. */
+  #flush(): Promise<unknown> {
+    return this.#inTurn(() => this.#taken())
+  }
+
+  #taken(): Noted | undefined {
     const noted = this.#pending
-    if (noted === undefined) return
     this.#pending = undefined
     this.#owed = false
-    this.#notedAt = this.#clock.elapsed()
-    this.#writing = this.#write(noted)
-    await this.#writing
+    return noted
+  }
+
+  #inTurn(take: () => Noted | undefined): Promise<Landed> {
+    const written = this.#writing.then(() => {
+      const noted = take()
+      if (noted === undefined) return 'landed'
+      this.#notedAt = this.#clock.elapsed()
+      return this.#write(noted)
+    })
+    this.#writing = written
+    return written
   }
 }

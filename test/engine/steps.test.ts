@@ -443,6 +443,27 @@ test('code that keeps its own place finds it again, and people see how far it is
   })
 })
 
+test('of places kept at the same time the last one counts, also when nobody waits for it', async () => {
+  const seen: unknown[] = []
+  const job = defineJob({
+    kind: 'k',
+    backoff: { first: milliseconds(0), jitter: 0 },
+    run: async ctx => {
+      seen.push(ctx.resumeData)
+      if (ctx.attempt === 1) {
+        for (let page = 1; page < 5; page++) void ctx.checkpoint('page', page)
+        await ctx.checkpoint('page', 5)
+      }
+      if (ctx.attempt === 2) for (let page = 6; page <= 9; page++) void ctx.checkpoint('page', page)
+      if (ctx.attempt < 3) throw new Error('cut')
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  await engine.enqueue(job, undefined)
+  await run()
+  expect(seen).toEqual([undefined, 5, 9])
+})
+
 test('a long attempt shows its last step on the job while it runs, and a short one writes nothing for it', async () => {
   const go = gate()
   let long = false
