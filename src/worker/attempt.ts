@@ -116,16 +116,12 @@ export class Attempt {
 
   run(): Promise<AttemptEnd> {
     this.deadline = this.#options.clock.elapsed() + this.job.policy.timeout
-    return new Promise((resolve, reject) => {
+    return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
         this.#ended = true
         this.#grace?.abort()
-        try {
-          resolve(this.#decide(ended))
-        } catch (error) {
-          reject(error)
-        }
+        resolve(this.#decided(ended))
       }
       void this.#handle()
     })
@@ -167,6 +163,15 @@ export class Attempt {
     await keeper
       .warn(this.claimed, 'unused_steps', facts)
       .catch(error => log.debug({ job: this.claimed.id, err: error }, 'a warning was not written'))
+  }
+
+  /** What a handler answered may throw when it is looked at: then that is how it ended. */
+  #decided(ended: Ended): AttemptEnd {
+    try {
+      return this.#decide(ended)
+    } catch (thrown) {
+      return this.#decide({ thrown })
+    }
   }
 
   #decide(ended: Ended): AttemptEnd {

@@ -1,7 +1,7 @@
 /** A worker's loops: what runs at once, and how attempts end when the worker stops, time is up or the lease is gone. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { defineJob, milliseconds, minutes, seconds } from '../../src/index.ts'
+import { defineJob, milliseconds, minutes, seconds, snooze } from '../../src/index.ts'
 import { aborted, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
 
 /** One statement on a connection of its own. */
@@ -325,6 +325,26 @@ test('a job enqueued in a transaction is taken soon after its commit, by a hint 
   expect(await engine.job(id)).toMatchObject({ state: 'waiting' })
   await clock.advance(seconds(0.01))
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded' })
+})
+
+test('an answer that throws when it is looked at fails its job, and its slot is free again', async () => {
+  const odd = defineJob({
+    kind: 'odd',
+    attempts: 1,
+    run: () =>
+      Object.defineProperty(snooze(seconds(1)), 'delay', {
+        get() {
+          throw new Error('do not look')
+        },
+      }),
+  })
+  const even = defineJob({ kind: 'even', run: () => 'ran' })
+  const { engine } = await liveEngine([odd, even])
+  await engine.work({ queues: { default: 1 } })
+  const { id } = await engine.enqueue(odd, undefined)
+  expect(await engine.wait({ job: id })).toMatchObject({ state: 'failed', error: { message: 'do not look' } })
+  const next = await engine.enqueue(even, undefined)
+  expect(await engine.wait({ job: next.id })).toMatchObject({ state: 'succeeded' })
 })
 
 test('whatever a handler throws, the worker lives on and the job fails', async () => {
