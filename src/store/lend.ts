@@ -10,7 +10,7 @@ import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Answer, Loan, Loans } from './loan.ts'
 import { socketOf } from './stream.ts'
-import { cutsConnection } from './trouble.ts'
+import { sqlState } from './trouble.ts'
 
 const clearDeadline = 5000
 
@@ -37,6 +37,10 @@ export function createLoans(given: {
       trouble ??= error
     }
     client.on('error', heard)
+    const unheard = (deadlineMs: number) => () => {
+      trouble ??= late(deadlineMs)()
+      return trouble
+    }
     let unanswered = 0
     const destroy = () => {
       const { processID } = client as { processID?: number | null }
@@ -66,10 +70,10 @@ export function createLoans(given: {
         unanswered++
         const answer = during(client.query(asked as unknown as pg.QueryConfig))
         try {
-          const got = await (deadlineMs === undefined ? answer : withDeadline(answer, deadlineMs, late(deadlineMs)))
+          const got = await (deadlineMs === undefined ? answer : withDeadline(answer, deadlineMs, unheard(deadlineMs)))
           return got as unknown as Answer
         } catch (error) {
-          if (cutsConnection(error)) trouble ??= error as Error
+          if (endsSession(error) || socketOf(client).destroyed) trouble ??= error as Error
           throw error
         } finally {
           unanswered--
@@ -92,5 +96,11 @@ export function createLoans(given: {
     },
   }
 }
+
+/**
+ * Whatever else a handler's statement fails of is its own fault and leaves the link as it is: what PostgreSQL cannot do or does
+ * not do in time, and what the driver makes nothing of.
+ */
+const endsSession = (error: unknown): boolean => /^(08|57P|25006|25P03)/.test(sqlState(error) ?? '')
 
 const late = (deadlineMs: number) => () => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })

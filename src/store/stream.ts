@@ -53,6 +53,7 @@ export async function* streamTexts(client: pg.Client, text: string): AsyncGenera
 }
 
 interface Socket {
+  readonly destroyed: boolean
   pause(): void
   resume(): void
   destroy(): void

@@ -322,6 +322,31 @@ describe('what a handler does wrong is told, and nothing of it is kept:', () => 
     expect(await sql(`select from retoma.checkpoint where name = 'pay' and value::text <> '1'`)).toEqual([])
   })
 
+  const own: Record<string, (tx: JobTransaction) => Promise<unknown>> = {
+    'a value that is no value': tx => tx.query('select $1::json', [{ toPostgres: () => JSON.parse('{') }]),
+    'no list of values': tx => tx.query('select 1', 'one' as never),
+    'what PostgreSQL does not know to do': tx => tx.query('select distinct amount from public.payment for update'),
+    'a statement that took longer than it may': async tx => {
+      await tx.query(`set local statement_timeout = '1ms'`)
+      await tx.query('select pg_sleep(60)')
+    },
+    'a parser that fails': tx => tx.query({ text: `select '{'`, types: { getTypeParser: () => JSON.parse } }),
+    'one that cannot even be asked for': tx =>
+      tx.query({ text: 'select 1', types: { getTypeParser: () => JSON.parse('{') } }),
+  }
+  test.each(Object.entries(own))('%s, called once, and the worker lives on', async (_, ask) => {
+    let calls = 0
+    const { work, made } = await paying(ctx =>
+      ctx.transaction('pay', async tx => {
+        calls++
+        await pay(tx, ctx.id)
+        await ask(tx)
+      }),
+    )
+    expect(await work()).toMatchObject({ state: 'failed', failures: 1 })
+    expect([calls, await made()]).toEqual([1, []])
+  })
+
   test('one that nobody waits for is waited for, and named', async () => {
     const { work } = await paying(ctx => void ctx.transaction('pay', tx => pay(tx, ctx.id)))
     const job = await work()
