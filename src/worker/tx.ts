@@ -87,7 +87,7 @@ export class Tx {
         text,
         values: values ?? asked.values ?? [],
         ...(rowMode === undefined ? {} : { rowMode }),
-        ...(types === undefined ? {} : { types }),
+        ...(types === undefined ? {} : { types: guarded(types) }),
       })
       // Plain data, so that a handler may return it as it is.
       return { command, rowCount, rows }
@@ -98,3 +98,16 @@ export class Tx {
     }
   }
 }
+
+/** The driver asks for parsers where an error ends the process, and calls them where it fails the statement. */
+const guarded = (types: NonNullable<JobQuery['types']>): NonNullable<JobQuery['types']> => ({
+  getTypeParser(id, format) {
+    try {
+      return types.getTypeParser(id, format)
+    } catch (error) {
+      return () => {
+        throw error
+      }
+    }
+  },
+})
