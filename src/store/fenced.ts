@@ -83,12 +83,16 @@ const wait = { name: 'fenced_wait', text: `select id from retoma.job where id = 
 // A statement of its own: what was committed while the lock was waited for is in no snapshot taken before.
 const read = {
   name: 'fenced_read',
-  text: `select value from retoma.checkpoint where job_id = $1 and name = $2`,
+  text: `select value, attempt from retoma.checkpoint where job_id = $1 and name = $2`,
 }
 
-/** Whether a transaction whose commit was not answered has happened: undefined, or what it kept. */
-export async function keptBy(db: Db, id: string, name: string): Promise<{ value: unknown } | undefined> {
+/** Whether a transaction whose commit was not answered has happened: undefined, or what was kept, and by which attempt. */
+export async function keptBy(
+  db: Db,
+  id: string,
+  name: string,
+): Promise<{ value: unknown; attempt: number } | undefined> {
   await db.run(wait, [id])
-  const [row] = await db.run<{ value: unknown }>(read, [id, name])
+  const [row] = await db.run<{ value: unknown; attempt: number }>(read, [id, name])
   return row
 }

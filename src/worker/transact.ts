@@ -105,7 +105,9 @@ async function settled(given: Transact, error: unknown): Promise<Transacted | { 
       await clock.sleep(pause, signal)
       continue
     }
-    if (kept !== undefined) return error === undefined ? { how: 'there', ...kept } : { how: 'landed' }
+    if (kept !== undefined && error === undefined) return { how: 'there', value: kept.value }
+    // A later attempt's: it has done this, because ours was rolled back.
+    if (kept !== undefined) return { how: kept.attempt === job.attempt ? 'landed' : 'lost' }
     signal.throwIfAborted()
     if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
     throw error

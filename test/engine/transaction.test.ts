@@ -165,6 +165,31 @@ test('a worker that lost its job commits nothing, and its handler hears it', asy
   expect(await w.sql(`select attempt from retoma.checkpoint`)).toEqual([{ attempt: 2 }])
 })
 
+test('whose commit is in doubt while another attempt commits is not told that its own has landed', async () => {
+  const answer = gate()
+  const heard = gate<unknown>()
+  const w = await faultyWorker({
+    run: async ctx => {
+      const paid = ctx.transaction('pay', tx => pay(tx, ctx.id, ctx.attempt).then(() => ctx.attempt))
+      if (ctx.attempt === 1) paid.then(heard.open, heard.open)
+      return paid
+    },
+  })
+  await w.sql(`create table if not exists public.payment (job text, amount int)`)
+  await w.sql(`truncate public.payment`)
+  w.db.fail('tx.commit', 'before', linkLost())
+  w.db.hold('fenced_wait', 'before', answer.passed)
+  const id = await w.enqueue()
+  await w.begin()
+  await w.db.askedFor('fenced_wait')
+  await w.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [id])
+  await w.settles(id)
+  answer.open()
+  expect(await heard.passed).toMatchObject({ code: 'lease_lost' })
+  expect(await w.row(id)).toMatchObject({ state: 'succeeded', attempt: 2, result: 2 })
+  expect(await w.sql(`select amount from public.payment`)).toEqual([{ amount: 2 }])
+})
+
 test('one that is cancelled in the middle is rolled back at once, and nothing more is asked through it', async () => {
   const begun = gate<string>()
   const heard = gate<unknown>()

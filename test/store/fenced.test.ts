@@ -42,7 +42,7 @@ test('what is kept is there with the commit, and not without', async () => {
   const done = await begun()
   expect(await keep(done, id)).toBe('kept')
   await commitFenced(done.loan)
-  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1 })
+  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
 
 test('an attempt that does not hold the job keeps nothing: another attempt, another worker, none', async () => {
@@ -88,7 +88,7 @@ test('from its fence to its end nobody gives the job away', async () => {
   await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
   await commitFenced(it.loan)
   await given
-  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1 })
+  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
 
 test('a process that is stopped between its fence and its end holds the job for seconds, not for ever', async () => {
@@ -127,5 +127,5 @@ test('whether it was committed is answered once it has ended, not before', async
   const asked = keptBy(store.another(), id, 's')
   await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
   await commitFenced(it.loan)
-  expect(await asked).toEqual({ value: 1 })
+  expect(await asked).toEqual({ value: 1, attempt: 1 })
 })
