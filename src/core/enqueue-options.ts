@@ -94,3 +94,18 @@ function show(value: unknown): Saying {
   const text = typeof value === 'string' ? `"${value}"` : asText(value)
   return say(text, text)
 }
+
+/**
+ * What workers are told of jobs that came in, in milliseconds from now: that some are ready, and when the first of the others
+ * is. Who knows that looks for the next one then.
+ */
+export function duesOf(asked: readonly Pick<CheckedOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
+  let ready = false
+  let later = Number.POSITIVE_INFINITY
+  for (const { runAt, delayMs } of asked) {
+    const wait = runAt === null ? delayMs : runAt.getTime() - now.getTime()
+    if (wait <= 0) ready = true
+    else later = Math.min(later, wait)
+  }
+  return [...(ready ? [0] : []), ...(later < Number.POSITIVE_INFINITY ? [later] : [])]
+}

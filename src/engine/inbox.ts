@@ -4,7 +4,7 @@
  * Invariant: of a list, however long, at most two chunks are in memory, and the ids it was given; a bad item stops `enqueueMany` at its chunk, with the
  * error that names it, and what was written before stays.
  */
-import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { type CheckedOptions, checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { refuseOption } from '../core/refuse.ts'
@@ -88,10 +88,11 @@ export function createInbox(given: {
     return ids.map(id => ({ id, created: true }))
   }
 
-  function announce(queue: string, { runAt, delayMs }: CheckedOptions, tx: Transaction | undefined): void {
-    const wait = runAt === null ? delayMs : runAt.getTime() - clock.now().getTime()
-    if (tx) tellLater(queue, wait)
-    else tell(queue, wait)
+  function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined): void {
+    for (const wait of duesOf(asked, clock.now())) {
+      if (tx) tellLater(queue, wait)
+      else tell(queue, wait)
+    }
   }
 
   return {
@@ -103,7 +104,7 @@ export function createInbox(given: {
       await registry.add(job)
       await depths.admit(job.queue, 1)
       const [enqueued] = await write(jobsOf(job, [{ asked, text }]), run)
-      announce(job.queue, asked, tx)
+      announce(job.queue, [asked], tx)
       return enqueued!
     },
 
@@ -136,7 +137,7 @@ export function createInbox(given: {
           total[created ? 'created' : 'held']++
           total.ids.push(id)
         }
-        announce(job.queue, same, tx)
+        announce(job.queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)
       }
       // One chunk is on its way while the next is made ready; never two, so that jobs keep the order of the list.
       let sending: Promise<void> = Promise.resolve()

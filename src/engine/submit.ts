@@ -7,7 +7,7 @@
  * item becomes a job once, however often its chunk is sent and by however many processes.
  */
 import type { AnyBatch, Batch } from '../core/batch.ts'
-import { checkEnqueueOptions, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import { type Refuse, refuseDefinition, refuseOption } from '../core/refuse.ts'
@@ -121,7 +121,7 @@ export function createSubmits(given: {
           // Taken by an earlier call whose answer was lost, or by somebody who continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
-        tell(queue, same.runAt === null ? same.delayMs : same.runAt.getTime() - clock.now().getTime())
+        for (const wait of duesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
       }
 
       async function look(): Promise<Submission> {

@@ -36,22 +36,28 @@ export interface Hinter {
   settled(): Promise<void>
 }
 
-/** Sends hints of one process: many in a short time are one statement, the earliest of each queue. */
+/**
+ * Sends hints of one process: many in a short time are one statement, with two of each queue: that there is work, and when the
+ * first that is for later is due. Who knows that looks for the next one then.
+ */
 export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
   const { db, clock, log, sender } = given
-  let pending = new Map<string, number>()
+  let ready = new Set<string>()
+  let later = new Map<string, number>()
   let batches: { queue: string; batch: string }[] = []
   let sending: Promise<void> | undefined
   let hurry = new AbortController()
 
   async function send(waitMs: number): Promise<void> {
     if (waitMs > 0) await clock.sleep(waitMs, hurry.signal)
-    while (pending.size > 0 || batches.length > 0) {
+    while (ready.size > 0 || later.size > 0 || batches.length > 0) {
       const hints = [
-        ...Array.from(pending, ([queue, delayMs]) => ({ queue, delayMs, batch: null })),
+        ...Array.from(ready, queue => ({ queue, delayMs: 0, batch: null })),
+        ...Array.from(later, ([queue, delayMs]) => ({ queue, delayMs, batch: null })),
         ...batches.map(each => ({ ...each, delayMs: 0 })),
       ]
-      pending = new Map()
+      ready = new Set()
+      later = new Map()
       batches = []
       const column = <K extends keyof (typeof hints)[number]>(name: K) => hints.map(each => each[name])
       await db
@@ -69,7 +75,8 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
   return {
     hint(queue, delayMs = 0, taken = false) {
       if (delayMs > furthestMs) return
-      pending.set(queue, Math.min(pending.get(queue) ?? furthestMs, Math.ceil(delayMs)))
+      if (delayMs <= 0) ready.add(queue)
+      else later.set(queue, Math.min(later.get(queue) ?? furthestMs, Math.ceil(delayMs)))
       if (!taken && sending !== undefined && !hurry.signal.aborted) hurry.abort()
       sending ??= send(taken ? afterOursMs : 0)
     },

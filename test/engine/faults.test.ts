@@ -478,6 +478,27 @@ describe('the ear for hints', () => {
     await listener.stop()
   })
 
+  test('hears of what is due later also when something else is ready at once', async () => {
+    const { db } = await ear()
+    const clock = new VirtualClock()
+    const heard: unknown[] = []
+    const woken = (queue?: string, delayMs?: number) => void heard.push([queue, delayMs])
+    const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
+    await until(() => heard.length === 1)
+    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    // The first is on its way while the others gather.
+    others.hint('post')
+    for (const delayMs of [2000, 0, 1000]) others.hint('mail', delayMs)
+    await until(() => heard.length === 4)
+    expect(heard.slice(1)).toEqual([
+      ['post', 0],
+      ['mail', 0],
+      ['mail', 1000],
+    ])
+    await others.settled()
+    await listener.stop()
+  })
+
   test('hears a little later of work that a worker elsewhere has a free slot for, and at once when it has none after all', async () => {
     const { db, heard, woken } = await ear()
     const clock = new VirtualClock()

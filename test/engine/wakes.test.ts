@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { defineJob, hours, milliseconds, seconds } from '../../src/index.ts'
+import { defineBatch, defineJob, hours, milliseconds, seconds } from '../../src/index.ts'
 import { testEngine, VirtualClock } from '../../src/testing/index.ts'
 import { aborted, engineWith, gate, until } from '../support/engine.ts'
 import { linkLost } from '../support/faulty-db.ts'
@@ -38,6 +38,23 @@ test('a job that falls due while a claim is on its way runs when it is due', asy
   await asleep()
   await clock.advance(milliseconds(1))
   await ended(id)
+})
+
+test.each(['list', 'batch'])('jobs of one %s that are due at different times each run when they are', async what => {
+  const ran: number[] = []
+  const job = defineJob({ kind: 'k', run: (_, delayMs: number) => void ran.push(delayMs) })
+  const batch = defineBatch({ name: 'b', job })
+  const { engine, clock } = await engineWith(job)
+  await engine.work()
+  await until(() => clock.sleepers >= 3)
+  const each = (ms: number) => ({ delay: milliseconds(ms) })
+  if (what === 'list') await engine.enqueueMany(job, [0, 1000, 2000], { each })
+  else await engine.submit(batch, [0, 1000, 2000], { each })
+  for (const due of [[0], [0, 1000], [0, 1000, 2000]]) {
+    await until(() => ran.length === due.length)
+    expect(ran).toEqual(due)
+    await clock.advance(milliseconds(1000))
+  }
 })
 
 test('a late commit behind the mark, hinted at while no sweep is due, is found by one soon after', async () => {
