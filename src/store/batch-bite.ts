@@ -85,7 +85,8 @@ const end = {
     select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
 }
 
-// What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again.
+// What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again. Of
+// several with one key that is free, the first takes it.
 const retry = {
   name: 'batch_bite_retry',
   text: `
@@ -93,8 +94,8 @@ const retry = {
       select id, todo_at, todo_cause, todo_place, todo_id from retoma.batch
       where id = $1 and todo = 'retry'
       for update
-    ), found as materialized (
-      select j.id, j.cause, exists (
+    ), looked as materialized (
+      select j.id, j.kind, j.key, j.cause, exists (
           select from retoma.job other
           where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
         ) as held
@@ -109,6 +110,9 @@ const retry = {
           limit $3
           for update
         ) j
+    ), found as materialized (
+      select id, cause, held or key is not null and row_number() over (partition by held, kind, key order by cause, id) > 1 as held
+      from looked
     ), moved as (
       update retoma.job j
       set state = 'waiting', rank = rank & ~1, run_at = ${now},
