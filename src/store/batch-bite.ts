@@ -9,6 +9,7 @@ import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
 import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
+import { noteBatchStates } from './event.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
 
@@ -86,12 +87,14 @@ const end = {
 }
 
 // What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again. Of
-// several with one key that is free, the first takes it.
+// several with one key that is free, the first takes it. A batch that was over goes on with the first that waits again: if
+// none can, it has not ended a second time. State and end are taken from behind the lock, both: constraints are checked on
+// the version of the statement's snapshot, too.
 const retry = {
   name: 'batch_bite_retry',
   text: `
     with home as materialized (
-      select id, todo_at, todo_cause, todo_place, todo_id from retoma.batch
+      select id, state, finished_at, todo_at, todo_cause, todo_place, todo_id from retoma.batch
       where id = $1 and todo = 'retry'
       for update
     ), looked as materialized (
@@ -125,16 +128,19 @@ const retry = {
     ${countMoves('moved')}, followed as (
       update retoma.batch b
       set epoch = b.epoch + 1,
+        state = case when h.state = 'succeeded' and exists (select from moved) then 'running' else h.state end,
+        finished_at = case when not exists (select from moved) then h.finished_at end,
         retried = b.retried + (select count(*) from moved)::int,
         retried_held = b.retried_held + (select count(*) from found where held)::int,
         stop_failed = greatest(b.stop_failed - (select count(*) from moved)::int, 0),
+        stop_ended = greatest(b.stop_ended - (select count(*) from moved)::int, 0),
         todo = case when (select count(*) from found) >= $3 then b.todo end,
         todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),
         todo_id = coalesce((select id from found order by cause desc, id desc limit 1), b.todo_id)
       from home h
       where b.id = h.id
-      returning b.todo
-    )
+      returning b.id, h.state as was, b.state, b.reason, b.todo
+    ), ${noteBatchStates('followed', now)}
     select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, todo is null as done
     from followed`,
 }

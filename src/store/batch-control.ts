@@ -95,12 +95,13 @@ export async function pressBatch(db: Db, verb: BatchVerb, id: string, now: Date 
   return (await db.run(verbs[verb], [id, now])).length > 0
 }
 
-// From succeeded only when there is something to do. Of stalled it is not asked: it is resumed first.
+// Of succeeded only when there is something to do, and it goes on with the first job that waits again. Of stalled it is not
+// asked: it is resumed first.
 const retryFailed = {
   name: 'batch_retry_failed',
   text: `
     with home as materialized (
-      select id, state from retoma.batch b
+      select id, state, finished_at from retoma.batch b
       where id = $1 and state not in ('cancelled', 'stalled') and todo is null
         and (state = 'failed' or exists (
           select from retoma.job j
@@ -110,8 +111,8 @@ const retryFailed = {
       for update
     ), pressed as (
       update retoma.batch b
-      set state = case when h.state in ('succeeded', 'failed') then ${goesOn} else h.state end,
-        finished_at = null, epoch = epoch + 1,
+      set state = case when h.state = 'failed' then ${goesOn} else h.state end,
+        finished_at = case when h.state = 'succeeded' then h.finished_at end, epoch = epoch + 1,
         resumes = case when h.state = 'failed' then 0 else resumes end,
         reason = case when h.state = 'failed' then null else reason end,
         retries = retries + 1, retried = 0, retried_held = 0,

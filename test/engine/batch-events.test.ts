@@ -223,7 +223,8 @@ test('what somebody presses on it, and what the engine does to it, is stored onc
     ['state', 'stop_after', 'running', 'paused'],
     ['action', 'unpause', 'paused', 'running'],
     ['state', null, 'running', 'succeeded'],
-    ['action', 'retry failed', 'succeeded', 'running'],
+    ['action', 'retry failed', 'succeeded', 'succeeded'],
+    ['state', null, 'succeeded', 'running'],
     ['action', 'cancel', 'running', 'cancelled'],
   ])
 })

@@ -1,8 +1,9 @@
 /** One batch in trouble, or used wrongly: it says so, and the others go on. */
+import pg from 'pg'
 import { expect, test } from 'vitest'
-import { defineBatch, defineJob, doNotRetry } from '../../src/index.ts'
+import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
 import { auditBatches } from '../support/batches.ts'
-import { engineOf, until } from '../support/engine.ts'
+import { engineOf, gate, until } from '../support/engine.ts'
 
 /** 0 succeeds, 1 fails, 2 is for later. */
 const work = defineJob<number>({
@@ -16,6 +17,11 @@ const work = defineJob<number>({
 const ends: unknown[] = []
 const report = defineJob<unknown>({ kind: 'report', run: (_, input) => void ends.push(input) })
 const batch = defineBatch({ name: 'b', job: work, onComplete: report })
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return work(client).finally(() => client.end())
+}
 const ones = (length: number) => Array.from({ length }, () => 1)
 
 test('two failed items with one key: one of them is retried, the other is held, and nobody waits for it', async () => {
@@ -37,4 +43,18 @@ test('two failed items with one key: one of them is retried, the other is held, 
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002, following: false })
   expect(await auditBatches(databaseUrl)).toEqual([])
+})
+
+test('a retry that can run nothing leaves the batch ended as it was: no end more, no onComplete more', async () => {
+  const { engine, run } = await engineOf({ batches: [batch] })
+  ends.length = 0
+  const { id } = await engine.submit(batch, [1], { each: () => ({ key: 'k', keyUntil: 'final' }) })
+  await run()
+  await engine.enqueue(work, 2, { key: 'k', delay: seconds(60) })
+  const before = await engine.batch(id)
+  for (const _ of [1, 2, 3])
+    expect(await engine.retryFailed(id)).toMatchObject({ retried: 0, held: 1, changed: false, state: 'succeeded' })
+  await run()
+  expect(ends).toMatchObject([{ batch: id, end: 1 }])
+  expect(await engine.batch(id)).toEqual(before)
 })
