@@ -58,3 +58,30 @@ test('a retry that can run nothing leaves the batch ended as it was: no end more
   expect(ends).toMatchObject([{ batch: id, end: 1 }])
   expect(await engine.batch(id)).toEqual(before)
 })
+
+test('a batch whose rows cannot follow does not keep others from ending', async () => {
+  const { engine, run, tick, databaseUrl } = await engineOf({ batches: [batch] })
+  const stuck = await engine.submit(batch, [1])
+  await run()
+  const other = await engine.submit(batch, [0])
+  await withClient(databaseUrl, async client => {
+    // Rows of it that no statement can move, and another's end that nobody has asked about.
+    await client.query(
+      `update retoma.batch set todo = 'retry', todo_place = '', todo_id = 0, todo_at = now() + interval '10 years' where id = ${stuck.id}`,
+    )
+    await client.query(`create function retoma.no() returns trigger language plpgsql as $$ begin raise 'no'; end $$`)
+    await client.query(
+      `create trigger no before update on retoma.job for each row when (old.batch_id = ${stuck.id}) execute function retoma.no()`,
+    )
+    try {
+      await client.query(`update retoma.job set state = 'succeeded', finished_at = now() where batch_id = ${other.id}`)
+      await client.query(`insert into retoma.batch_count (batch_id, shard, succeeded) values (${other.id}, 0, 1)`)
+      await tick().catch(() => {})
+      expect(await engine.batch(other.id)).toMatchObject({ state: 'succeeded' })
+    } finally {
+      await client.query(`drop function retoma.no() cascade`)
+    }
+  })
+  await tick()
+  expect(await engine.batch(stuck.id)).toMatchObject({ following: false, failed: 0 })
+})
