@@ -118,12 +118,12 @@ function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
   const { failures, percent } = stop
   if (failures === undefined && percent === undefined)
     refuse('stopAfter needs failures or percent', 'stopAfter precisa de failures ou percent')
-  if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1))
+  if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1 && failures <= 1_000_000_000))
     refuse(
-      `stopAfter.failures must be a whole number from 1, not ${failures}`,
-      `stopAfter.failures deve ser um número inteiro a partir de 1, não ${failures}`,
+      `stopAfter.failures must be a whole number from 1 to 1000000000, not ${failures}`,
+      `stopAfter.failures deve ser um número inteiro de 1 a 1000000000, não ${failures}`,
     )
-  if (percent !== undefined && !(percent > 0 && percent <= 100))
+  if (percent !== undefined && !(typeof percent === 'number' && percent > 0 && percent <= 100))
     refuse(
       `stopAfter.percent must be above 0 and up to 100, not ${percent}`,
       `stopAfter.percent deve ser acima de 0 e até 100, não ${percent}`,

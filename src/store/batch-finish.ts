@@ -81,7 +81,7 @@ const stop = {
       select b.id, s.failed, s.ended
       from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
         cross join lateral (
-          select id, stop_failed, stop_ended, (policy #>> '{stopAfter,failures}')::int as failures,
+          select id, stop_failed, stop_ended, (policy #>> '{stopAfter,failures}')::float8 as failures,
             (policy #>> '{stopAfter,percent}')::float8 as percent
           from retoma.batch where id = g.id and state in ('submitting', 'running')
         ) b

@@ -85,3 +85,9 @@ test('a batch whose rows cannot follow does not keep others from ending', async 
   await tick()
   expect(await engine.batch(stuck.id)).toMatchObject({ following: false, failed: 0 })
 })
+
+test('a stop after more than an integer holds is refused when it is defined', () => {
+  const far = (failures: number) => () => defineBatch({ name: 'far', job: work, stopAfter: { failures } })
+  expect(far(3_000_000_000)).toThrow(/stopAfter.failures/)
+  expect(far(1_000_000_000)).not.toThrow()
+})
