@@ -400,6 +400,11 @@ export const errorTable = define({
     en: 'batch {id} has taken {taken} items already, and this list has {given}; continue it with the list it began with',
     pt: 'o lote {id} já recebeu {taken} itens, e esta lista tem {given}; continue com a lista com que ele começou',
   },
+  batch_went_back: {
+    status: 409,
+    en: 'batch {id} has {taken} items where {sent} were sent: the database has gone back, as after a failover; submit the whole list again with the same key, and it goes on from there',
+    pt: 'o lote {id} tem {taken} itens onde {sent} foram enviados: o banco voltou atrás, como depois de um failover; envie a lista inteira de novo com a mesma chave, e ele continua dali',
+  },
   key_held: {
     status: 409,
     en: 'job {id} cannot run again: job {holder} has its key by now',

@@ -13,6 +13,7 @@ import type { AnyJob } from '../core/job.ts'
 import { type Refuse, refuseDefinition, refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import { leaving } from '../lib/leaving.ts'
 import {
   addAlike,
   addDifferent,
@@ -87,10 +88,8 @@ export function createSubmits(given: {
 
   return {
     async submit(batch, items, options = {}) {
-      checkBatches([batch])
-      checkList(items)
+      checkSubmit(batch, items, options)
       const { key, ref, each, signal, ...asked } = options
-      checkPerItem({ ref, each, asked })
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name, policy } = batch
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
@@ -118,6 +117,7 @@ export function createSubmits(given: {
           )
           known = landed ?? (await look())
           if (known.submitted) return
+          if (known.taken < from) throw new RetomaError('batch_went_back', { id, taken: known.taken, sent: from })
           // Taken by an earlier call whose answer was lost, or by somebody who continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
@@ -147,7 +147,7 @@ export function createSubmits(given: {
       let index = 0
       const skipped = known.taken
       try {
-        for await (const item of items) {
+        for await (const item of leaving(items, signal)) {
           signal?.throwIfAborted()
           if (index++ < skipped) continue
           const next = await itemOf(item, index - 1)
@@ -174,23 +174,28 @@ export function createSubmits(given: {
   }
 }
 
-/** Before anything is written: what is no list would leave a batch that takes its first item for ever. */
-function checkList(items: unknown): void {
+/** At the door: nothing is made of what cannot be a submit, such as a batch that takes its first item for ever. */
+function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<never>): void {
+  checkBatches([batch])
   const list = Object(items)
-  if (typeof items !== 'object' || !(Symbol.iterator in list || Symbol.asyncIterator in list))
+  if (
+    typeof items !== 'object' ||
+    !(typeof list[Symbol.asyncIterator] === 'function' || typeof list[Symbol.iterator] === 'function')
+  )
     refuseOption(
       'items',
       'it is a list or a stream: an array, a generator, any (async) iterable',
       'é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)',
     )
-}
-
-function checkPerItem({ ref, each, asked }: { ref: unknown; each: unknown; asked: object }): void {
-  for (const [option, given] of Object.entries({ ref, each })) {
-    if (given !== undefined && typeof given !== 'function')
+  if (options === null || typeof options !== 'object')
+    refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
+  for (const option of ['ref', 'each'] as const) {
+    if (options[option] !== undefined && typeof options[option] !== 'function')
       refuseOption(option, 'it is a function of an item and its place', 'é uma função do item e do lugar dele')
   }
-  if ('keyUntil' in asked)
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
+    refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
+  if ('keyUntil' in options)
     refuseOption(
       'keyUntil',
       "a batch's key is held until 24 h after its end; for the key of an item say it with each",

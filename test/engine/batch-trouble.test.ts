@@ -91,3 +91,55 @@ test('a stop after more than an integer holds is refused when it is defined', ()
   expect(far(3_000_000_000)).toThrow(/stopAfter.failures/)
   expect(far(1_000_000_000)).not.toThrow()
 })
+
+test('a database that has gone back behind what was taken is told, and nothing is taken twice or left out', async () => {
+  const { engine, databaseUrl } = await engineOf({ batches: [batch] })
+  const items = Array.from({ length: 2500 }, (_, n) => n + 10)
+  async function* stream() {
+    for (const item of items) {
+      if (item === 1500)
+        await withClient(databaseUrl, async client => {
+          await until(async () => (await engine.batches()).items[0]!.total === 1000)
+          // As after a failover that lost the last commits.
+          await client.query(`delete from retoma.job`)
+          await client.query(`delete from retoma.batch_chunk`)
+          await client.query(`update retoma.batch set taken = 0, total = 0, chunks = 0`)
+        })
+      yield item
+    }
+  }
+  await expect(engine.submit(batch, stream(), { key: 'k' })).rejects.toThrow(/batch_went_back/)
+  const { id, total } = await engine.submit(batch, items, { key: 'k' })
+  expect(total).toBe(2500)
+  const inputs = await withClient(databaseUrl, async client =>
+    (
+      await client.query<{ n: number }>(`select input::int as n from retoma.job where batch_id = ${id} order by id`)
+    ).rows.map(({ n }) => n),
+  )
+  expect(inputs).toEqual(items)
+})
+
+test('a list that gives nothing more is left when the signal says so', async () => {
+  const { engine } = await engineOf({ batches: [batch] })
+  const stop = new AbortController()
+  const asked = gate()
+  let left = false
+  const endless: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        asked.open()
+        return new Promise(() => {})
+      },
+      return() {
+        left = true
+        return new Promise(() => {})
+      },
+    }),
+  }
+  const submit = engine.submit(batch, endless, { key: 'k', signal: stop.signal })
+  await asked.passed
+  stop.abort(new Error('enough'))
+  await expect(submit).rejects.toThrow('enough')
+  expect(left).toBe(true)
+  expect((await engine.batches()).items).toMatchObject([{ state: 'submitting', taken: 0 }])
+})
