@@ -4,9 +4,11 @@
  * Invariant: safe to press twice and by many at once; what is in no state for it is told so by a code. What was pressed
  * counts from the first commit on; where jobs must follow, this process takes the first bites and ticks the rest.
  */
-import { type BatchState, isFinalBatch } from '../core/batch-state.ts'
+import { type BatchState, batchStates, isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
+import { namePattern } from '../core/name.ts'
 import { refuseOption } from '../core/refuse.ts'
+import { type State, states } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { takeBite } from '../store/batch-bite.ts'
@@ -133,13 +135,17 @@ export function createBatches(given: {
     async batches(filter = {}) {
       const limit = checkPage(filter)
       const { after, state, name } = filter
+      checkState(state, batchStates)
+      if (name !== undefined && !namePattern.test(name))
+        refuseOption('name', 'it is the name of a batch', 'é o nome de um lote')
       return pageOf(await viewBatches(db, { state, name }, after, limit + 1, clock.instant()), limit)
     },
 
     async items(id, filter = {}) {
       const { limit: _, after, ...asked } = filter
-      const pattern = asked.state === 'failed' ? /^[0-9a-f]*\.\d{1,19}$/ : /^\d{1,19}$/
-      const limit = checkPage(filter, cursor => pattern.test(cursor))
+      checkState(asked.state, states)
+      checkCause(asked.cause)
+      const limit = checkPage(filter, cursor => isPlace(cursor, asked.state))
       await found(id)
       return viewItems(db, id, asked, after, limit)
     },
@@ -191,8 +197,7 @@ export function createBatches(given: {
     },
 
     async retryFailed(id, { cause } = {}) {
-      if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
-        refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+      checkCause(cause)
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, held: 0 }
@@ -249,4 +254,22 @@ function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
   if (verb === 'resume' && state === 'failed') return new RetomaError('resumes_spent', { id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
   return new RetomaError('batch_state', { id, state, verb })
+}
+
+function checkState(state: string | undefined, known: readonly string[]): void {
+  if (state === undefined || known.includes(state)) return
+  const names = known.join(', ')
+  refuseOption('state', `it is one of ${names}`, `é um destes: ${names}`)
+}
+
+function checkCause(cause: string | undefined): void {
+  if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
+    refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+}
+
+/** Of failed items: the cause and the id of the last one; of others its id. */
+function isPlace(after: string, state: State | undefined): boolean {
+  if (state !== 'failed') return isId(after)
+  const [cause, id, ...more] = String(after).split('.')
+  return /^[0-9a-f]*$/.test(cause!) && isId(id) && more.length === 0
 }

@@ -143,3 +143,34 @@ test('a list that gives nothing more is left when the signal says so', async () 
   expect(left).toBe(true)
   expect((await engine.batches()).items).toMatchObject([{ state: 'submitting', taken: 0 }])
 })
+
+test('what is no list, no batch or no function is refused at the door, before a batch is made of it', async () => {
+  const { engine } = await engineOf({ batches: [batch] })
+  const refused = (...given: unknown[]) =>
+    (engine.submit as (...given: unknown[]) => Promise<unknown>)(...given).then(
+      () => 'fine',
+      error => (isRetomaError(error) ? error.code : error),
+    )
+  for (const list of [undefined, null, 5, {}]) expect(await refused(batch, list)).toBe('bad_option')
+  for (const wrong of [undefined, null, {}, work]) expect(await refused(wrong, [1])).toBe('bad_definition')
+  for (const options of [null, { ref: 'r' }, { each: {} }, { signal: {} }, { keys: 'k' }, { key: 5 }])
+    expect(await refused(batch, [1], options)).toBe('bad_option')
+  expect((await engine.batches()).items).toEqual([])
+})
+
+test('a place that no list has given is refused, not sent to the database', async () => {
+  const { engine } = await engineOf({ batches: [batch] })
+  const { id } = await engine.submit(batch, [1])
+  const code = (answer: Promise<unknown>) =>
+    answer.then(
+      () => 'fine',
+      error => (isRetomaError(error) ? error.code : error),
+    )
+  const beyond = '9999999999999999999'
+  expect(await code(engine.items(id, { after: beyond }))).toBe('bad_option')
+  expect(await code(engine.items(id, { state: 'failed', after: `ab.${beyond}` }))).toBe('bad_option')
+  expect(await code(engine.items(id, { state: 'failed', cause: '\u0000' }))).toBe('bad_option')
+  expect(await code(engine.items(id, { state: 'gone' as never }))).toBe('bad_option')
+  expect(await code(engine.batches({ state: 'gone' as never }))).toBe('bad_option')
+  expect(await code(engine.batches({ name: '\u0000' }))).toBe('bad_option')
+})
