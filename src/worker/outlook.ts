@@ -51,16 +51,22 @@ export class Outlook {
 
   /** `gated`: the queues with limits. `anew`: those whose marks say nothing of what waits behind them by now. */
   async look(): Promise<{ gated: readonly string[]; anew: readonly string[] }> {
-    const at = this.#clock.elapsed()
+    const before = this.#askedAt
+    // Before the answer: whoever is told to look meanwhile looks once more.
+    this.#askedAt = this.#clock.elapsed()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const { dueMs, gated, seen, unheld } = await lookAhead(this.#db, this.#queues, this.#clock.instant())
+    const { dueMs, gated, seen, unheld } = await lookAhead(this.#db, this.#queues, this.#clock.instant()).catch(
+      error => {
+        this.#askedAt = Math.min(before, this.#askedAt)
+        throw error
+      },
+    )
     // After a failover to a clock that runs behind, what comes in lies before everything seen so far.
     const back = this.#seen !== undefined && seen < this.#seen
     const anew = this.#queues.filter(queue => back || unheld[queue] !== this.#unheld[queue])
     this.#seen = seen
     this.#unheld = unheld
     if (dueMs !== null) this.dueIn(dueMs)
-    this.#askedAt = at
     return { gated, anew }
   }
 }

@@ -1,6 +1,7 @@
 /** What a worker does with jobs of a batch that is held, and with those it holds itself. */
 import { describe, expect, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
+import type { Statement } from '../../src/store/db.ts'
 import { gate, until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
@@ -28,6 +29,37 @@ describe('of a batch', () => {
     await sql(`update retoma.batch set held = false, state = 'running'`)
     await sql(`update retoma.queue set unheld = unheld + 1`)
     worker.unheld('q')
+    await until(() => runs.length === 3)
+  })
+
+  test('that is no longer held, said while the worker looks, is looked for once more', async () => {
+    const { begin, enqueueMany, sql, clock, asleep, runs, db } = await faultyWorker()
+    await put(sql, await enqueueMany(3))
+    await sql(`update retoma.batch set held = true, state = 'paused'`)
+    const [looked, told] = [gate(), gate()]
+    let slow = false
+    const worker = await begin({
+      ...db,
+      async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
+        const rows = await db.run<Row>(statement, values, deadlineMs)
+        if (slow && statement.name === 'claim_look_ahead') {
+          looked.open()
+          await told.passed
+        }
+        return rows
+      },
+    })
+    await asleep()
+    await clock.advance(seconds(5))
+    await asleep()
+    slow = true
+    worker.unheld('q')
+    await looked.passed
+    // Its answer is on its way, and knows nothing of this.
+    await sql(`update retoma.batch set held = false, state = 'running'`)
+    await sql(`update retoma.queue set unheld = unheld + 1`)
+    worker.unheld('q')
+    told.open()
     await until(() => runs.length === 3)
   })
 
