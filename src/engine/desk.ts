@@ -60,6 +60,14 @@ export interface Desk {
 
 const firstLook = 50
 const slowestLook = 1000
+/** A verb that is kept from a job by what others press on its batch tries again. */
+const rounds = 20
+
+/** By verb: the states out of which a job runs again. */
+const runsAgain: Partial<Record<ControlVerb, readonly State[]>> = {
+  retry: ['failed', 'skipped', 'cancelled'],
+  rerun: ['succeeded', 'failed', 'skipped', 'cancelled'],
+}
 
 export function createDesk(given: {
   db: Db
@@ -140,16 +148,19 @@ export function createDesk(given: {
     return { id, state, changed: moved }
   }
 
-  /** A job does not run again while rows of its batch still follow something else: that is done first. */
+  /**
+   * A job does not run again while rows of its batch still follow something else: that is done first. Who did it may have
+   * done so since this was pressed, and another may have pressed since.
+   */
   async function pressSurely(verb: ControlVerb, id: string, reason?: string) {
-    const result = await press(db, verb, id, clock.instant(), reason)
-    if ((verb !== 'retry' && verb !== 'rerun') || result === undefined || result.moved || result.batch === null)
-      return result
-    const batch = await batches.batch(result.batch)
-    if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
-    if (!batch?.following) return result
-    await follow(db, clock, batch.id, Number.POSITIVE_INFINITY)
-    return press(db, verb, id, clock.instant())
+    for (let left = rounds; ; left--) {
+      const result = await press(db, verb, id, clock.instant(), reason)
+      if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
+      if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
+      const batch = await batches.batch(result.batch)
+      if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
+      await follow(db, clock, result.batch, Number.POSITIVE_INFINITY)
+    }
   }
 
   async function ofJob(...asked: Parameters<typeof pressed>): Promise<Pressed> {

@@ -1,7 +1,13 @@
 /** One batch in trouble, or used wrongly: it says so, and the others go on. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { createDesk } from '../../src/engine/desk.ts'
+import { Waiters } from '../../src/engine/waiters.ts'
 import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { takeBite } from '../../src/store/batch-bite.ts'
+import { beginRetry } from '../../src/store/batch-control.ts'
+import { type Db, openDb, type Statement } from '../../src/store/db.ts'
 import { auditBatches } from '../support/batches.ts'
 import { engineOf, gate, until } from '../support/engine.ts'
 
@@ -173,4 +179,36 @@ test('a place that no list has given is refused, not sent to the database', asyn
   expect(await code(engine.items(id, { state: 'gone' as never }))).toBe('bad_option')
   expect(await code(engine.batches({ state: 'gone' as never }))).toBe('bad_option')
   expect(await code(engine.batches({ name: '\u0000' }))).toBe('bad_option')
+})
+
+test('an item that is pressed while others have all failed ones retried is retried, by whomever', async () => {
+  const { engine, run, clock, databaseUrl } = await engineOf({ batches: [batch] })
+  const { id } = await engine.submit(batch, [1])
+  await run()
+  const [item] = (await engine.items(id)).items
+  const real = openDb({ url: databaseUrl, log: silentLog, clock, connections: 2 })
+  try {
+    const db: Db = {
+      ...real,
+      async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
+        if (statement.name === 'control_retry') await beginRetry(real, id, null, clock.instant())
+        const rows = await real.run<Row>(statement, values, deadlineMs)
+        // Its rows have followed by the time that the batch is looked at.
+        if (statement.name === 'control_state') await takeBite(real, id, clock.instant())
+        return rows
+      },
+    }
+    const desk = createDesk({
+      db,
+      clock,
+      waiters: new Waiters(),
+      batches: engine as never,
+      batchMoved: async () => {},
+      tell: () => {},
+      closing: new AbortController().signal,
+    })
+    expect(await desk.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })
+  } finally {
+    await real.close()
+  }
 })
