@@ -20,6 +20,7 @@ import {
 } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { backupDatabase, checkBackup, examine, restoreDatabase } from '../../src/maintenance/index.ts'
+import { stallBatch } from '../../src/store/batch-control.ts'
 import { openDb } from '../../src/store/db.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
@@ -135,6 +136,55 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
       expect(event.type).toBe('reset')
       break
     }
+  })
+
+  test('batches come in, stop, stall, go on, are retried, moved, cancelled and removed', async () => {
+    const fails = defineJob<number>({
+      kind: 'fails',
+      queue: 'q',
+      attempts: 1,
+      run: (_, n) => (n > 0 ? Promise.reject(new Error('no')) : n),
+    })
+    const report = defineJob<unknown>({ kind: 'report', run: () => {} })
+    const many = defineBatch({
+      name: 'many',
+      job: fails,
+      onComplete: report,
+      stopAfter: { failures: 2, percent: 90 },
+      maxResumes: 1,
+    })
+    await using t = await testEngine({ batches: [many], serverUrl: server.url })
+    const { engine, clock } = t
+    const db = openDb({ url: t.databaseUrl, log: silentLog, connections: 2 })
+    onTestFinished(() => db.close())
+    const later = (n: number) => ({ key: `k${n}`, ...(n === 3 ? { delay: seconds(60) } : {}) })
+    const { id } = await engine.submit(many, [0, 1, 2, 3], { key: 'k', each: later, ref: n => `r${n}` })
+    await t.run()
+    expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'stop_after' }, failed: 2 })
+    await engine.unpause(id)
+    expect(await engine.setPriority(id, 1)).toMatchObject({ moved: 1 })
+    const [group] = await engine.failures(id)
+    expect(await engine.retryFailed(id, { cause: group!.cause })).toMatchObject({ retried: 2, held: 0 })
+    expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
+    expect(await engine.resume(id)).toMatchObject({ state: 'running', resumed: 3 })
+    expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('failed')
+    await t.tick()
+    expect(await engine.retryFailed(id)).toMatchObject({ retried: 3, state: 'running' })
+    const pages = await Promise.all(
+      ([undefined, 'waiting', 'running', 'stalled', 'failed'] as const).map(state => engine.items(id, { state })),
+    )
+    expect(pages.map(page => page.items.length)).toEqual([4, 3, 0, 0, 0])
+    await engine.skip(pages[1]!.items[0]!.id, 'known')
+    await engine.rerun(pages[0]!.items[0]!.id)
+    expect(await engine.cancel(id)).toMatchObject({ state: 'cancelled' })
+    expect(await engine.batches({ state: 'cancelled' })).toMatchObject({ items: [{ skipped: 1, cancelled: 3 }] })
+    expect(await engine.submit(many, [])).toMatchObject({ total: 0 })
+    expect(await t.run()).toBe(1)
+    await clock.advance(days(91))
+    await t.clean()
+    await t.tick()
+    expect(await db.run({ name: '', text: 'select from retoma.batch' }, [])).toEqual([])
+    expect(await db.run({ name: '', text: 'select from retoma.job' }, [])).toEqual([])
   })
 
   test('what is there is examined, backed up and restored', async () => {
