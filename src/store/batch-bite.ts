@@ -89,12 +89,14 @@ const end = {
 // What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again. Of
 // several with one key that is free, the first takes it. A batch that was over goes on with the first that waits again: if
 // none can, it has not ended a second time. State and end are taken from behind the lock, both: constraints are checked on
-// the version of the statement's snapshot, too.
+// the version of the statement's snapshot, too. The place is compared in the collation of the index, or each bite would walk
+// over all before it.
 const retry = {
   name: 'batch_bite_retry',
   text: `
     with home as materialized (
-      select id, state, finished_at, todo_at, todo_cause, todo_place, todo_id from retoma.batch
+      select id, state, finished_at, todo_at, todo_cause collate "default" as todo_cause, todo_place collate "default" as todo_place, todo_id
+      from retoma.batch
       where id = $1 and todo = 'retry'
       for update
     ), looked as materialized (

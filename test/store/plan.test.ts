@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/lib/log.ts'
+import { takeBite } from '../../src/store/batch-bite.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type Db, openDb, type Statement } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -134,4 +135,18 @@ describe('in a table with many finished and many running jobs', () => {
     )
     expect(careless).toContain('job_running')
   })
+})
+
+test('a bite of a retry begins in the index where the last one ended', async () => {
+  let sent: { statement: Statement; values: unknown[] } | undefined
+  const run = async (statement: Statement, values: unknown[]) => {
+    sent = { statement, values }
+    return [{ todo: 'retry', done: true }]
+  }
+  await takeBite({ ...store.db, run } as Db, '1', at(0))
+  await store.sql(`set enable_seqscan = off`)
+  const rows = await store.sql<{ 'QUERY PLAN': string }>(`explain ${sent!.statement.text}`, sent!.values)
+  await store.sql(`reset enable_seqscan`)
+  const conditions = rows.map(row => row['QUERY PLAN']).filter(line => line.includes('Index Cond'))
+  expect(conditions.join('\n')).toMatch(/batch_id = h\.id\) AND \(ROW\(COALESCE\(\(\w*\.?error ->> 'cause'/)
 })
