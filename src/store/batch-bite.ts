@@ -235,7 +235,7 @@ const mark = {
   name: 'batch_mark_old',
   text: `
     update retoma.batch
-    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($3::timestamptz, now())
+    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($3::timestamptz, now()), key_held = false
     where id = any (array(
       select id from retoma.batch
       where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createDesk } from '../../src/engine/desk.ts'
 import { Waiters } from '../../src/engine/waiters.ts'
-import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
+import { defineBatch, defineJob, doNotRetry, hours, isRetomaError, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { takeBite } from '../../src/store/batch-bite.ts'
 import { beginRetry } from '../../src/store/batch-control.ts'
@@ -211,4 +211,32 @@ test('an item that is pressed while others have all failed ones retried is retri
   } finally {
     await real.close()
   }
+})
+
+test('a batch that is being removed answers no submit: the key makes a new one', async () => {
+  const { engine, run, clock, clean } = await engineOf({ batches: [batch], retention: hours(1) })
+  const old = await engine.submit(batch, [0], { key: 'k' })
+  await run()
+  await clock.advance(hours(2))
+  await clean()
+  expect(await engine.batch(old.id)).toBeNull()
+  const { id, created } = await engine.submit(batch, [0], { key: 'k' })
+  expect(created).toBe(true)
+  expect(await engine.batch(id)).toMatchObject({ state: 'waiting', total: 1 })
+})
+
+test('a share of failures is judged anew, by those that have ended since, when failed ones were retried', async () => {
+  const stopping = defineBatch({ name: 'stop', job: work, stopAfter: { percent: 50 } })
+  const { engine, run, clock } = await engineOf({ batches: [stopping] })
+  const items = [...Array.from({ length: 20 }, (_, n) => n % 2), ...Array.from({ length: 10 }, () => 2), 3]
+  const { id } = await engine.submit(stopping, items, {
+    each: n => (n > 1 ? { delay: seconds(n === 2 ? 60 : 600) } : {}),
+  })
+  await run()
+  expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { failed: 10, ended: 20 } })
+  await engine.retryFailed(id)
+  await engine.unpause(id)
+  await clock.advance(seconds(60))
+  await run()
+  expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { failed: 10, ended: 30 } })
 })
