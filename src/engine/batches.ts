@@ -7,27 +7,25 @@
 import { type BatchState, batchStates, isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
 import { namePattern } from '../core/name.ts'
+import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { type State, states } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { takeBite } from '../store/batch-bite.ts'
 import { type BatchVerb, beginRetry, pressBatch, retriedBy } from '../store/batch-control.ts'
-import { changePriority } from '../store/batch-priority.ts'
 import {
-  type BatchView,
   type FailureGroup,
   type ItemFilter,
   type ItemPage,
-  viewBatch,
-  viewBatches,
   viewFailureGroups,
   viewItems,
-} from '../store/batch-view.ts'
+} from '../store/batch-items.ts'
+import { changePriority } from '../store/batch-priority.ts'
+import { type BatchView, viewBatch, viewBatches } from '../store/batch-view.ts'
 import type { Db } from '../store/db.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchEnds } from './batch-ends.ts'
-import { checkPage, type PageOptions, pageOf } from './page.ts'
 
 /** What was pressed: the state afterwards, and whether this call changed it. */
 export interface PressedBatch {
@@ -45,9 +43,7 @@ export type RetriedBatch = PressedBatch & { retried: number; held: number }
 export interface Batches {
   batch(id: string): Promise<BatchView | null>
   /** The newest first. */
-  batches(
-    filter?: PageOptions & { state?: BatchState; name?: string },
-  ): Promise<{ items: BatchView[]; next: string | null }>
+  batches(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
   /** A page may be short though there is a next. */
   items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
   /** Its failed items by cause, the most first. */

@@ -2,6 +2,7 @@
 import { isFinalBatch } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
 import { cleanText } from '../core/json.ts'
+import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { isFinal, type State } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -24,7 +25,6 @@ import {
 } from '../store/view.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
-import { checkPage, type PageOptions, pageOf } from './page.ts'
 import type { Waiters } from './waiters.ts'
 
 /** With what went wrong so far, the steps that are done, and what else was noted of it. */
@@ -39,7 +39,7 @@ export interface Pressed {
 
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
-  jobs(filter?: JobFilter & PageOptions): Promise<{ items: JobView[]; next: string | null }>
+  jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
   /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>

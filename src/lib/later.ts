@@ -1,3 +1,4 @@
+/** Work that steps back behind what is under way in this process. */
 import type { Clock } from './clock.ts'
 
 /** When whatever is under way in memory has been done, and what it sends has been handed to the network. */

@@ -1,6 +1,6 @@
 /** Lists come a page at a time: what may be asked for, and what of the rows is the page. */
-import { isId } from '../core/id.ts'
-import { refuseOption } from '../core/refuse.ts'
+import { isId } from './id.ts'
+import { refuseOption } from './refuse.ts'
 
 export interface PageOptions {
   limit?: number
@@ -14,11 +14,17 @@ export function checkPage({ limit = 50, after }: PageOptions, cursor: (after: st
   return limit
 }
 
+export interface Page<Row> {
+  items: Row[]
+  next: string | null
+}
+
 /** Of one row more than the page has, where there is one more. */
 export function pageOf<Row extends { id: string }>(
   rows: readonly Row[],
   limit: number,
-): { items: Row[]; next: string | null } {
+  cursor = (last: Row) => last.id,
+): Page<Row> {
   const items = rows.slice(0, limit)
-  return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+  return { items, next: rows.length > limit ? cursor(items.at(-1)!) : null }
 }
