@@ -181,7 +181,8 @@ export async function lookAhead(db: Db, queues: readonly string[], now: Date | n
   return row!
 }
 
-// By the fence, and only ours. Nothing of these attempts has started, so nothing is counted.
+// By the fence, and only ours. Nothing of these attempts has started, so nothing is counted. In the order of the ids: a
+// cancel of their batch locks the same rows at the same time.
 const giveBack = {
   name: 'claim_give_back',
   text: `
@@ -203,7 +204,8 @@ export async function giveBackClaims(
   claims: readonly { id: string; attempt: number }[],
   now: Date | null,
 ): Promise<Set<string>> {
-  const values = [claims.map(each => each.id), claims.map(each => each.attempt), worker, now]
+  const sorted = claims.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+  const values = [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now]
   const rows = await db.run<{ queue: string }>(giveBack, values)
   return new Set(rows.map(row => row.queue))
 }

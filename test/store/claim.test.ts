@@ -1,6 +1,8 @@
+import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { claimJobs, giveBackClaims, lookAhead } from '../../src/store/claim.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
+import { until } from '../support/engine.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -165,4 +167,27 @@ test('a worker that is dead or not there claims nothing', async () => {
   expect(await claim(1)).toEqual([])
   await store.worker('w2')
   expect(await claim(1, { worker: 'w2' })).toHaveLength(1)
+})
+
+test('claims are handed back in the order of their ids, as a cancel of their batch locks them', async () => {
+  await store.putMany(20_000, 'succeeded')
+  await store.sql('analyze retoma.job')
+  const [first, second] = await enqueue({}, {})
+  const claims = (await claim(2)).toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  expect(ids(claims)).toEqual([second, first])
+  const rival = new pg.Client({ connectionString: store.url })
+  await rival.connect()
+  try {
+    const lock = `select from retoma.job where id = $1 for update`
+    await rival.query('begin')
+    await rival.query(lock, [first])
+    const back = giveBackClaims(store.db, 'w', claims, at(1))
+    const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await store.sql(waits)).length > 0)
+    await rival.query(lock, [second])
+    await rival.query('rollback')
+    expect(await back).toEqual(new Set(['q']))
+  } finally {
+    await rival.end()
+  }
 })
