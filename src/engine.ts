@@ -59,7 +59,7 @@ export interface EngineOptions {
   guards?: readonly Guard[]
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
-  /** Most connections this engine opens besides the one that listens. Default 10. */
+  /** Most connections this engine opens besides the one that listens, and as many again for `ctx.transaction`. Default 10. */
   connections?: number
   /** How long finished jobs are kept, for all or by how they ended. Default 90 days. */
   retention?: Retention
