@@ -22,6 +22,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { backupDatabase, checkBackup, examine, restoreDatabase } from '../../src/maintenance/index.ts'
 import { stallBatch } from '../../src/store/batch-control.ts'
 import { openDb } from '../../src/store/db.ts'
+import { keptBy } from '../../src/store/fenced.ts'
 import { checkSchema, migrate } from '../../src/store/migrate.ts'
 import { createTestDatabase, type TestServer, testEngine } from '../../src/testing/index.ts'
 import { readCatalog } from '../../src/testing/print-schema.ts'
@@ -95,6 +96,38 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await engine.queues()).toMatchObject([{ queue: 'default', ready: 0, running: 0, stalled: 0 }])
     expect((await engine.jobs({ state: 'cancelled' })).items).toHaveLength(1)
     expect(await engine.workers()).toEqual([])
+  })
+
+  test('steps, places and transactions are kept, also of another version, and go when it is run anew', async () => {
+    const ran: unknown[] = []
+    const job = defineJob({
+      kind: 'k',
+      version: 2,
+      attempts: 3,
+      backoff: { first: seconds(0), jitter: 0 },
+      run: async ctx => {
+        ran.push(ctx.resumeData)
+        await ctx.step('s', () => ran.push('s'))
+        await ctx.checkpoint('page', ctx.attempt, { progress: { done: 1 } })
+        await ctx.transaction('t', async tx => {
+          const { rows } = await tx.query('select 1 as one')
+          return ran.push(rows[0])
+        })
+        if (ctx.attempt % 2 === 1) throw new Error('cut')
+        return ctx.version
+      },
+    })
+    await using t = await testEngine({ jobs: [job], serverUrl: server.url })
+    const { id } = await t.engine.enqueue(job, undefined)
+    await t.run()
+    expect(ran).toEqual([undefined, 's', { one: 1 }, 1])
+    expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', attempt: 2, result: 2 })
+    const db = openDb({ url: t.databaseUrl, log: silentLog })
+    expect(await keptBy(db, id, 't')).toEqual({ value: 3, attempt: 1 })
+    await db.close()
+    await t.engine.rerun(id)
+    await t.run()
+    expect(ran.slice(4)).toEqual([undefined, 's', { one: 1 }, 3])
   })
 
   test('limits hold, a queue is paused and full, and the janitor tends the gates', async () => {
