@@ -29,11 +29,16 @@ const save = {
         cross join lateral (
           select from retoma.job j where j.id = g.id and j.attempt = g.attempt and j.worker_id = $5 for share
         ) j
+    ), landed as (
+      insert into retoma.checkpoint (job_id, name, attempt, value, at)
+      select id, name, attempt, value, coalesce($6::timestamptz, now()) from held
+      on conflict (job_id, name) do update set name = excluded.name where checkpoint.attempt = excluded.attempt
+      returning job_id, name
     )
-    insert into retoma.checkpoint (job_id, name, attempt, value, at)
-    select id, name, attempt, value, coalesce($6::timestamptz, now()) from held
-    on conflict (job_id, name) do update set name = excluded.name where checkpoint.attempt = excluded.attempt
-    returning job_id as id, name`,
+    select g.id, g.name
+    from given g
+    where (select count(*) from landed) < (select count(*) from given)
+      and not exists (select from landed l where l.job_id = g.id and l.name = g.name)`,
 }
 
 /** Those that are in the database, by this call or by an earlier one whose answer was lost. */
@@ -51,8 +56,9 @@ export async function saveCheckpoints<T extends Checkpoint>(
     worker,
     now,
   ])
-  const landed = new Set(rows.map(row => `${row.id} ${row.name}`))
-  return new Set(given.filter(each => landed.has(`${each.id} ${each.name}`)))
+  if (rows.length === 0) return new Set(given)
+  const lost = new Set(rows.map(row => `${row.id} ${row.name}`))
+  return new Set(given.filter(each => !lost.has(`${each.id} ${each.name}`)))
 }
 
 const saved = {

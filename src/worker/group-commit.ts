@@ -46,7 +46,6 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
   let flushing = false
 
   async function flush(): Promise<void> {
-    flushing = true
     while (gathered.length > 0) {
       await write(gathered.splice(0, fitting()))
     }
@@ -108,7 +107,10 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     add: item =>
       new Promise(resolve => {
         gathered.push({ item, done: resolve })
-        if (!flushing) void flush()
+        if (flushing) return
+        flushing = true
+        // What others have ready at this moment goes with it: hundreds may have heard the same news.
+        afterThis(clock, () => void flush())
       }),
     giveUp: () => ending.abort(),
   }

@@ -62,7 +62,8 @@ export class Place {
   }
 
   async close(): Promise<void> {
-    this.#ended.abort()
+    // With a reason, so that none is made: this is once for every job with steps.
+    this.#ended.abort('over')
     if (!this.#owed) this.#pending = undefined
     await this.#flush()
   }
