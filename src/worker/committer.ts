@@ -31,6 +31,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     what: 'outcomes',
     write: items => settleJobs(db, worker, items, clock.instant()),
     weigh: lengthOf,
+    oneOfJob: true,
     instead,
   })
   const checkpoints = createGroupCommit<Checkpoint>({
@@ -47,6 +48,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     what: 'notes of progress',
     write: items => noteProgress(db, worker, items, clock.instant()),
     weigh: ({ resume, progress }) => (resume?.length ?? 0) + (progress?.length ?? 0),
+    oneOfJob: true,
     instead: () => undefined,
   })
 

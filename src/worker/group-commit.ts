@@ -27,6 +27,8 @@ export interface GroupCommitOptions<Item> {
   /** Writes them in one statement; answers those that landed. */
   write(items: readonly Item[]): Promise<ReadonlySet<Item>>
   weigh(item: Item): number
+  /** At most one item of a job in a flush: two would be one update of one row, which takes either. Default: any number. */
+  oneOfJob?: boolean
   /** What to write in the place of an item that PostgreSQL refuses alone; undefined: nothing, it is over. */
   instead(item: Item, error: unknown): Item | undefined
 }
@@ -93,11 +95,17 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
 
   /** How many make one flush: bounded by rows and by what they weigh, and always at least one. */
   function fitting(): number {
+    const jobs = new Set<string>()
     let length = 0
     let count = 0
     while (count < Math.min(gathered.length, maxRows)) {
-      length += options.weigh(gathered[count]!.item)
+      const { item } = gathered[count]!
+      length += options.weigh(item)
       if (count > 0 && length > maxLength) break
+      if (options.oneOfJob) {
+        if (jobs.has(item.id)) break
+        jobs.add(item.id)
+      }
       count++
     }
     return count
