@@ -8,7 +8,11 @@ const bench = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export function installPeers() {
   if (['graphile-worker', '@dbos-inc/dbos-sdk'].every(name => existsSync(join(bench, 'node_modules', name)))) return
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: bench, stdio: ['ignore', 'ignore', 'inherit'] })
+  // Not `npm ci`: the lock may lack other platforms' optional packages.
+  execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund'], {
+    cwd: bench,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 function peersNode() {
