@@ -161,7 +161,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
     closing: closing.signal,
   })
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint: hinter.hint })
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint: hinter.hint, claimed: hinter.claimed })
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined

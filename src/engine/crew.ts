@@ -57,7 +57,9 @@ export interface CrewOptions {
   /** Names this engine in the hints it sends. */
   sender: string
   /** Tells workers of other processes that there is work in that queue: see Hinter. */
-  hint: (queue: string, delayMs?: number, taken?: boolean) => void
+  hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
+  /** A worker here has claimed a job of that queue. */
+  claimed: (queue: string, job: string) => void
 }
 
 export class Crew {
@@ -117,7 +119,8 @@ export class Crew {
         pollMs,
         settled: id => waiters.settled(id),
         batchMoved: id => ends.touched(id),
-        hint: this.tell,
+        hint: (queue, delayMs) => this.tell(queue, delayMs),
+        claimed: this.#given.claimed,
       },
       mode,
     )
@@ -141,10 +144,10 @@ export class Crew {
     for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.unheld(queue)
   }
 
-  /** There is work in that queue, now or in so many milliseconds: for the workers here and elsewhere. */
-  readonly tell = (queue: string, delayMs = 0): void => {
+  /** There is work in that queue, now or in so many milliseconds, perhaps just that job: for the workers here and elsewhere. */
+  readonly tell = (queue: string, delayMs = 0, job?: string): void => {
     const taken = this.#wake(queue, delayMs)
-    this.#given.hint(queue, delayMs, taken)
+    this.#given.hint(queue, delayMs, taken, job)
   }
 
   /** Watchdog and janitor tick in this process from now on, scheduler and guards where there are any. */

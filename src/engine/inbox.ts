@@ -55,7 +55,7 @@ export function createInbox(given: {
   registry: Registry
   depths: Depths
   /** There may be work in that queue: for the workers here and elsewhere. */
-  tell: (queue: string, delayMs?: number) => void
+  tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Inbox {
   const { db, clock, registry, depths, tell, closing } = given
@@ -88,10 +88,10 @@ export function createInbox(given: {
     return ids.map(id => ({ id, created: true }))
   }
 
-  function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined): void {
+  function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined, job?: string): void {
     for (const wait of duesOf(asked, clock.now())) {
       if (tx) tellLater(queue, wait)
-      else tell(queue, wait)
+      else tell(queue, wait, job)
     }
   }
 
@@ -104,7 +104,7 @@ export function createInbox(given: {
       await registry.add(job)
       await depths.admit(job.queue, 1)
       const [enqueued] = await write(jobsOf(job, [{ asked, text }]), run)
-      announce(job.queue, [asked], tx)
+      announce(job.queue, [asked], tx, enqueued!.id)
       return enqueued!
     },
 

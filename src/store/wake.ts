@@ -22,12 +22,17 @@ export const anew = '*'
 /** A hint is for later by at most this: what is further off, polling finds in time. */
 const furthestMs = 60_000
 
-/** With a free slot here the work is as good as taken: others are told a little later, beside it and not before it. */
+/** With a free slot here the work is as good as taken: others are told a little later, and not at all once it is. */
 const afterOursMs = 20
 
 export interface Hinter {
-  /** There is work in that queue: now, or in so many milliseconds. `taken`: a worker here has a free slot for it. */
-  hint(queue: string, delayMs?: number, taken?: boolean): void
+  /**
+   * There is work in that queue: now, or in so many milliseconds. `taken`: a worker here has a free slot for it. `job`: it is this
+   * one and no other.
+   */
+  hint(queue: string, delayMs?: number, taken?: boolean, job?: string): void
+  /** A worker here has claimed it. */
+  claimed(queue: string, job: string): void
   /** Nothing more of that batch may start: what workers hold of it and have not begun goes back. */
   held(queue: string, batch: string): void
   /** What was held in that queue is no more. */
@@ -36,13 +41,19 @@ export interface Hinter {
   settled(): Promise<void>
 }
 
+/** Of a queue, until others are told: jobs that a worker here may take before, and whether there may be more. */
+interface Ready {
+  jobs: Set<string>
+  others: boolean
+}
+
 /**
  * Sends hints of one process: many in a short time are one statement, with two of each queue: that there is work, and when the
  * first that is for later is due. Who knows that looks for the next one then.
  */
 export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
   const { db, clock, log, sender } = given
-  let ready = new Set<string>()
+  let ready = new Map<string, Ready>()
   let later = new Map<string, number>()
   let batches: { queue: string; batch: string }[] = []
   let sending: Promise<void> | undefined
@@ -52,11 +63,11 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
     if (waitMs > 0) await clock.sleep(waitMs, hurry.signal)
     while (ready.size > 0 || later.size > 0 || batches.length > 0) {
       const hints = [
-        ...Array.from(ready, queue => ({ queue, delayMs: 0, batch: null })),
+        ...Array.from(ready.keys(), queue => ({ queue, delayMs: 0, batch: null })),
         ...Array.from(later, ([queue, delayMs]) => ({ queue, delayMs, batch: null })),
         ...batches.map(each => ({ ...each, delayMs: 0 })),
       ]
-      ready = new Set()
+      ready = new Map()
       later = new Map()
       batches = []
       const column = <K extends keyof (typeof hints)[number]>(name: K) => hints.map(each => each[name])
@@ -67,18 +78,29 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
     sending = undefined
     hurry = new AbortController()
   }
+  function noteReady(queue: string, job: string | undefined): void {
+    const known = ready.get(queue) ?? { jobs: new Set(), others: false }
+    if (job === undefined) known.others = true
+    else known.jobs.add(job)
+    ready.set(queue, known)
+  }
   function note(queue: string, batch: string): void {
     batches.push({ queue, batch })
     if (sending !== undefined) hurry.abort()
     sending ??= send(0)
   }
   return {
-    hint(queue, delayMs = 0, taken = false) {
+    hint(queue, delayMs = 0, taken = false, job = undefined) {
       if (delayMs > furthestMs) return
-      if (delayMs <= 0) ready.add(queue)
+      if (delayMs <= 0) noteReady(queue, taken ? job : undefined)
       else later.set(queue, Math.min(later.get(queue) ?? furthestMs, Math.ceil(delayMs)))
       if (!taken && sending !== undefined && !hurry.signal.aborted) hurry.abort()
       sending ??= send(taken ? afterOursMs : 0)
+    },
+    claimed(queue, job) {
+      const known = ready.get(queue)
+      if (known === undefined || !known.jobs.delete(job)) return
+      if (known.jobs.size === 0 && !known.others) ready.delete(queue)
     },
     held: note,
     unheld: queue => note(queue, anew),

@@ -31,6 +31,7 @@ export interface IntakeOptions {
   /** The present one. */
   life: () => Life
   hint: (queue: string, delayMs: number) => void
+  claimed: (queue: string, jobId: string) => void
   /** An answer was lost: something may be ours in the database that we do not know of. */
   unsure: () => void
 }
@@ -180,6 +181,7 @@ export class Intake {
     const took = (claimed: readonly Claimed[]) => {
       if (this.#isClosed) return void late.push(...claimed)
       for (const each of claimed) {
+        this.#options.claimed(each.queue, each.id)
         taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
         const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
         if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)

@@ -34,6 +34,7 @@ export interface WorkerOptions {
   batchMoved: (batchId: string) => void
   /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
+  claimed: (queue: string, jobId: string) => void
 }
 
 /** How much longer than a handler's grace a worker that stops waits for the database, and then for its goodbye. */

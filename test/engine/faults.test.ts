@@ -499,6 +499,23 @@ describe('the ear for hints', () => {
     await listener.stop()
   })
 
+  test('hears nothing of a job that was claimed where it was enqueued, and of one that was not', async () => {
+    const { db, heard, woken } = await ear()
+    const clock = new VirtualClock()
+    const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
+    await until(() => heard.length === 1)
+    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    others.hint('mail', 0, true, '1')
+    others.hint('mail', 0, true, '2')
+    others.hint('post', 0, true, '3')
+    for (const job of ['1', '2']) others.claimed('mail', job)
+    await clock.advance(milliseconds(20))
+    await until(() => heard.length === 2)
+    expect(heard).toEqual([undefined, 'post'])
+    await others.settled()
+    await listener.stop()
+  })
+
   test('hears a little later of work that a worker elsewhere has a free slot for, and at once when it has none after all', async () => {
     const { db, heard, woken } = await ear()
     const clock = new VirtualClock()

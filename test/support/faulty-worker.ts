@@ -60,6 +60,7 @@ export async function faultyWorker(
       settled: () => {},
       batchMoved: () => {},
       hint: (queue, delayMs) => void hints.push([queue, delayMs]),
+      claimed: () => {},
     })
     return worker
   }
