@@ -106,7 +106,7 @@ async function upkeep({ name, database, worker }) {
     }
     return round(median(times), 1)
   }
-  const beat = await cost(() => beatWorker(db, worker.id, 0, 30_000, null))
+  const beat = await cost(() => beatWorker(db, { id: worker.id, memoryBytes: 0, inFlight: [] }, 30_000, null))
   const pass = await cost(() => recoverOrphans(db, 100, null))
   await db.close()
   return `${name}: a heartbeat takes ${beat} ms, the watchdog's look for orphans ${pass} ms`
