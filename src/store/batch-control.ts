@@ -7,7 +7,7 @@
  */
 import { countMoves } from './batch-count.ts'
 import { asQueueSays } from './control.ts'
-import type { Db } from './db.ts'
+import { type Db, runOn } from './db.ts'
 import { noteBatchActions, noteBatchStates } from './event.ts'
 import { freeGates } from './gate.ts'
 
@@ -124,6 +124,8 @@ const retryFailed = {
     select retries from pressed`,
 }
 
+const lock = { name: 'batch_lock', text: `select from retoma.batch where id = $1 for update` }
+
 /**
  * Begins it; batch-bite.ts does it. Answers the number of this retry; undefined: there is nothing to retry, or it is in no
  * state for it, or rows still follow.
@@ -134,7 +136,13 @@ export async function beginRetry(
   cause: string | null,
   now: Date | null,
 ): Promise<number | undefined> {
-  const [row] = await db.run<{ retries: number }>(retryFailed, [id, now, cause])
+  // Locked first: what failed is then looked for by a snapshot that knows what the last bite moved. In one statement a retry of
+  // nothing could begin after another's, which then no longer knows what it moved.
+  const [row] = await db.transaction(async client => {
+    const run = runOn(client)
+    await run(lock, [id])
+    return run<{ retries: number }>(retryFailed, [id, now, cause])
+  })
   return row?.retries
 }
 

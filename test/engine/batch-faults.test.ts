@@ -106,7 +106,7 @@ test('a retry whose answers are lost moves each item once; pressed again it goes
   const { url, db, submit, desk, end } = await world()
   const { id } = await submit(batch, list(5000))
   await end(id, 'failed', 5000)
-  for (const statement of ['batch_retry_failed', 'batch_bite_retry']) {
+  for (const statement of ['transaction', 'batch_bite_retry']) {
     db.fail(statement, 'after', unreachable())
     await expect(desk.retryFailed(id)).rejects.toThrow()
   }

@@ -1,5 +1,6 @@
 /** Every verb in every state of a batch on a real database, against the table the docs are printed from. */
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type BatchState, batchStates, batchTransitions } from '../../src/core/batch-state.ts'
 import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -7,7 +8,7 @@ import { stallBatch } from '../../src/store/batch-control.ts'
 import { finishBatches } from '../../src/store/batch-finish.ts'
 import { openDb } from '../../src/store/db.ts'
 import { auditBatches } from '../support/batches.ts'
-import { engineOf } from '../support/engine.ts'
+import { engineOf, until } from '../support/engine.ts'
 
 /** 0 succeeds, 1 fails, 2 is for later. */
 const work = defineJob<number>({
@@ -250,6 +251,30 @@ test('retryFailed pressed by ten at once moves each item once', () =>
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, waiting: 3000 })
     await run()
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 3000 })
+  }))
+
+test('a retry that waited for the last bite of another begins none: each is told what it moved', () =>
+  inWorld(async here => {
+    const { engine, run, sql } = here
+    const { id } = await engine.submit(define(3), [1, 1])
+    await run()
+    const rival = new pg.Client({ connectionString: here.databaseUrl })
+    onTestFinished(() => rival.end())
+    await rival.connect()
+    await rival.query('begin')
+    await rival.query(`select from retoma.batch where id = $1 for update`, [id])
+    const second = engine.retryFailed(id)
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => (await sql(waiting)).length > 0)
+    await rival.query(
+      `update retoma.job set state = 'waiting', finished_at = null, error = null, failures = 0 where batch_id = $1`,
+      [id],
+    )
+    await rival.query(`insert into retoma.batch_count (batch_id, shard, failed) values ($1, 15, -2)`, [id])
+    await rival.query(`update retoma.batch set state = 'running', finished_at = null, retries = 1 where id = $1`, [id])
+    await rival.query('commit')
+    expect(await second).toMatchObject({ retried: 0, changed: false })
+    expect(await sql(`select retries from retoma.batch where id = $1`, [id])).toEqual([{ retries: 1 }])
   }))
 
 test('an item whose key another job has by now is left, and counted as held', () =>
