@@ -1,7 +1,8 @@
 /** What may be said of a step, checked when it is called. */
 import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
-import { asText } from './json.ts'
+import { asText, maxValueBytes } from './json.ts'
+import { megabytes } from './megabytes.ts'
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface StepOptions {
@@ -10,15 +11,18 @@ export interface StepOptions {
   backoff?: Partial<Backoff>
   /** Longest time one try may take. */
   timeout?: Duration
+  /** Of its result as JSON, at most: `megabytes(4)`. Default 1 MB, 8 at most; more belongs elsewhere, with a reference to it here. */
+  maxBytes?: number
 }
 
 export interface CheckedStep {
   attempts: number
   backoff: Backoff
   timeoutMs: number
+  maxBytes: number
 }
 
-const names = ['attempts', 'backoff', 'timeout']
+const names = ['attempts', 'backoff', 'timeout', 'maxBytes']
 const longestName = 200
 
 export function checkStepName(name: unknown): string {
@@ -39,7 +43,7 @@ export function checkStepName(name: unknown): string {
 
 export function checkStepOptions(options: StepOptions = {}): CheckedStep {
   refuseUnknownOptions(options, names)
-  const { attempts = 1, timeout } = options
+  const { attempts = 1, timeout, maxBytes = megabytes(1) } = options
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
     refuseOption(
       'attempts',
@@ -52,8 +56,15 @@ export function checkStepOptions(options: StepOptions = {}): CheckedStep {
       `it is a duration above zero, such as seconds(30), not ${asText(timeout)}`,
       `é uma duração acima de zero, como seconds(30), não ${asText(timeout)}`,
     )
+  if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > maxValueBytes)
+    refuseOption(
+      'maxBytes',
+      `it is a number of bytes up to megabytes(8), not ${asText(maxBytes)}`,
+      `é um número de bytes até megabytes(8), não ${asText(maxBytes)}`,
+    )
   return {
     attempts,
+    maxBytes,
     backoff: { ...defaultBackoff, ...options.backoff },
     timeoutMs: timeout ?? Number.POSITIVE_INFINITY,
   }

@@ -29,9 +29,6 @@ export interface StepHost {
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<Transacted>
 }
 
-/** A larger result belongs somewhere else, with a reference to it here. */
-const mostBytes = 1024 * 1024
-
 export class Steps {
   readonly #host: StepHost
   readonly #begun = new Set<string>()
@@ -51,7 +48,7 @@ export class Steps {
   keep<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options: CheckedStep): Promise<T> {
     return this.#begin(name, async () => {
       const value = await this.#tries(options, () => this.#once(name, run, options.timeoutMs))
-      await this.#save(name, textOf(name, value))
+      await this.#save(name, textOf(name, value, options.maxBytes))
       return value
     })
   }
@@ -62,9 +59,7 @@ export class Steps {
     options?: StepOptions,
   ): Promise<T> {
     const checked = checkStepOptions(options)
-    return this.#begin(checkStepName(name), () =>
-      this.#tries(checked, () => this.#transact(name, run, checked.timeoutMs)),
-    )
+    return this.#begin(checkStepName(name), () => this.#tries(checked, () => this.#transact(name, run, checked)))
   }
 
   async #begin<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -138,16 +133,16 @@ export class Steps {
   async #transact<T>(
     name: string,
     run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
-    timeoutMs: number,
+    options: CheckedStep,
   ): Promise<T> {
-    const time = this.#timed(name, timeoutMs)
+    const time = this.#timed(name, options.timeoutMs)
     let value: T
     try {
       const done = await this.#host.transact(
         name,
         async tx => {
           value = await run(tx, time.signal)
-          return textOf(name, value)
+          return textOf(name, value, options.maxBytes)
         },
         time.signal,
       )
@@ -181,11 +176,11 @@ export class Steps {
   }
 }
 
-function textOf(name: string, value: unknown): string {
+function textOf(name: string, value: unknown, most: number): string {
   const encoded = encodeValue(value)
   if (!encoded.ok) throw unkept(name, encoded.problem)
   const bytes = Buffer.byteLength(encoded.text)
-  if (bytes > mostBytes) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most: mostBytes }))
+  if (bytes > most) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most }))
   return encoded.text
 }
 

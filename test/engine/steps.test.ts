@@ -188,6 +188,21 @@ test('what PostgreSQL refuses fails its own step, and the others of the flush ar
   expect(await w.sql(`select job_id as id from retoma.checkpoint order by 1`)).toEqual(ids.map(id => ({ id })))
 })
 
+test('a step may keep more than a megabyte where it says so', async () => {
+  const job = defineJob({
+    kind: 'large',
+    run: async ctx => {
+      const text = await ctx.step('a', () => 'x'.repeat(3 * 1024 * 1024), { maxBytes: 4 * 1024 * 1024 })
+      const again = await ctx.transaction('b', () => text, { maxBytes: 4 * 1024 * 1024 })
+      return again.length
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 3 * 1024 * 1024 })
+})
+
 describe('misuse is told', () => {
   const cases: Record<string, [(ctx: Ctx) => unknown, string]> = {
     'two steps of one name': [ctx => ctx.step('a', () => 1).then(() => ctx.step('a', () => 2)), 'step_twice'],
@@ -200,6 +215,11 @@ describe('misuse is told', () => {
       'step_not_awaited',
     ],
     'a result too large': [ctx => ctx.step('a', () => 'x'.repeat(1024 * 1024)), 'step_too_large'],
+    'a result larger than it may be': [
+      ctx => ctx.step('a', () => 'x'.repeat(100), { maxBytes: 100 }),
+      'step_too_large',
+    ],
+    'a bound beyond what is kept': [ctx => ctx.step('a', () => 1, { maxBytes: 9 * 1024 * 1024 }), 'bad_option'],
     'a result that is no data': [ctx => ctx.step('a', () => () => 1), 'bad_value'],
     'a name that is none': [ctx => ctx.step('', () => 1), 'bad_option'],
     'an option that is none': [ctx => ctx.step('a', () => 1, { retries: 2 } as never), 'bad_option'],
