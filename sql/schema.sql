@@ -117,8 +117,18 @@ create table retoma.failure (
   stack text,
   worker text,
   at timestamp with time zone not null,
+  evidence jsonb,
   constraint failure_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE CASCADE,
   constraint failure_pkey PRIMARY KEY (job_id, attempt)
+);
+
+create table retoma.finding (
+  verdict text collate "C" not null,
+  subject text collate "C" not null,
+  since timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  facts jsonb not null,
+  constraint finding_pkey PRIMARY KEY (verdict, subject)
 );
 
 create table retoma.gate (
@@ -174,6 +184,7 @@ create table retoma.job (
   gate_key text collate "C" not null default ''::text,
   resume json,
   version integer,
+  care jsonb,
   constraint job_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'skipped'::text, 'cancelled'::text])))),
   constraint job_key_hold CHECK (((key_hold IS NULL) OR ((key IS NOT NULL) AND (key_hold = ANY (ARRAY['day'::text, 'final'::text]))))),
   constraint job_leased_while_running CHECK (((state = 'running'::text) = (worker_id IS NOT NULL))),
@@ -202,6 +213,7 @@ create table retoma.kind (
   policy jsonb not null,
   version integer not null default 1,
   updated_at timestamp with time zone not null,
+  swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   constraint kind_pkey PRIMARY KEY (name)
 );
 
@@ -241,6 +253,7 @@ create table retoma.schedule (
 create table retoma.tick (
   name text collate "C" not null,
   at timestamp with time zone not null,
+  since timestamp with time zone not null default '-infinity'::timestamp with time zone,
   constraint tick_pkey PRIMARY KEY (name)
 );
 
@@ -260,5 +273,15 @@ create table retoma.worker (
   memory_bytes bigint,
   suspected_looks integer not null default 0,
   versions jsonb not null default '{}'::jsonb,
+  in_flight integer not null default 0,
+  abandoned integer not null default 0,
+  free_slots jsonb not null default '{}'::jsonb,
+  unwritten_ms integer not null default 0,
+  unblocked_at timestamp with time zone,
+  blocked_job bigint,
+  blocked_attempt integer,
+  blocked_stack text,
+  supervised boolean not null default false,
+  death jsonb,
   constraint worker_pkey PRIMARY KEY (id)
 );

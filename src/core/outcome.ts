@@ -12,10 +12,13 @@ import type { Policy } from './policy.ts'
 
 /** What is kept of an error: on the job, and in its failure history. */
 export interface Failure {
-  what: 'error' | 'timeout'
+  /** crash: its own process died of it, which counts as a crash and not as a failure. */
+  what: 'error' | 'timeout' | 'crash'
   message: string
   code: string | null
   stack: string | null
+  /** What a dead process left: signal, exit code, memory, the end of its stderr. */
+  evidence?: Readonly<Record<string, unknown>>
 }
 
 export type Outcome =

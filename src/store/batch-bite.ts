@@ -121,7 +121,7 @@ const retry = {
     ), moved as (
       update retoma.job j
       set state = 'waiting', rank = rank & ~1, run_at = ${now},
-        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,
+        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
         key_hold = case when key is not null then coalesce(key_hold, 'final') end,
         ${asQueueSays}
       where j.id = any (array(select id from found where not held))

@@ -5,6 +5,7 @@
  * Invariant: a claimed row carries a new attempt and this worker's id; those two and the job's id are the fence that
  * every later write of the attempt names.
  */
+import type { Care } from '../core/care.ts'
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
@@ -27,6 +28,8 @@ export interface Claimed {
   input_bytes: number
   /** Of its kind's code, when it was enqueued; null: 1. */
   version: number | null
+  /** How it must be run, when it may be dangerous: see core/care.ts. */
+  care: Partial<Care> | null
   /** What its code noted of its own place. */
   resume: unknown
   /** The database's clock at this claim, in milliseconds. */
@@ -51,7 +54,7 @@ export interface Want {
 
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /** Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. */

@@ -76,7 +76,7 @@ const again = (verb: string, states: string, more = '') => `
     ), moved as (
       update retoma.job j
       set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-        failures = 0, crashes = 0, restarts = 0, result = null, error = null, finished_at = null,${more}
+        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,${more}
         key_hold = case when key is not null then coalesce(key_hold, 'final') end,
         ${asQueueSays}
       from before b

@@ -20,6 +20,13 @@ export interface Settle {
   outcome: Outcome | { state: 'released' } | { state: 'refused' }
 }
 
+// What an outcome costs of the budget. A crash, or an attempt that was handed back, has not shown that its job is harmless:
+// how it must be run stays as it is (core/care.ts).
+const nothing = 0
+const failure = 1
+const crash = 2
+const nothingShown = -1
+
 // It answers those that did not move: there are hardly ever any, and the count tells so without looking at each. The arrays come
 // through "(select …)", so that no plan is made for their length (docs/adr/0005-plans.md).
 const settle = {
@@ -38,7 +45,9 @@ const settle = {
         last_worker = $8,
         result = g.result,
         error = coalesce(g.error, case when g.state = 'waiting' then j.error end),
-        failures = j.failures + g.charge,
+        failures = j.failures + (g.charge = ${failure})::int,
+        crashes = j.crashes + (g.charge = ${crash})::int,
+        care = case when g.charge in (${crash}, ${nothingShown}) then j.care end,
         rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
@@ -47,8 +56,8 @@ const settle = {
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
       returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
     ), failed as (
-      insert into retoma.failure (job_id, attempt, what, code, message, stack, worker, at)
-      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', $8, coalesce($9::timestamptz, now())
+      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
     ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
@@ -71,7 +80,7 @@ const landed = {
     where case
       when g.charge > 0 then exists (
         select from retoma.failure f
-        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what in ('error', 'timeout'))
+        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what in ('error', 'timeout', 'crash'))
       else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
         and not exists (select from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
     end`,
@@ -103,7 +112,7 @@ export async function settleJobs(
 /** As numbers: ids are decimal texts without leading zeros. One order for all, so that flushes do not deadlock. */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
-const failureText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })
+const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: causeOf(what) })
 
 const refused = JSON.stringify({
   what: 'error',
@@ -123,7 +132,7 @@ interface Row {
 }
 
 function toRow({ id, attempt, outcome }: Settle): Row {
-  const row: Row = { id, attempt, state: outcome.state, result: null, error: null, delayMs: 0, charge: 0 }
+  const row: Row = { id, attempt, state: outcome.state, result: null, error: null, delayMs: 0, charge: nothing }
   switch (outcome.state) {
     case 'succeeded':
       row.result = outcome.result
@@ -132,16 +141,15 @@ function toRow({ id, attempt, outcome }: Settle): Row {
       row.error = JSON.stringify({ what: 'skipped', message: outcome.reason, code: null, stack: null })
       break
     case 'failed':
-      row.error = failureText(outcome.failure)
-      row.charge = 1
+      charge(row, outcome.failure)
       break
     case 'waiting':
-      row.error = outcome.failure && failureText(outcome.failure)
       row.delayMs = outcome.delay
-      row.charge = outcome.failure ? 1 : 0
+      if (outcome.failure) charge(row, outcome.failure)
       break
     case 'released':
       row.state = 'waiting'
+      row.charge = nothingShown
       break
     case 'refused':
       // Nothing in it comes from the job or from an error, and it writes no failure row.
@@ -152,4 +160,9 @@ function toRow({ id, attempt, outcome }: Settle): Row {
       outcome satisfies never
   }
   return row
+}
+
+function charge(row: Row, what: Failure): void {
+  row.error = failureText(what)
+  row.charge = what.what === 'crash' ? crash : failure
 }

@@ -26,6 +26,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       input: { a: [1] },
       failures: 0,
       crashes: 0,
+      care: null,
       ref: 'doc-1',
       batch_id: null,
       group_key: 'ana',

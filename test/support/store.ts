@@ -27,6 +27,7 @@ export const emptyTables = `
   delete from retoma.batch;
   delete from retoma.job;
   delete from retoma.worker;
+  delete from retoma.finding;
   update retoma.tick set at = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;

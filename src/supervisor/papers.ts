@@ -1,0 +1,33 @@
+/**
+ * The papers a supervised process leaves behind: which attempts it has started, and, where it can tell, which job ends it.
+ * Plain files in a folder that its supervisor made and reads after its death. Writing is synchronous: the next moment may be
+ * its last. Used by threads, too: nothing here has a state.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Culprit } from '../core/death.ts'
+
+/** Set by the supervisor for the process it starts: the folder of its papers. */
+export const papersVariable = 'RETOMA_PAPERS'
+
+export const papersFolder = (): string | undefined => process.env[papersVariable] || undefined
+
+export const startsFile = (folder: string): string => join(folder, 'starts')
+const culpritFile = (folder: string): string => join(folder, 'culprit.json')
+
+/** The first one named is it: what follows is the process coming down. Never throws: there is nobody left to tell. */
+export function nameCulprit(folder: string, culprit: Culprit): void {
+  try {
+    writeFileSync(culpritFile(folder), JSON.stringify(culprit), { flag: 'wx' })
+  } catch {
+    // Named already, or the folder is gone: then the death is unexplained.
+  }
+}
+
+export function readCulprit(folder: string): Culprit | null {
+  try {
+    return JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit
+  } catch {
+    return null
+  }
+}
