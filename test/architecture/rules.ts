@@ -19,18 +19,37 @@ const arrows: Record<string, string[]> = {
   settings: ['core', 'lib', 'errors'],
   postgres: ['lib', 'errors'],
   store: ['core', 'lib', 'errors'],
-  worker: ['store', 'core', 'lib', 'errors'],
+  // What a process leaves for who looks after it, and who does: plain files and processes, no database.
+  supervisor: ['core', 'lib', 'errors'],
+  // Handlers in a thread or a process of their own; the parent owns the database.
+  isolation: ['core', 'lib', 'errors'],
+  // A thread of its own beside a worker: it has its own connection.
+  heart: ['supervisor', 'store', 'core', 'lib', 'errors'],
+  worker: ['heart', 'isolation', 'supervisor', 'store', 'core', 'lib', 'errors'],
   watchdog: ['store', 'core', 'lib', 'errors'],
   scheduler: ['store', 'core', 'lib', 'errors'],
   // The composition root, for jobs and (without a database of one's own) for the embedded server.
-  engine: ['worker', 'watchdog', 'scheduler', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
+  engine: ['worker', 'watchdog', 'supervisor', 'scheduler', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
   // The other way to the store: what an operator does to the database without an engine, a guard's sweep included.
   maintenance: ['watchdog', 'store', 'core', 'lib', 'errors', 'version'],
   config: ['core'],
   index: ['engine', 'maintenance', 'config', 'core', 'lib', 'errors', 'version'],
   http: ['index', 'engine', 'core', 'lib', 'errors', 'version'],
   // Not store: a command says what it needs to the engine or to maintenance, and so can any other caller.
-  cli: ['index', 'engine', 'maintenance', 'config', 'http', 'postgres', 'settings', 'core', 'lib', 'errors', 'version'],
+  cli: [
+    'index',
+    'engine',
+    'maintenance',
+    'supervisor',
+    'config',
+    'http',
+    'postgres',
+    'settings',
+    'core',
+    'lib',
+    'errors',
+    'version',
+  ],
   testing: anything,
   apps: ['index', 'http'],
 }
