@@ -46,7 +46,7 @@ export type { PressedQueue } from './engine/queues.ts'
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
   databaseUrl?: string | undefined
-  /** For LISTEN, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
+  /** For LISTEN and for heartbeats, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
   databaseDirectUrl?: string | undefined
   jobs?: readonly AnyJob[]
   /** Their jobs, and what they have run at their end, need not be among `jobs`. */
@@ -59,7 +59,10 @@ export interface EngineOptions {
   guards?: readonly Guard[]
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
-  /** Most connections this engine opens besides the one that listens, and as many again for `ctx.transaction`. Default 10. */
+  /**
+   * Most connections this engine opens besides the one that listens and the one of a worker's heart, and as many again for
+   * `ctx.transaction`. Default 10.
+   */
   connections?: number
   /** How long finished jobs are kept, for all or by how they ended. Default 90 days. */
   retention?: Retention
@@ -117,7 +120,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     const changed = await applyLimits(db, limits, clock.instant())
-    return assemble({ db, log, clock, registry, retention, schedules, guards }, changed, home.leave)
+    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards }
+    return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
@@ -137,6 +141,7 @@ async function databaseHome(options: EngineOptions): Promise<{ url: string; leav
 
 interface Parts {
   db: Db
+  directUrl: string
   log: Log
   clock: Clock
   registry: Registry

@@ -46,3 +46,7 @@ export const defaultPolicy: Policy = {
 export const beatEvery = seconds(5)
 /** How often each process looks after the workers of all. */
 export const watchEvery = seconds(5)
+/** A main loop that has stood still for so long is hung. */
+export const hungAfter = seconds(5)
+/** A handler that has not ended so long after it was told to is abandoned. */
+export const abandonAfter = seconds(10)

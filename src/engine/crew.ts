@@ -6,7 +6,7 @@
  */
 import { type Duration, seconds } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
-import { watchEvery } from '../core/policy.ts'
+import { defaultPolicy, watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
 import type { FinalState } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -22,6 +22,7 @@ import { batchTick } from '../watchdog/batches.ts'
 import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
 import { Watchdog } from '../watchdog/watchdog.ts'
+import { defaultMemoryCap, type HeartSettings } from '../worker/pulse.ts'
 import { Worker } from '../worker/worker.ts'
 import type { BatchEnds } from './batch-ends.ts'
 import type { Registry } from './registry.ts'
@@ -32,20 +33,36 @@ export interface WorkOptions {
   queues?: Readonly<Record<string, number>>
   /** On stop, how long a handler may go on after its signal before its job is handed back. Default 5 s. */
   grace?: Duration
+  /**
+   * Bytes this process may have, such as megabytes(512). Above it a worker that is supervised ends itself and names the job; one
+   * that is not tells. Default: three quarters of its container's memory, or of the machine's.
+   */
+  memory?: number
+  /**
+   * A job that blocks the main loop past its own timeout has the process killed. Default: only where a supervisor starts it
+   * again, as `retoma worker` does.
+   */
+  killWhenHung?: boolean
 }
 
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
 export interface WorkerHandle extends AsyncDisposable {
   readonly id: string
+  /** Resolves when it has stopped by itself, for another process to take its place: too many of its handlers do not end. */
+  readonly worn: Promise<void>
   stop(): Promise<void>
 }
 
 const defaultConcurrency = 10
 const pollMs = 5000
 const janitorMs = 60_000
+/** Below it a worker that has done nothing would end itself. */
+const leastMemory = 64_000_000
 
 export interface CrewOptions {
   db: Db
+  /** For the heart of a worker: past any pooler. */
+  directUrl: string
   clock: Clock
   log: Log
   registry: Registry
@@ -97,12 +114,14 @@ export class Crew {
       get id() {
         return worker.id
       },
+      worn: worker.worn,
       stop,
       [Symbol.asyncDispose]: stop,
     }
   }
 
-  async begin({ queues, grace = seconds(5) }: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
+  async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
+    const { queues, grace = seconds(5) } = options
     const { db, clock, log, registry, waiters, ends } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
@@ -121,12 +140,29 @@ export class Crew {
         batchMoved: id => ends.touched(id),
         hint: (queue, delayMs) => this.tell(queue, delayMs),
         claimed: this.#given.claimed,
+        heart: this.#heart(options),
       },
       mode,
     )
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
+  }
+
+  /** None on a clock that a test moves. */
+  #heart({ memory, killWhenHung = false }: WorkOptions): HeartSettings | undefined {
+    const { clock, directUrl, registry } = this.#given
+    if (clock.instant() !== null) return undefined
+    const orphanAfter = Math.min(
+      defaultPolicy.orphanAfter,
+      ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),
+    )
+    return {
+      url: directUrl,
+      killWhenHung,
+      memoryBytes: checkMemory(memory) ?? defaultMemoryCap(),
+      silentMs: orphanAfter * 0.75,
+    }
   }
 
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
@@ -206,4 +242,13 @@ function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<
     throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
   }
   return queues
+}
+
+function checkMemory(memory: number | undefined): number | undefined {
+  if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
+  const problem = say(
+    `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,
+    `é um número de bytes a partir de 64 MB, como megabytes(512), não ${memory}`,
+  )
+  throw new RetomaError('bad_option', { option: 'memory', problem })
 }

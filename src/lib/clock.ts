@@ -43,3 +43,9 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', done, { once: true })
     }),
 }
+
+/** Milliseconds that only grow and that all threads of a process agree on; `elapsed` begins anew in each. */
+export const sharedElapsed = (): number => {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + nanoseconds / 1e6
+}

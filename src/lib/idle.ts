@@ -12,3 +12,10 @@ export function idle(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', done, { once: true })
   })
 }
+
+/** Over and over, until the answer is called; likewise no reason to stay. */
+export function whileIdle(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}

@@ -5,6 +5,7 @@
  * Invariant: whatever looks like a secret is removed before a line is written.
  */
 import pino from 'pino'
+import { prettyLine } from './log-line.ts'
 
 type Line = (facts: Record<string, unknown>, message: string) => void
 
@@ -29,8 +30,8 @@ export function createLog(options: { level: LogLevel; format: LogFormat; write?:
   const destination =
     options.format === 'json'
       ? { write }
-      : { write: (line: string) => write(pretty(line, process.stderr.isTTY === true)) }
-  return pino(
+      : { write: (line: string) => write(prettyLine(line, process.stderr.isTTY === true)) }
+  const log = pino(
     {
       level: options.level,
       base: null,
@@ -45,7 +46,20 @@ export function createLog(options: { level: LogLevel; format: LogFormat; write?:
     },
     destination,
   )
+  if (options.write === undefined) direct.set(log, options)
+  return log
 }
+
+/** Logs that write to stderr, and how: a thread may have to write there itself while the main loop stands still. */
+const direct = new WeakMap<Log, LogStyle>()
+
+export interface LogStyle {
+  level: LogLevel
+  format: LogFormat
+}
+
+/** Undefined: only the log itself knows where its lines go. */
+export const styleOf = (log: Log): LogStyle | undefined => direct.get(log)
 
 const own = new Set(['level', 'time', 'msg'])
 
@@ -80,22 +94,4 @@ function errorFacts(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code } = error as { code?: unknown }
   return { message: error.message, ...(code === undefined ? {} : { code }), stack: error.stack }
-}
-
-const colours: Record<string, number> = { debug: 90, info: 36, warn: 33, error: 31, fatal: 31 }
-
-/** `12:03:44 info  worker ready queues=default` */
-function pretty(line: string, colour: boolean): string {
-  const { level, time, msg, err, ...facts } = JSON.parse(line) as Record<string, unknown> & {
-    level: string
-    time: string
-  }
-  const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text)
-  const tail = Object.entries(facts).map(([name, value]) => paint(90, ` ${name}=${brief(value)}`))
-  const stack = err && typeof err === 'object' && 'stack' in err ? `\n${String(err.stack).replace(/^/gm, '    ')}` : ''
-  return `${paint(90, time.slice(11, 19))} ${paint(colours[level] ?? 0, level.padEnd(5))} ${msg ?? ''}${tail.join('')}${stack}\n`
-}
-
-function brief(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

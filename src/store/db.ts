@@ -14,7 +14,8 @@ import { createLoans } from './lend.ts'
 import { type Link, type Probed, probeLink } from './link.ts'
 import type { Loan } from './loan.ts'
 import { beginWithSettings, forSession } from './session.ts'
-import { socketOf, streamTexts } from './stream.ts'
+import { socketOf } from './socket.ts'
+import { streamTexts } from './stream.ts'
 import { cutsConnection, sqlState, told } from './trouble.ts'
 
 export interface Statement {

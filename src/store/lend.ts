@@ -9,7 +9,7 @@ import pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Answer, Loan, Loans } from './loan.ts'
-import { socketOf } from './stream.ts'
+import { socketOf } from './socket.ts'
 import { sqlState } from './trouble.ts'
 
 const clearDeadline = 5000

@@ -7,6 +7,7 @@
 import pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { socketOf } from './socket.ts'
 
 const batchCharacters = 1_000_000
 const silenceMs = 120_000
@@ -51,14 +52,3 @@ export async function* streamTexts(client: pg.Client, text: string): AsyncGenera
     socket.resume()
   }
 }
-
-interface Socket {
-  readonly destroyed: boolean
-  pause(): void
-  resume(): void
-  destroy(): void
-}
-
-/** Missing in pg's types. */
-export const socketOf = (client: pg.ClientBase): Socket =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream

@@ -3,7 +3,10 @@
  * what `run` resolves to is settled by the worker.
  *
  * Invariant: it always ends. A handler that ignores its signal is left behind after a grace; whatever it does later
- * reaches nothing, because the outcome has been decided and the fence moves with it.
+ * reaches nothing, because the outcome has been decided and the fence moves with it. Its place is free again when it has
+ * ended, or has not within ten seconds of its signal: then it is abandoned.
+ *
+ * Its time stands still while it waits for the database, and while another job blocks the loop: neither is its doing.
  *
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
@@ -11,6 +14,7 @@ import type { JobTransaction } from '../core/context.ts'
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
+import { abandonAfter } from '../core/policy.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -18,6 +22,7 @@ import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
 import { Context, type ContextHost } from './context.ts'
+import { runAs } from './current.ts'
 import type { Landed } from './group-commit.ts'
 import { type Noted, Place } from './place.ts'
 import { Steps } from './steps.ts'
@@ -32,6 +37,10 @@ export interface AttemptOptions {
   /** How long after its signal a handler may still end by itself. */
   graceMs: number
   keeper: Keeper
+  /** Its clock goes on. */
+  resumed: (attempt: Attempt) => void
+  /** A handler was given up, or one that was has ended after all. */
+  abandoned: (more: 1 | -1) => void
 }
 
 /** Where an attempt's checkpoints are. */
@@ -60,9 +69,18 @@ export class Attempt {
   /** Names it among all that a worker holds. */
   readonly name: string
   readonly job: AnyJob
-  /** When it was claimed, and from its start when its time is up, in this process's milliseconds. */
+  /** When it was claimed, in this process's milliseconds. */
   readonly claimedAt: number
-  deadline = Number.POSITIVE_INFINITY
+  /** From its start: when its time is up. */
+  #deadline = Number.POSITIVE_INFINITY
+  /** How many of its writes and reads are on their way, and since when there are any. */
+  #waits = 0
+  #waitsSince = 0
+  /** Its handler is out of the way: it has ended, or sleeps until the next attempt. */
+  #handled = false
+  #abandoned = false
+  #followed = false
+  #cleared: (() => void) | undefined
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
   #reason: RetomaError | undefined
@@ -88,6 +106,43 @@ export class Attempt {
     return this.started && !this.#ended
   }
 
+  /** Known to whoever asks after its first await, too (current.ts). */
+  get followed(): boolean {
+    return this.#followed
+  }
+
+  /** In this process's milliseconds. While it waits for the database there is none. */
+  get deadline(): number {
+    return this.#waits > 0 ? Number.POSITIVE_INFINITY : this.#deadline
+  }
+
+  /** Until its time is up; below zero: since then. */
+  get leftMs(): number {
+    return this.#deadline - (this.#waits > 0 ? this.#waitsSince : this.#options.clock.elapsed())
+  }
+
+  /** Its time stood still for so long. Not when it waited meanwhile: that does not count anyway. */
+  postpone(ms: number): void {
+    if (this.#waits === 0) this.#deadline += ms
+  }
+
+  /** The outcome is decided, and the handler goes on. */
+  get isLeftBehind(): boolean {
+    return this.#ended && !this.#handled
+  }
+
+  /** Of one that is left behind: when its handler has ended after all, or is abandoned. */
+  cleared(): Promise<void> {
+    return new Promise(resolve => {
+      this.#cleared = resolve
+    })
+  }
+
+  /** Nobody looks after what is left behind any more. */
+  forget(): void {
+    this.#grace?.abort('over')
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -104,9 +159,30 @@ export class Attempt {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
-    const { clock, graceMs } = this.#options
     this.#grace = new AbortController()
-    void clock.sleep(graceMs, this.#grace.signal).then(() => this.#leave?.({ thrown: reason }))
+    void this.#outlast(reason, this.#grace.signal)
+  }
+
+  async #outlast(reason: RetomaError, over: AbortSignal): Promise<void> {
+    const { clock, graceMs, abandoned } = this.#options
+    const stopping = isRetomaError(reason, 'worker_stopping')
+    const grace = stopping ? graceMs : Math.min(graceMs, abandonAfter)
+    await clock.sleep(grace, over)
+    this.#leave?.({ thrown: reason })
+    if (stopping || over.aborted) return
+    await clock.sleep(abandonAfter - grace, over)
+    if (over.aborted) return
+    this.#abandoned = true
+    abandoned(1)
+    this.#cleared?.()
+  }
+
+  /** The handler has ended, however late. */
+  #handlerEnded(): void {
+    this.#handled = true
+    this.#grace?.abort('over')
+    if (this.#abandoned) this.#options.abandoned(-1)
+    this.#cleared?.()
   }
 
   timeOut(): void {
@@ -114,13 +190,13 @@ export class Attempt {
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.job.policy.timeout / 1000 }))
   }
 
-  run(): Promise<AttemptEnd> {
-    this.deadline = this.#options.clock.elapsed() + this.job.policy.timeout
+  run(follow: boolean): Promise<AttemptEnd> {
+    this.#followed = follow
+    this.#deadline = this.#options.clock.elapsed() + this.job.policy.timeout
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
         this.#ended = true
-        this.#grace?.abort()
         resolve(this.#decided(ended))
       }
       void this.#handle()
@@ -131,17 +207,22 @@ export class Attempt {
   async #handle(): Promise<void> {
     let ended: Ended
     try {
-      const parsed = await this.job.parse(this.claimed.input)
+      const parsed = await runAs(this.claimed, false, () => this.job.parse(this.claimed.input))
       ended =
         'problem' in parsed
           ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
-          : { returned: await this.job.run(new Context(this, this.#options.log), parsed.value as never) }
+          : { returned: await runAs(this.claimed, this.#followed, () => this.#run(parsed.value)) }
     } catch (thrown) {
       ended = { thrown }
     }
+    this.#handlerEnded()
     // Most keep nothing on their way.
     if (this.#place !== undefined) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
     this.#leave!(ended)
+  }
+
+  async #run(input: unknown): Promise<unknown> {
+    return this.job.run(new Context(this, this.#options.log), input as never)
   }
 
   async #closed(ended: Ended): Promise<Ended> {
@@ -193,7 +274,7 @@ export class Attempt {
     const self = this
     /** Who finds the lease lost tells the handler. */
     const told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
-      const how = await landed
+      const how = await this.#waiting(landed)
       if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
       return how
     }
@@ -211,14 +292,14 @@ export class Attempt {
           get signal() {
             return self.signal
           },
-          load: () => keeper.load(claimed, self.signal),
+          load: () => self.#waiting(keeper.load(claimed, self.signal)),
           async save(name, value) {
             const how = await told(keeper.save(claimed, name, value))
             if (how === 'landed') place.mention({ checkpoint: name })
             return how
           },
           async transact(name, work, signal) {
-            const done = keeper.transact(claimed, name, work, signal)
+            const done = keeper.transact(claimed, name, tx => self.#awake(() => work(tx)), signal)
             if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
             return done
           },
@@ -230,9 +311,40 @@ export class Attempt {
     }
   }
 
+  /** Its clock stands still until that is answered. */
+  async #waiting<T>(answer: Promise<T>): Promise<T> {
+    this.#wait()
+    try {
+      return await answer
+    } finally {
+      this.#goOn()
+    }
+  }
+
+  /** In the middle of such a wait: its own code runs, and its clock with it. */
+  async #awake<T>(work: () => Promise<T>): Promise<T> {
+    this.#goOn()
+    try {
+      return await work()
+    } finally {
+      this.#wait()
+    }
+  }
+
+  #wait(): void {
+    if (this.#waits++ === 0) this.#waitsSince = this.#options.clock.elapsed()
+  }
+
+  #goOn(): void {
+    if (--this.#waits > 0) return
+    this.#deadline += this.#options.clock.elapsed() - this.#waitsSince
+    this.#options.resumed(this)
+  }
+
   async #rest(ms: number): Promise<void> {
     await this.#steps?.close()
     await this.#place?.close()
+    this.#handlerEnded()
     this.#leave?.({ returned: new Snooze(milliseconds(ms)) })
   }
 }

@@ -19,6 +19,8 @@ export interface Committer {
   /** 'refused': PostgreSQL does not take the value. */
   save(checkpoint: Checkpoint): Promise<Landed>
   note(note: Note): Promise<Landed>
+  /** For how long the oldest write has waited. */
+  readonly unwrittenMs: number
   /** From now on a failing database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void
 }
@@ -52,6 +54,8 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     instead: () => undefined,
   })
 
+  const all = [settles, checkpoints, notes]
+
   /**
    * The outcome that PostgreSQL refuses becomes a failure of that attempt, and only that one. Where the failure is refused
    * as well, the job ends without it; it must not run again for ever because its end cannot be told.
@@ -77,8 +81,12 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     settle: settle => settles.add(settle),
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
+    get unwrittenMs() {
+      const now = clock.elapsed()
+      return Math.max(...all.map(each => now - (each.waitingSince ?? now)))
+    },
     giveUp() {
-      for (const each of [settles, checkpoints, notes]) each.giveUp()
+      for (const each of all) each.giveUp()
     },
   }
 }

@@ -15,6 +15,8 @@ export type Landed = 'landed' | 'lost' | 'left' | 'refused'
 
 export interface GroupCommit<Item> {
   add(item: Item): Promise<Landed>
+  /** Since when the oldest item that is not in the database has waited; undefined: none has. */
+  readonly waitingSince: number | undefined
   /** From now on a failing database is no longer waited for. */
   giveUp(): void
 }
@@ -46,9 +48,14 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
   const ending = new AbortController()
   const gathered: Entry<Item>[] = []
   let flushing = false
+  /** Of the first that is gathered, and of the first that is on its way. */
+  let gatheredAt = 0
+  let sentAt = 0
 
   async function flush(): Promise<void> {
     while (gathered.length > 0) {
+      sentAt = gatheredAt
+      gatheredAt = clock.elapsed()
       await write(gathered.splice(0, fitting()))
     }
     flushing = false
@@ -117,9 +124,14 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
         gathered.push({ item, done: resolve })
         if (flushing) return
         flushing = true
+        gatheredAt = clock.elapsed()
+        sentAt = gatheredAt
         // What others have ready at this moment goes with it: hundreds may have heard the same news.
         afterThis(clock, () => void flush())
       }),
+    get waitingSince() {
+      return flushing ? sentAt : undefined
+    },
     giveUp: () => ending.abort(),
   }
 }

@@ -71,6 +71,12 @@ export class Intake {
     return this.#slots.map(slots => slots.queue)
   }
 
+  /** How many more of that queue's jobs could start now. */
+  free(queue: string): number {
+    const slots = this.#slotsOf(queue)
+    return slots === undefined ? 0 : Math.max(slots.free - slots.waiting, 0)
+  }
+
   start(): void {
     const { clock, log, pollMs, unsure } = this.#options
     const failed = (error: unknown) => {
@@ -219,7 +225,7 @@ export class Intake {
       while (life.unsettled < mostUnsettled) {
         const attempt = slots.take()
         if (attempt === undefined) break
-        if (life.isHeld(attempt)) life.start(attempt)
+        if (life.isHeld(attempt)) life.start(attempt, !slots.isQuick(attempt.job.kind))
         else slots.release()
       }
     }

@@ -31,6 +31,14 @@ export interface LifeOptions {
   settled: (claimed: Claimed, delay: number | undefined) => void
   /** Something of that queue was handed back unbegun. */
   gaveBack: (queue: string) => void
+  /** A handler starts. */
+  started: (attempt: Attempt) => void
+  /** Asked before anything is out of time: has the loop stood still? */
+  isTime: () => void
+  /** Whether every handler is followed. */
+  follows: () => boolean
+  /** A handler was given up, or one that was has ended after all. */
+  abandoned: (more: 1 | -1) => void
 }
 
 export class Life {
@@ -40,6 +48,9 @@ export class Life {
   readonly #forAttempts: AttemptOptions
   readonly #held = new Map<string, Attempt>()
   #running = 0
+  #handling = 0
+  /** Whose outcome is decided and whose handler goes on, and until when it is waited for. */
+  readonly #leftBehind = new Map<Attempt, Promise<void>>()
   /** Told when nothing runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
@@ -55,7 +66,11 @@ export class Life {
     this.id = options.id
     this.#options = options
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
-    this.#forAttempts = { ...options, keeper: createKeeper(options.db, options.id, this.#committer, options.clock) }
+    this.#forAttempts = {
+      ...options,
+      keeper: createKeeper(options.db, options.id, this.#committer, options.clock),
+      resumed: attempt => this.#watch(attempt.deadline),
+    }
   }
 
   get held(): Held[] {
@@ -65,6 +80,49 @@ export class Life {
   /** Attempts whose handler has ended and whose outcome is on its way. */
   get unsettled(): number {
     return this.#unsettled
+  }
+
+  /** Handlers that run; those left behind not counted. */
+  get handling(): number {
+    return this.#handling
+  }
+
+  /** The one whose handler runs, when there is just one. */
+  get sole(): Attempt | undefined {
+    if (this.#handling !== 1) return undefined
+    for (const attempt of this.#held.values()) if (attempt.running) return attempt
+    return undefined
+  }
+
+  /** When the first of them is out of time, at the earliest. */
+  get due(): number {
+    return this.#due
+  }
+
+  get unwrittenMs(): number {
+    return this.#committer.unwrittenMs
+  }
+
+  find(held: Held): Attempt | undefined {
+    return this.#held.get(nameOf(held))
+  }
+
+  /** The loop stood still for so long, because of that attempt if it is known: the time of the others did, too. */
+  stoodStill(ms: number, culprit: string | undefined): void {
+    // Who runs alone has nobody else to blame.
+    if (this.#handling <= 1) return
+    for (const attempt of this.#held.values()) if (attempt.running && attempt.name !== culprit) attempt.postpone(ms)
+  }
+
+  /**
+   * This worker cannot be heard, and will be taken for dead: what runs in a child of its own must not go on beside its
+   * next attempt elsewhere.
+   */
+  cannotBeat(): void {
+    for (const attempt of this.#held.values()) {
+      if (attempt.running && attempt.job.policy.isolation !== 'inline')
+        attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+    }
   }
 
   /**
@@ -78,21 +136,26 @@ export class Life {
     return attempt
   }
 
-  start(attempt: Attempt): void {
+  /** `follow`: its code is known as its own after its first await, too. */
+  start(attempt: Attempt, follow: boolean): void {
     this.#running++
-    void this.#run(attempt)
+    this.#handling++
+    void this.#run(attempt, follow || this.#options.follows())
     this.#watch(attempt.deadline)
+    this.#options.started(attempt)
   }
 
-  async #run(attempt: Attempt): Promise<void> {
+  async #run(attempt: Attempt, follow: boolean): Promise<void> {
     const { claimed } = attempt
     const { log, clock, ended, settled } = this.#options
     const startedAt = clock.elapsed()
     let delay: number | undefined
     let how: Landed | undefined
     try {
-      const end = await attempt.run()
-      ended(claimed, clock.elapsed() - startedAt)
+      const end = await attempt.run(follow).finally(() => this.#handling--)
+      const ms = clock.elapsed() - startedAt
+      if (attempt.isLeftBehind) void this.#outlive(attempt).then(() => ended(claimed, ms))
+      else ended(claimed, ms)
       this.#unsettled++
       how = await this.#settle(claimed, end)
       this.#unsettled--
@@ -117,6 +180,14 @@ export class Life {
     settled(claimed, delay)
     if (--this.#running > 0) return
     for (const told of this.#idlers.splice(0)) told()
+  }
+
+  /** Its place is taken until its handler has ended, or is abandoned. */
+  async #outlive(attempt: Attempt): Promise<void> {
+    const cleared = attempt.cleared()
+    this.#leftBehind.set(attempt, cleared)
+    await cleared
+    this.#leftBehind.delete(attempt)
   }
 
   #settle({ id, attempt }: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
@@ -196,6 +267,7 @@ export class Life {
   }
 
   #timeOut(): void {
+    this.#options.isTime()
     const now = this.#options.clock.elapsed()
     let next = Number.POSITIVE_INFINITY
     for (const attempt of this.#held.values()) {
@@ -216,12 +288,24 @@ export class Life {
     )
     await this.idle()
     this.#alarm?.abort()
+    this.#forget()
+  }
+
+  #forget(): void {
+    for (const attempt of this.#leftBehind.keys()) attempt.forget()
   }
 
   /** The database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void {
     this.#alarm?.abort()
     this.#committer.giveUp()
+    this.#forget()
+  }
+
+  /** Resolves when nothing runs, and nothing that was left behind is looked after. */
+  async over(): Promise<void> {
+    await this.idle()
+    await Promise.all(this.#leftBehind.values())
   }
 
   /** Resolves when nothing runs. */

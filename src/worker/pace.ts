@@ -9,19 +9,33 @@ const enough = 20
 const judgeEvery = 16
 /** What lies ahead should be started within about this time. */
 const targetMs = 50
+/** A kind is known to be quick by that many runs, the slowest twentieth of the last below so many milliseconds. */
+const known = 100
+const quickMs = 20
 /** Nothing is known to be quicker than this: clocks tick in milliseconds. */
 const quickestMs = 0.5
 
+interface Recent {
+  ms: number[]
+  runs: number
+  quick: boolean
+}
+
 export class Pace {
-  readonly #recent = new Map<string, { ms: number[]; runs: number }>()
+  readonly #recent = new Map<string, Recent>()
   #slowest = Number.POSITIVE_INFINITY
 
   ended(kind: string, ms: number): void {
-    const recent = this.#recent.get(kind) ?? { ms: [], runs: 0 }
+    const recent = this.#recent.get(kind) ?? { ms: [], runs: 0, quick: false }
     recent.ms[recent.runs++ % remembered] = ms
     this.#recent.set(kind, recent)
     // A slow run counts at once; that runs have become quick may take a few to be seen.
     if (ms > this.#slowest || recent.runs % judgeEvery === 0) this.#slowest = this.#judge()
+  }
+
+  /** Whether jobs of that kind have lately been over in no time. */
+  isQuick(kind: string): boolean {
+    return this.#recent.get(kind)?.quick ?? false
   }
 
   /** How many more than `slots`; at most `most`. */
@@ -31,10 +45,12 @@ export class Pace {
 
   #judge(): number {
     let slowest = quickestMs
-    for (const { ms } of this.#recent.values()) {
+    for (const recent of this.#recent.values()) {
+      const { ms, runs } = recent
+      const slow = ms.toSorted((a, b) => a - b)[Math.floor(ms.length * 0.95)]!
+      recent.quick = runs >= known && slow < quickMs
       // A kind that has hardly run may be slow.
-      if (ms.length < enough) return Number.POSITIVE_INFINITY
-      slowest = Math.max(slowest, ms.toSorted((a, b) => a - b)[Math.floor(ms.length * 0.95)]!)
+      slowest = ms.length < enough ? Number.POSITIVE_INFINITY : Math.max(slowest, slow)
     }
     return slowest
   }

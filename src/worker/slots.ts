@@ -40,6 +40,11 @@ export class Slots {
     return this.#waiting.length - this.#next
   }
 
+  /** Whether jobs of that kind have lately been over in no time. */
+  isQuick(kind: string): boolean {
+    return this.#pace.isQuick(kind)
+  }
+
   /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
   want(): number {
     // What a limit lets through is for those who run it now.

@@ -1,22 +1,22 @@
 /**
- * A worker: a row in the database that beats, and behind it the jobs of its queues, claimed for the kinds it has handlers for
- * and run (intake.ts takes them in, life.ts holds them). Declared dead, it starts over under a new id.
+ * A worker: a row in the database that beats (pulse.ts), and behind it the jobs of its queues, claimed for the kinds it has
+ * handlers for and run (intake.ts takes them in, life.ts holds them). Declared dead, it starts over under a new id.
  *
  * Invariant: nothing is claimed under an id whose row is not known to be there and alive: such a claim would be an orphan
  * from its first moment. Once stop() was called nothing starts.
  */
 import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
-import { beatEvery } from '../core/policy.ts'
 import { type Takes, takesOf } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
-import { type Loop, loop } from '../lib/service.ts'
 import type { Db } from '../store/db.ts'
-import { beatWorker, heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { papersFolder } from '../supervisor/papers.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
+import { type HeartSettings, Pulse } from './pulse.ts'
 
 export interface WorkerOptions {
   db: Db
@@ -35,6 +35,8 @@ export interface WorkerOptions {
   /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
+  /** Undefined: the main loop beats, as it does on a clock that a test moves. */
+  heart?: HeartSettings | undefined
 }
 
 /** How much longer than a handler's grace a worker that stops waits for the database, and then for its goodbye. */
@@ -49,7 +51,7 @@ export class Worker {
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
-  #beats: Loop | undefined
+  readonly #pulse: Pulse
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -58,6 +60,15 @@ export class Worker {
   })
   #searches = 0
   #beatsSince = 0
+  /** Handlers that did not end though they were told to. */
+  #abandoned = 0
+  readonly #size: number
+  #isWorn = false
+  #wornOut: () => void = () => {}
+  /** Resolves when half of its slots are taken by handlers that do not end, and somebody can start another in its place. */
+  readonly worn = new Promise<void>(resolve => {
+    this.#wornOut = resolve
+  })
 
   /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
@@ -71,7 +82,18 @@ export class Worker {
     this.#options = options
     this.#takes = takesOf(options.jobs)
     const life = () => this.#life
+    this.#size = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#intake = new Intake({ ...options, takes: this.#takes, life, unsure: () => this.#unsure() })
+    this.#pulse = new Pulse({
+      ...options,
+      heart: options.heart,
+      queues: this.#intake.queues,
+      life,
+      free: queue => this.#intake.free(queue),
+      abandoned: () => this.#abandoned,
+      search: present => this.#search(present),
+      startOver: dead => this.#startOver(dead),
+    })
     this.#life = this.#newLife()
     this.#lives.add(this.#life)
   }
@@ -123,10 +145,10 @@ export class Worker {
     // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
     // slow goodbye must not look like a death.
     const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
-    const ended = all.then(() => this.#beats?.stop())
+    const ended = all.then(() => this.#pulse.stop())
     if ((await Promise.race([ended, late])) === 'late') {
       for (const life of this.#lives) life.giveUp()
-      void this.#beats?.stop()
+      void this.#pulse.stop()
       log.warn(
         { worker: this.id },
         'the database does not answer; what this worker still holds is left to the watchdog',
@@ -157,6 +179,10 @@ export class Worker {
         this.#intake.leaseEnded(queue)
       },
       gaveBack: queue => comesBack(queue, 0),
+      started: attempt => this.#pulse.started(attempt),
+      isTime: () => this.#pulse.turn(),
+      follows: () => this.#pulse.followAll,
+      abandoned: more => this.#countAbandoned(more),
     })
   }
 
@@ -168,17 +194,33 @@ export class Worker {
   }
 
   #startLoops(): void {
-    const { clock, log, queues, jobs } = this.#options
-    const failed = (error: unknown) => log.warn({ err: error }, 'the heartbeat failed; trying again')
+    const { log, queues, jobs } = this.#options
+    // The heart first: the first job may block the loop.
+    this.#pulse.start()
     this.#intake.start()
-    this.#beats = loop({ clock, every: beatEvery, tick: () => this.#beat(), failed })
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
   /** Something of ours may be in the database that we do not know of: an answer was lost. */
   #unsure(): void {
     this.#searches = 2
-    this.#beats?.wake()
+    this.#pulse.wake()
+  }
+
+  #countAbandoned(more: 1 | -1): void {
+    const { log } = this.#options
+    this.#abandoned += more
+    if (more === 1)
+      log.warn({ worker: this.id, abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
+    if (this.#isWorn || this.#abandoned * 2 < this.#size) return
+    this.#isWorn = true
+    const facts = { worker: this.id, abandoned: this.#abandoned, slots: this.#size }
+    if (papersFolder() === undefined) {
+      log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
+      return
+    }
+    log.error(facts, 'half of its slots or more were abandoned: this worker stops, and another takes its place')
+    void this.stop().then(this.#wornOut)
   }
 
   /** Looks for it at the next two beats, and once a minute anyway. */
@@ -190,28 +232,20 @@ export class Worker {
     this.#searches--
   }
 
-  async #beat(): Promise<undefined> {
-    const { db, clock, log } = this.#options
-    const life = this.#life
-    const inFlight = life.held
-    const facts = { id: life.id, memoryBytes: process.memoryUsage.rss(), inFlight }
-    const { alive, lost } = await beatWorker(db, facts, beatEvery - 500, clock.instant())
-    if (alive) {
-      life.lose(lost)
-      await this.#search(life)
-      return
-    }
+  async #startOver(life: Life): Promise<void> {
+    const attempts = life.held.length
     this.#intake.suspend()
-    log.error(
-      { worker: this.id, attempts: inFlight.length },
+    this.#options.log.error(
+      { worker: life.id, attempts },
       'this worker was declared dead (paused too long?); it starts over under a new id',
     )
     life.end()
-    void life.idle().then(() => this.#lives.delete(life))
+    void life.over().then(() => this.#lives.delete(life))
     const next = this.#newLife()
     await this.#register(next.id)
     this.#life = next
     this.#lives.add(next)
+    this.#pulse.live(next.id)
     this.#intake.beginAnew()
   }
 }

@@ -1,0 +1,73 @@
+/**
+ * What the main thread is doing, seen from another thread: its stack and the job it works for, taken through the inspector
+ * in some tens of milliseconds. In native code (a hash, a huge JSON) V8 does not stop, and this says so.
+ *
+ * Invariant: whatever happens, the main thread goes on: the session is left within the deadline, and leaving it resumes.
+ */
+import type { Session } from 'node:inspector'
+import { withDeadline } from '../lib/deadline.ts'
+import { hookName, type Running } from './hook.ts'
+
+export interface Seen {
+  /** Innermost first; null: it was in native code, or could not be asked. */
+  stack: string | null
+  /** The job whose code runs, where it can be told. */
+  job: Running | null
+}
+
+interface Frame {
+  callFrameId: string
+  functionName: string
+  url: string
+  location: { scriptId: string; lineNumber: number }
+}
+
+const mostFrames = 20
+const expression = `globalThis[Symbol.for('${hookName}')]?.()`
+
+export async function lookAtMain(deadlineMs: number): Promise<Seen> {
+  const { Session } = await import('node:inspector')
+  const session = new Session()
+  try {
+    return await withDeadline(look(session), deadlineMs, () => new Error('in native code'))
+  } catch {
+    return { stack: null, job: null }
+  } finally {
+    // Resumes, if it is paused.
+    session.disconnect()
+  }
+}
+
+async function look(session: Session): Promise<Seen> {
+  session.connectToMainThread()
+  const urls = new Map<string, string>()
+  session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url))
+  const paused = new Promise<Frame[]>(resolve =>
+    session.once('Debugger.paused', ({ params }) => resolve(params.callFrames as Frame[])),
+  )
+  await ask(session, 'Debugger.enable')
+  await ask(session, 'Debugger.pause')
+  const frames = await paused
+  const top = frames[0]
+  const stack = frames
+    .slice(0, mostFrames)
+    .map(frame => told(frame, urls))
+    .join(' < ')
+  if (top === undefined) return { stack: null, job: null }
+  const given = { callFrameId: top.callFrameId, expression, silent: true, returnByValue: true }
+  const { result } = await ask<{ result: { value?: unknown } }>(session, 'Debugger.evaluateOnCallFrame', given)
+  await ask(session, 'Debugger.resume')
+  return { stack, job: typeof result.value === 'string' ? (JSON.parse(result.value) as Running) : null }
+}
+
+const ask = <Answer>(session: Session, method: string, given: object = {}): Promise<Answer> =>
+  new Promise((resolve, reject) =>
+    session.post(method, given, (error: Error | null, answer?: object) =>
+      error ? reject(error) : resolve(answer as Answer),
+    ),
+  )
+
+function told({ functionName, url, location }: Frame, urls: ReadonlyMap<string, string>): string {
+  const file = (url || urls.get(location.scriptId) || 'eval').replace(/^file:\/\//, '').replace(`${process.cwd()}/`, '')
+  return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1})`
+}

@@ -1,0 +1,70 @@
+/**
+ * The heart: a thread beside a worker's main loop, with a connection of its own. It beats while that loop stands still, says
+ * so, and says why. Started by heart.ts; ends with its process, or when it is told to.
+ *
+ * It has to be small: whatever it imports is in memory a second time.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { sharedElapsed } from '../lib/clock.ts'
+import { whileIdle } from '../lib/idle.ts'
+import type { Vitals } from '../store/heartbeat.ts'
+import { Beats } from './beats.ts'
+import { Guard, lookMs } from './guard.ts'
+import type { FromHeart, HeartTask, ToHeart } from './messages.ts'
+import { freeOf, sign } from './signs.ts'
+import { lookAtMain } from './stack.ts'
+import { createVoice } from './voice.ts'
+
+const task = workerData as HeartTask
+const { signs } = task
+const port = parentPort!
+const tell = (message: FromHeart) => port.postMessage(message)
+const lookDeadlineMs = 600
+
+const guard = new Guard({
+  task,
+  voice: createVoice(task.style, line => tell({ line })),
+  look: () => (task.canLook ? lookAtMain(lookDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null })),
+  news: () => beats.soon(),
+  now: sharedElapsed,
+  memory: () => process.memoryUsage.rss(),
+  kill: () => void process.kill(process.pid, 'SIGKILL'),
+})
+
+const beats = new Beats({
+  url: task.url,
+  vitals,
+  landed() {
+    signs[sign.beatAt] = sharedElapsed()
+    signs[sign.lagMs] = 0
+    guard.landed()
+  },
+  dead: id => tell({ dead: id }),
+  silentMs: task.silentMs,
+  silent: () => tell({ silent: true }),
+})
+
+function vitals(): Vitals {
+  const stood = sharedElapsed() - signs[sign.turnAt]!
+  return {
+    memoryBytes: guard.memoryBytes,
+    loopLagMs: Math.max(signs[sign.lagMs]!, stood > 1000 ? stood : 0),
+    inFlightCount: signs[sign.running]!,
+    abandoned: signs[sign.abandoned]!,
+    // A loop that stands still starts nothing.
+    freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(signs, n)])),
+    unwrittenMs: signs[sign.unwrittenMs]!,
+    supervised: task.papers !== undefined,
+    blocked: guard.blocked,
+    unblockedMs: guard.unblockedMs,
+  }
+}
+
+guard.tick()
+const stopLooking = whileIdle(lookMs, () => guard.tick())
+
+port.on('message', (message: ToHeart) => {
+  if ('live' in message) return beats.live(message.live)
+  stopLooking()
+  void beats.end().finally(() => process.exit())
+})

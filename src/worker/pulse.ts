@@ -1,0 +1,194 @@
+/**
+ * A worker's proof of life, as its main loop has a part in it: it says over and over that it comes round, so that its heart
+ * can tell when it does not; asks which attempts it still holds; and beats by itself where it has no heart, or one that
+ * cannot.
+ *
+ * Invariant: while the database is there, a worker that lives is heard of within two beats, whichever of the two fails.
+ */
+
+import { beatEvery } from '../core/policy.ts'
+import { Heart } from '../heart/heart.ts'
+import { answerHeart, type Running } from '../heart/hook.ts'
+import { setFree, sign, turnMs } from '../heart/signs.ts'
+import { type Clock, sharedElapsed } from '../lib/clock.ts'
+import { whileIdle } from '../lib/idle.ts'
+import type { Log } from '../lib/log.ts'
+import { type Loop, loop } from '../lib/service.ts'
+import type { Db } from '../store/db.ts'
+import { beatWorker, lostBy } from '../store/heartbeat.ts'
+import { papersFolder } from '../supervisor/papers.ts'
+import type { Attempt } from './attempt.ts'
+import { currentJob } from './current.ts'
+import type { Life } from './life.ts'
+
+export { defaultMemoryCap } from '../heart/memory.ts'
+
+/** How a heart is to be; without it the main loop beats alone. */
+export interface HeartSettings {
+  /** Past any pooler. */
+  url: string
+  killWhenHung: boolean
+  memoryBytes: number
+  /** Unable to beat for so long, the worker takes itself for dead: what runs in children ends. */
+  silentMs: number
+}
+
+export interface PulseOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  heart: HeartSettings | undefined
+  queues: readonly string[]
+  /** The present one. */
+  life: () => Life
+  free: (queue: string) => number
+  abandoned: () => number
+  /** With each beat. */
+  search: (life: Life) => Promise<void>
+  /** That life was declared dead. Tried again until it succeeds. */
+  startOver: (life: Life) => Promise<void>
+}
+
+const deadlineMs = beatEvery - 500
+/** A loop that is so late has stood still: from here on nobody is charged for it. */
+const stoodMs = 500
+/** From here on it is worth knowing who did it. */
+const worthKnowingMs = 1000
+
+export class Pulse {
+  readonly #options: PulseOptions
+  #heart: Heart | undefined
+  #loop: Loop | undefined
+  #stopTurning = () => {}
+  #stopAnswering = () => {}
+  #dead: string | undefined
+  #standsIn = false
+  /** What must be added to the clock's milliseconds to make shared ones. */
+  #offset = 0
+  /** The loop stood still and nobody could tell because of whom: from now on every handler is followed. */
+  followAll = false
+
+  constructor(options: PulseOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    const { clock, log, heart } = this.#options
+    if (heart !== undefined) this.#startHeart(heart)
+    const failed = (error: unknown) => log.warn({ err: error }, 'the heartbeat failed; trying again')
+    this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
+  }
+
+  /** Looks soon. */
+  wake(): void {
+    this.#loop?.wake()
+  }
+
+  /** Another life has begun. */
+  live(id: string): void {
+    this.#heart?.live(id)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopTurning()
+    this.#stopAnswering()
+    await Promise.all([this.#loop?.stop(), this.#heart?.stop()])
+  }
+
+  #startHeart(settings: HeartSettings): void {
+    const { clock, log, queues, life } = this.#options
+    this.#offset = sharedElapsed() - clock.elapsed()
+    this.#heart = new Heart({
+      ...settings,
+      log,
+      queues,
+      dead: id => {
+        this.#dead = id
+        this.wake()
+      },
+      silent: () => life().cannotBeat(),
+    })
+    this.#heart.live(life().id)
+    this.turn()
+    this.#stopTurning = whileIdle(turnMs, () => this.turn())
+    this.#stopAnswering = answerHeart(() => this.#current())
+  }
+
+  /** The loop comes round. Called as well before anything is out of time: whoever waited for a loop that stood still is not. */
+  turn(): void {
+    const heart = this.#heart
+    if (heart === undefined) return
+    const { signs } = heart
+    const { life, queues, free, abandoned } = this.#options
+    const present = life()
+    const now = sharedElapsed()
+    const late = now - signs[sign.turnAt]! - turnMs
+    if (late > signs[sign.lagMs]!) signs[sign.lagMs] = late
+    if (late >= stoodMs) this.#stood(present, late)
+    signs[sign.abandoned] = abandoned()
+    signs[sign.unwrittenMs] = present.unwrittenMs
+    for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
+    this.#show(present, present.sole)
+    signs[sign.turnAt] = now
+  }
+
+  /** A handler starts: it may be the one that blocks the loop, before that comes round again. */
+  started(attempt: Attempt): void {
+    const life = this.#options.life()
+    if (this.#heart !== undefined) this.#show(life, life.handling === 1 ? attempt : undefined)
+  }
+
+  #show(life: Life, sole: Attempt | undefined): void {
+    const { signs } = this.#heart!
+    signs[sign.running] = life.handling
+    signs[sign.dueAt] = life.due === Number.POSITIVE_INFINITY ? 0 : life.due + this.#offset
+    signs[sign.soleJob] = Number(sole?.claimed.id ?? 0)
+    signs[sign.soleAttempt] = sole?.claimed.attempt ?? 0
+  }
+
+  #stood(life: Life, ms: number): void {
+    const { signs } = this.#heart!
+    const job = signs[sign.blockedJob]!
+    if (job === 0 && ms >= worthKnowingMs) this.followAll = true
+    life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)
+  }
+
+  /** Asked by the heart in the middle of whatever runs: whose code is it? */
+  #current(): Running | undefined {
+    const life = this.#options.life()
+    const known = currentJob()
+    const sole = life.sole
+    // A quick kind is not followed beyond its first await; when nothing else runs, it is that one.
+    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.find(known)
+    if (attempt === undefined) return undefined
+    const { claimed, leftMs } = attempt
+    return { id: claimed.id, attempt: claimed.attempt, kind: claimed.kind, leftMs }
+  }
+
+  async #tick(): Promise<undefined> {
+    const { db, life, search, startOver } = this.#options
+    const present = life()
+    const { id, held } = present
+    if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
+    present.lose(await lostBy(db, id, held, deadlineMs))
+    await search(present)
+  }
+
+  async #isAlive(life: Life): Promise<boolean> {
+    const { db, clock, log, queues, free, abandoned } = this.#options
+    const standsIn = this.#heart?.isBeating === false
+    if (standsIn && !this.#standsIn) log.warn({ worker: life.id }, 'the heart does not beat; the main loop does')
+    this.#standsIn = standsIn
+    if (this.#heart !== undefined && !standsIn) return true
+    const vitals = {
+      memoryBytes: process.memoryUsage.rss(),
+      inFlightCount: life.handling,
+      abandoned: abandoned(),
+      freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
+      unwrittenMs: life.unwrittenMs,
+      supervised: papersFolder() !== undefined,
+    }
+    const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
+    return alive
+  }
+}
