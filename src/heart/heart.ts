@@ -53,21 +53,31 @@ export class Heart {
       style: style && { ...style, colour: process.stderr.isTTY === true },
       canLook: isMainThread,
     }
-    const thread = startThread(task)
-    this.#thread = thread
+    const lost = (error?: unknown) => {
+      if (this.#thread === undefined) return
+      this.#thread = undefined
+      log.warn({ err: error }, 'the heart of this worker cannot go on; its main loop beats instead')
+    }
+    try {
+      this.#thread = startThread(task)
+    } catch (error) {
+      // Whatever made one file of ours has lost the thread's.
+      log.warn({ err: error }, 'the heart of this worker cannot start; its main loop beats instead')
+      return
+    }
+    const thread = this.#thread
     thread.on('message', (message: FromHeart) => {
       if ('dead' in message) dead(message.dead)
       else if ('silent' in message) silent()
       else log[message.line.level](message.line.facts, message.line.message)
     })
-    const lost = (error?: unknown) => {
-      if (this.#thread === undefined) return
-      this.#thread = undefined
-      log.warn({ err: error }, 'the heart of this worker could not go on; its main loop beats instead')
-    }
     thread.on('error', lost)
     thread.on('exit', () => lost())
     thread.unref()
+  }
+
+  get isThere(): boolean {
+    return this.#thread !== undefined
   }
 
   /** false: the main loop has to. */
@@ -85,6 +95,8 @@ export class Heart {
     const thread = this.#thread
     if (thread === undefined) return
     this.#thread = undefined
+    // Still starting: there is nothing to say goodbye to.
+    if (this.signs[sign.hears] === 0) return void (await thread.terminate())
     const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
     thread.postMessage({ end: true } satisfies ToHeart)
     await withDeadline(gone, endMs, () => new Error('too late')).catch(() => thread.terminate())
@@ -96,9 +108,9 @@ export class Heart {
 }
 
 function startThread(task: HeartTask): Worker {
-  const { url } = import.meta
+  if (!import.meta.url.endsWith('.ts'))
+    return new Worker(new URL('./thread.js', import.meta.url), { workerData: task, resourceLimits })
   // From its sources, as tests do, it needs what makes JavaScript of them, and room for that.
-  if (!url.endsWith('.ts')) return new Worker(new URL('./thread.js', url), { workerData: task, resourceLimits })
   const execArgv = ['--import', import.meta.resolve('jiti/register')]
-  return new Worker(new URL('./thread.ts', url), { workerData: task, execArgv })
+  return new Worker(new URL('./thread.ts', import.meta.url), { workerData: task, execArgv })
 }

@@ -24,6 +24,8 @@ export const sign = {
   blockedAttempt: 9,
   /** By the heart: when its last beat landed. */
   beatAt: 10,
+  /** By the heart: 1 once it hears what it is told. */
+  hears: 11,
 } as const
 
 const count = Object.keys(sign).length

@@ -68,3 +68,4 @@ port.on('message', (message: ToHeart) => {
   stopLooking()
   void beats.end().finally(() => process.exit())
 })
+signs[sign.hears] = 1

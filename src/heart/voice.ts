@@ -8,8 +8,8 @@ import type { HeartTask, Line } from './messages.ts'
 export function createVoice(style: HeartTask['style'], hand: (line: Line) => void) {
   return {
     say(line: Line): void {
-      if (style === undefined) return hand(line)
-      if (style.level !== 'silent') write(line, style)
+      if (style === undefined) hand(line)
+      else if (style.level !== 'silent') write(line, style)
     },
     /** The last words of this process: nobody is left to hand them to. */
     sayLast(line: Line): void {

@@ -6,24 +6,23 @@
  * reaches nothing, because the outcome has been decided and the fence moves with it. Its place is free again when it has
  * ended, or has not within ten seconds of its signal: then it is abandoned.
  *
- * Its time stands still while it waits for the database, and while another job blocks the loop: neither is its doing.
- *
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
 import type { JobTransaction } from '../core/context.ts'
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
-import { abandonAfter } from '../core/policy.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
+import { AttemptClock } from './attempt-clock.ts'
 import { Context, type ContextHost } from './context.ts'
 import { runAs } from './current.ts'
 import type { Landed } from './group-commit.ts'
+import { Patience } from './patience.ts'
 import { type Noted, Place } from './place.ts'
 import { Steps } from './steps.ts'
 import type { Transacted } from './transact.ts'
@@ -37,6 +36,8 @@ export interface AttemptOptions {
   /** How long after its signal a handler may still end by itself. */
   graceMs: number
   keeper: Keeper
+  /** Asked before anything is out of time: has the loop stood still? */
+  isTime: () => void
   /** Its clock goes on. */
   resumed: (attempt: Attempt) => void
   /** A handler was given up, or one that was has ended after all. */
@@ -71,11 +72,7 @@ export class Attempt {
   readonly job: AnyJob
   /** When it was claimed, in this process's milliseconds. */
   readonly claimedAt: number
-  /** From its start: when its time is up. */
-  #deadline = Number.POSITIVE_INFINITY
-  /** How many of its writes and reads are on their way, and since when there are any. */
-  #waits = 0
-  #waitsSince = 0
+  readonly time: AttemptClock
   /** Its handler is out of the way: it has ended, or sleeps until the next attempt. */
   #handled = false
   #abandoned = false
@@ -86,7 +83,7 @@ export class Attempt {
   #reason: RetomaError | undefined
   #leave: ((ended: Ended) => void) | undefined
   #ended = false
-  #grace: AbortController | undefined
+  #patience: Patience | undefined
   #steps: Steps | undefined
   #place: Place | undefined
 
@@ -96,6 +93,7 @@ export class Attempt {
     this.job = job
     this.#options = options
     this.claimedAt = options.clock.elapsed()
+    this.time = new AttemptClock(options.clock, () => options.resumed(this))
   }
 
   get started(): boolean {
@@ -109,21 +107,6 @@ export class Attempt {
   /** Known to whoever asks after its first await, too (current.ts). */
   get followed(): boolean {
     return this.#followed
-  }
-
-  /** In this process's milliseconds. While it waits for the database there is none. */
-  get deadline(): number {
-    return this.#waits > 0 ? Number.POSITIVE_INFINITY : this.#deadline
-  }
-
-  /** Until its time is up; below zero: since then. */
-  get leftMs(): number {
-    return this.#deadline - (this.#waits > 0 ? this.#waitsSince : this.#options.clock.elapsed())
-  }
-
-  /** Its time stood still for so long. Not when it waited meanwhile: that does not count anyway. */
-  postpone(ms: number): void {
-    if (this.#waits === 0) this.#deadline += ms
   }
 
   /** The outcome is decided, and the handler goes on. */
@@ -140,7 +123,7 @@ export class Attempt {
 
   /** Nobody looks after what is left behind any more. */
   forget(): void {
-    this.#grace?.abort('over')
+    this.#patience?.end()
   }
 
   get signal(): AbortSignal {
@@ -159,28 +142,24 @@ export class Attempt {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
-    this.#grace = new AbortController()
-    void this.#outlast(reason, this.#grace.signal)
+    this.#patience = new Patience({
+      ...this.#options,
+      stopping: isRetomaError(reason, 'worker_stopping'),
+      leave: () => this.#leave?.({ thrown: reason }),
+      abandon: () => this.#abandon(),
+    })
   }
 
-  async #outlast(reason: RetomaError, over: AbortSignal): Promise<void> {
-    const { clock, graceMs, abandoned } = this.#options
-    const stopping = isRetomaError(reason, 'worker_stopping')
-    const grace = stopping ? graceMs : Math.min(graceMs, abandonAfter)
-    await clock.sleep(grace, over)
-    this.#leave?.({ thrown: reason })
-    if (stopping || over.aborted) return
-    await clock.sleep(abandonAfter - grace, over)
-    if (over.aborted) return
+  #abandon(): void {
     this.#abandoned = true
-    abandoned(1)
+    this.#options.abandoned(1)
     this.#cleared?.()
   }
 
-  /** The handler has ended, however late. */
+  /** The handler has ended, and what it had begun, however late. */
   #handlerEnded(): void {
     this.#handled = true
-    this.#grace?.abort('over')
+    this.#patience?.end()
     if (this.#abandoned) this.#options.abandoned(-1)
     this.#cleared?.()
   }
@@ -192,7 +171,7 @@ export class Attempt {
 
   run(follow: boolean): Promise<AttemptEnd> {
     this.#followed = follow
-    this.#deadline = this.#options.clock.elapsed() + this.job.policy.timeout
+    this.time.begin(this.job.policy.timeout)
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
@@ -215,9 +194,9 @@ export class Attempt {
     } catch (thrown) {
       ended = { thrown }
     }
-    this.#handlerEnded()
     // Most keep nothing on their way.
     if (this.#place !== undefined) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
+    this.#handlerEnded()
     this.#leave!(ended)
   }
 
@@ -274,7 +253,7 @@ export class Attempt {
     const self = this
     /** Who finds the lease lost tells the handler. */
     const told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
-      const how = await this.#waiting(landed)
+      const how = await this.time.waiting(landed)
       if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
       return how
     }
@@ -292,14 +271,18 @@ export class Attempt {
           get signal() {
             return self.signal
           },
-          load: () => self.#waiting(keeper.load(claimed, self.signal)),
+          get stoodMs() {
+            self.#options.isTime()
+            return self.time.stoodMs
+          },
+          load: () => self.time.waiting(keeper.load(claimed, self.signal)),
           async save(name, value) {
             const how = await told(keeper.save(claimed, name, value))
             if (how === 'landed') place.mention({ checkpoint: name })
             return how
           },
           async transact(name, work, signal) {
-            const done = keeper.transact(claimed, name, tx => self.#awake(() => work(tx)), signal)
+            const done = keeper.transact(claimed, name, tx => self.time.awake(() => work(tx)), signal)
             if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
             return done
           },
@@ -309,36 +292,6 @@ export class Attempt {
       now: () => claimed.started_ms + clock.elapsed() - this.claimedAt,
       rest: ms => void this.#rest(ms),
     }
-  }
-
-  /** Its clock stands still until that is answered. */
-  async #waiting<T>(answer: Promise<T>): Promise<T> {
-    this.#wait()
-    try {
-      return await answer
-    } finally {
-      this.#goOn()
-    }
-  }
-
-  /** In the middle of such a wait: its own code runs, and its clock with it. */
-  async #awake<T>(work: () => Promise<T>): Promise<T> {
-    this.#goOn()
-    try {
-      return await work()
-    } finally {
-      this.#wait()
-    }
-  }
-
-  #wait(): void {
-    if (this.#waits++ === 0) this.#waitsSince = this.#options.clock.elapsed()
-  }
-
-  #goOn(): void {
-    if (--this.#waits > 0) return
-    this.#deadline += this.#options.clock.elapsed() - this.#waitsSince
-    this.#options.resumed(this)
   }
 
   async #rest(ms: number): Promise<void> {

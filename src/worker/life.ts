@@ -69,7 +69,7 @@ export class Life {
     this.#forAttempts = {
       ...options,
       keeper: createKeeper(options.db, options.id, this.#committer, options.clock),
-      resumed: attempt => this.#watch(attempt.deadline),
+      resumed: attempt => this.#watch(attempt.time.deadline),
     }
   }
 
@@ -111,7 +111,8 @@ export class Life {
   stoodStill(ms: number, culprit: string | undefined): void {
     // Who runs alone has nobody else to blame.
     if (this.#handling <= 1) return
-    for (const attempt of this.#held.values()) if (attempt.running && attempt.name !== culprit) attempt.postpone(ms)
+    for (const attempt of this.#held.values())
+      if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
   }
 
   /**
@@ -141,7 +142,7 @@ export class Life {
     this.#running++
     this.#handling++
     void this.#run(attempt, follow || this.#options.follows())
-    this.#watch(attempt.deadline)
+    this.#watch(attempt.time.deadline)
     this.#options.started(attempt)
   }
 
@@ -271,8 +272,8 @@ export class Life {
     const now = this.#options.clock.elapsed()
     let next = Number.POSITIVE_INFINITY
     for (const attempt of this.#held.values()) {
-      if (attempt.deadline <= now) attempt.timeOut()
-      else next = Math.min(next, attempt.deadline)
+      if (attempt.time.deadline <= now) attempt.timeOut()
+      else next = Math.min(next, attempt.time.deadline)
     }
     this.#due = Number.POSITIVE_INFINITY
     this.#watch(next)

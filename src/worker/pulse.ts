@@ -161,8 +161,8 @@ export class Pulse {
     // A quick kind is not followed beyond its first await; when nothing else runs, it is that one.
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.find(known)
     if (attempt === undefined) return undefined
-    const { claimed, leftMs } = attempt
-    return { id: claimed.id, attempt: claimed.attempt, kind: claimed.kind, leftMs }
+    const { id, kind, attempt: number } = attempt.claimed
+    return { id, attempt: number, kind, leftMs: attempt.time.leftMs }
   }
 
   async #tick(): Promise<undefined> {
@@ -177,7 +177,9 @@ export class Pulse {
   async #isAlive(life: Life): Promise<boolean> {
     const { db, clock, log, queues, free, abandoned } = this.#options
     const standsIn = this.#heart?.isBeating === false
-    if (standsIn && !this.#standsIn) log.warn({ worker: life.id }, 'the heart does not beat; the main loop does')
+    // A heart that is gone has been told of.
+    if (standsIn && !this.#standsIn && this.#heart?.isThere)
+      log.warn({ worker: life.id }, 'the heart of this worker does not beat; its main loop does instead')
     this.#standsIn = standsIn
     if (this.#heart !== undefined && !standsIn) return true
     const vitals = {

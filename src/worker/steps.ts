@@ -21,6 +21,8 @@ export interface StepHost {
   readonly clock: Clock
   readonly random: Random
   readonly signal: AbortSignal
+  /** For how long the attempt's time has stood still because of another job. */
+  readonly stoodMs: number
   /** What earlier attempts have saved. */
   load(): Promise<ReadonlyMap<string, unknown>>
   /** Answers once it is certain; a lost lease has been told to the attempt by then. */
@@ -123,6 +125,7 @@ export class Steps {
     if (timeoutMs === Number.POSITIVE_INFINITY) return run(this.#host.signal)
     const time = this.#timed(name, timeoutMs)
     try {
+      time.begin()
       return await Promise.race([run(time.signal), time.late])
     } finally {
       time.end()
@@ -141,7 +144,10 @@ export class Steps {
       const done = await this.#host.transact(
         name,
         async tx => {
+          // From here: a database that is away is waited for, however long.
+          time.begin()
           value = await run(tx, time.signal)
+          time.end()
           return textOf(name, value, options.maxBytes)
         },
         time.signal,
@@ -153,27 +159,53 @@ export class Steps {
     }
   }
 
-  /** `signal`: the attempt's, and when the time is up; `late` rejects then. */
-  #timed(name: string, timeoutMs: number): { signal: AbortSignal; late: Promise<never>; end: () => void } {
-    const { clock, signal } = this.#host
+  /** `signal`: the attempt's, and when the time from `begin` on is up; `late` rejects then. */
+  #timed(name: string, timeoutMs: number): Timed {
     const tooLong = new AbortController()
-    const ended = new AbortController()
-    const late = new Promise<never>((_, reject) => {
-      if (timeoutMs === Number.POSITIVE_INFINITY) return
-      void clock.sleep(timeoutMs, ended.signal).then(() => {
-        if (ended.signal.aborted) return
-        const error = new RetomaError('step_timeout', { step: name, seconds: timeoutMs / 1000 })
-        tooLong.abort(error)
-        reject(error)
-      })
+    let ended: AbortController | undefined
+    let reject: (error: unknown) => void = () => {}
+    const late = new Promise<never>((_, rejected) => {
+      reject = rejected
     })
     late.catch(() => {})
-    return { signal: AbortSignal.any([signal, tooLong.signal]), late, end: () => ended.abort() }
+    const end = () => ended?.abort('over')
+    return {
+      signal: AbortSignal.any([this.#host.signal, tooLong.signal]),
+      late,
+      begin: () => {
+        end()
+        if (timeoutMs === Number.POSITIVE_INFINITY) return
+        const over = new AbortController()
+        ended = over
+        void this.#passes(timeoutMs, over.signal).then(() => {
+          if (over.signal.aborted) return
+          const error = new RetomaError('step_timeout', { step: name, seconds: timeoutMs / 1000 })
+          tooLong.abort(error)
+          reject(error)
+        })
+      },
+      end,
+    }
+  }
+
+  /** So much of the attempt's own time. */
+  async #passes(ms: number, over: AbortSignal): Promise<void> {
+    const { clock } = this.#host
+    const begunAt = clock.elapsed() - this.#host.stoodMs
+    const left = () => begunAt + ms + this.#host.stoodMs - clock.elapsed()
+    while (!over.aborted && left() > 0) await clock.sleep(left(), over)
   }
 
   #gone(name: string): unknown {
     return this.#host.signal.reason ?? new RetomaError('attempt_over', { job: this.#host.job, step: name })
   }
+}
+
+interface Timed {
+  signal: AbortSignal
+  late: Promise<never>
+  begin: () => void
+  end: () => void
 }
 
 function textOf(name: string, value: unknown, most: number): string {

@@ -156,7 +156,7 @@ test('out of time: the handler hears attempt_timeout, and it counts as a failure
   expect(failure?.stack).toContain('what the handler made of it')
 })
 
-test('a handler that ignores its timeout is left behind after the grace, and its slot is free again', async () => {
+test('a handler that ignores its timeout is left behind after the grace, and ten seconds after its signal its slot is free', async () => {
   const release = gate()
   let starts = 0
   const deaf = defineJob({
@@ -178,6 +178,9 @@ test('a handler that ignores its timeout is left behind after the grace, and its
   expect(await engine.job(first.id)).toMatchObject({ state: 'running' })
   await clock.advance(seconds(1))
   expect(await engine.wait({ job: first.id })).toMatchObject({ state: 'failed', error: { what: 'timeout' } })
+  await clock.advance(seconds(4))
+  expect(await engine.job(second.id)).toMatchObject({ state: 'waiting' })
+  await clock.advance(seconds(1))
   expect(await engine.wait({ job: second.id })).toMatchObject({ state: 'succeeded', result: 'ran' })
   release.open()
 })
