@@ -37,7 +37,12 @@ export interface Ended {
 
 export type Next =
   | { do: 'end' }
-  | { do: 'restart'; afterMs: number; standing: Standing; /** Worth an error line: it does not get ready. */ loud: boolean }
+  | {
+      do: 'restart'
+      afterMs: number
+      standing: Standing /** Worth an error line: it does not get ready. */
+      loud: boolean
+    }
 
 export function afterEnd(standing: Standing, { readyMs, signal, exitCode, stopping }: Ended): Next {
   const everReady = standing.everReady || readyMs !== null

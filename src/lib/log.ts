@@ -24,12 +24,17 @@ const secret =
   /^(.*[-_])?(password|passwd|pwd|secret|token|authorization|cookie|api[-_]?key|database[-_]?url|connection[-_]?string)$/i
 const deepest = 6
 
-export function createLog(options: { level: LogLevel; format: LogFormat; write?: (text: string) => void }): Log {
-  const write = options.write ?? (text => process.stderr.write(text))
-  const destination =
-    options.format === 'json'
-      ? { write }
-      : { write: (line: string) => write(pretty(line, process.stderr.isTTY === true)) }
+interface LogOptions {
+  level: LogLevel
+  format: LogFormat
+  /** Default: when stderr is a terminal. */
+  colour?: boolean
+  write?: (text: string) => void
+}
+
+export function createLog(options: LogOptions): Log {
+  const { write = text => process.stderr.write(text), colour = process.stderr.isTTY === true } = options
+  const destination = options.format === 'json' ? { write } : { write: (line: string) => write(pretty(line, colour)) }
   return pino(
     {
       level: options.level,
