@@ -101,7 +101,8 @@ export class Boot {
     const { clock, late, papers } = this.#options
     let told = 0
     while (!this.#over.signal.aborted) {
-      this.#memory = memoryOf(this.#child.pid ?? 0) ?? this.#memory
+      // At its very start it is still a copy of us.
+      if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child.pid ?? 0) ?? this.#memory
       this.#ooms.push(oomNow())
       if (this.#ooms.length > oomLooks) this.#ooms.shift()
       this.#lookForReady()
