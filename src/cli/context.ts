@@ -2,6 +2,7 @@
 import type { RetomaError } from '../errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
+import { ours, ownVariables, terminalVariable } from '../supervisor/papers.ts'
 import type { Voice } from './voice.ts'
 
 export interface Context {
@@ -30,12 +31,15 @@ export interface ActionOptions {
 export function createContext(voice: Voice, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
   const folder = process.cwd()
   const environment = readEnvironment(folder, process.env)
+  for (const name of ownVariables) delete environment[name]
   // The user's own jobs read process.env and expect to find there what .env says.
   Object.assign(process.env, environment)
   const { settings, problems } = examine
     ? examineSettings(environment)
     : { settings: readSettings(environment), problems: [] }
   const level = quiet && settings.LOG_LEVEL === 'info' ? 'warn' : settings.LOG_LEVEL
-  const format = settings.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json')
-  return { voice, folder, settings, problems, log: createLog({ level, format }), configFile: options.config }
+  const terminal = process.stderr.isTTY || ours(terminalVariable) !== undefined
+  const format = settings.LOG_FORMAT ?? (terminal ? 'pretty' : 'json')
+  const log = createLog({ level, format, colour: terminal })
+  return { voice, folder, settings, problems, log, configFile: options.config }
 }

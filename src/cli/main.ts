@@ -3,12 +3,18 @@
  * `retoma …`: where the command line begins. On a Node too old to load the rest it says so; that is why the rest is
  * imported only afterwards.
  */
+import { fileURLToPath } from 'node:url'
 import { languageOf, words } from './words/index.ts'
 
+const language = languageOf(process.env)
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 12)) {
-  console.error(words[languageOf(process.env)].oldNode(process.version))
+  console.error(words[language].oldNode(process.version))
   process.exit(1)
 }
+const argv = process.argv.slice(2)
+const { superviseIfAsked } = await import('./supervise.ts')
+const ended = await superviseIfAsked(fileURLToPath(import.meta.url), argv, language)
+if (ended !== undefined) process.exit(ended)
 const { main } = await import('./program.ts')
-process.exit(await main(process.argv.slice(2)))
+process.exit(await main(argv))

@@ -12,6 +12,8 @@ import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { suggestion } from '../settings/index.ts'
+import { mark, unmark } from '../supervisor/marks.ts'
+import { papersFolder } from '../supervisor/papers.ts'
 import { type LoadedConfig, strayLimits } from './config.ts'
 import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
@@ -41,6 +43,8 @@ export async function live(
 ): Promise<void> {
   const { voice, log } = context
   const signals = hearSignals()
+  const papers = papersFolder()
+  signals.asked.addEventListener('abort', () => mark(papers, 'asked'), { once: true })
   const house = new House(context)
   for (const queue of strayLimits(config)) {
     const hint = suggestion(queue, Object.keys(config.queues))[voice.language]
@@ -49,6 +53,7 @@ export async function live(
   try {
     const running = await house.open(config, parts, signals.asked)
     if (running !== undefined) {
+      mark(papers, 'ready')
       ready(running)
       await whenAborted(signals.asked)
     }
@@ -78,6 +83,7 @@ class House {
     if (parts.http) await this.#openDoor(parts, asked)
     if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
     if (asked.aborted) return undefined
+    mark(papersFolder(), 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
     const { url, where, embedded } = this.#database!
@@ -91,6 +97,7 @@ class House {
       retention: days(settings.RETENTION_DAYS),
       log,
     })
+    unmark(papersFolder(), 'database')
     if (asked.aborted) return undefined
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work })

@@ -3,10 +3,11 @@
  * a second later leaves at once: npm and the terminal both deliver one Ctrl-C, so two within that time are one.
  *
  * Started by npm, a lost parent counts as SIGTERM: `npx` passes its signal to the shell between us, which dies of it
- * without a word, and we would go on with nobody to stop us.
+ * without a word, and we would go on with nobody to stop us. Likewise for a supervisor that was killed.
  */
 import { systemClock } from '../lib/clock.ts'
-import { idle } from '../lib/idle.ts'
+import { whenParentIsGone } from '../lib/parent.ts'
+import { supervisorVariable } from '../supervisor/papers.ts'
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type StopSignal = (typeof names)[number]
@@ -20,7 +21,6 @@ export interface Signals {
 }
 
 const sameMs = 500
-const parentMs = 500
 
 export function hearSignals(): Signals {
   const asking = new AbortController()
@@ -36,8 +36,8 @@ export function hearSignals(): Signals {
   }
   for (const name of names) process.on(name, heard)
   const ignored = new AbortController()
-  if (process.env.npm_command !== undefined)
-    void whenParentIsGone(ignored.signal).then(gone => gone && heard('SIGTERM'))
+  const parent = neededParent()
+  if (parent !== undefined) void whenParentIsGone(parent, ignored.signal).then(gone => gone && heard('SIGTERM'))
   return {
     asked: asking.signal,
     get name() {
@@ -50,10 +50,11 @@ export function hearSignals(): Signals {
   }
 }
 
-async function whenParentIsGone(ignored: AbortSignal): Promise<boolean> {
-  const parent = process.ppid
-  while (!ignored.aborted && process.ppid === parent) await idle(parentMs, ignored)
-  return !ignored.aborted
+/** A supervisor may have gone before we look: it has told us who it is. */
+function neededParent(): number | undefined {
+  const supervisor = process.env[supervisorVariable]
+  if (supervisor !== undefined) return Number(supervisor)
+  return process.env.npm_command === undefined ? undefined : process.ppid
 }
 
 export const whenAborted = (signal: AbortSignal): Promise<void> =>

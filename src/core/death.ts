@@ -28,3 +28,61 @@ export interface Culprit {
   message: string
   stack: string | null
 }
+
+/** What a supervisor saw of a process that has ended. */
+export interface Seen {
+  signal: string | null
+  exitCode: number | null
+  /** It was told to stop, by its supervisor or by anybody else. */
+  askedToStop: boolean
+  memoryBytes: number | null
+  /** How often the kernel had killed for want of memory, a moment before the end and after it; null: not to be told. */
+  oomBefore: number | null
+  oomAfter: number | null
+  started: readonly string[]
+  culprit: Culprit | null
+  stderr: string | null
+}
+
+/** What a process exits with that wants to be started again: there is nothing wrong with its jobs. */
+export const restartCode = 75
+
+/** Sent from outside: nothing that runs in a process ends it by these. */
+const fromOutside = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL']
+
+export function makeDeath(seen: Seen): Death {
+  const { signal, exitCode, memoryBytes, started, culprit, stderr } = seen
+  // Whoever kills from outside uses SIGKILL, and so does the kernel for want of memory.
+  const oom = signal === 'SIGKILL' && (seen.oomAfter ?? 0) > (seen.oomBefore ?? seen.oomAfter ?? 0)
+  return {
+    how: howOf(seen, oom),
+    why: whyOf(seen, oom),
+    signal,
+    exitCode,
+    memoryBytes,
+    oom,
+    started,
+    culprit,
+    stderr,
+  }
+}
+
+/** A job that is known to have ended its process has, whatever else was asked of that. */
+function howOf({ signal, exitCode, askedToStop, culprit }: Seen, oom: boolean): Death['how'] {
+  if (culprit !== null) return 'named'
+  if (askedToStop || exitCode === restartCode) return 'asked'
+  return signal !== null && fromOutside.includes(signal) && !oom ? 'asked' : 'unexplained'
+}
+
+const ends: Record<Culprit['how'], string> = {
+  uncaught: 'threw an error that nobody caught',
+  exit: 'called process.exit',
+  timeout: 'blocked the process past its time',
+  memory: 'took more memory than the worker may have',
+}
+
+function whyOf({ signal, exitCode, culprit }: Seen, oom: boolean): string {
+  const end = oom ? `${signal}, out of memory` : (signal ?? `exit code ${exitCode}`)
+  if (culprit === null) return end
+  return `${end}: job ${culprit.job} ${ends[culprit.how]}: ${culprit.message}`
+}

@@ -17,14 +17,18 @@ import { type Loop, loop } from '../lib/service.ts'
 import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/scheduler.ts'
 import type { Db } from '../store/db.ts'
 import { anew, type Listener, listen } from '../store/wake.ts'
+import { papersFolder } from '../supervisor/papers.ts'
+import { witness } from '../supervisor/witness.ts'
 import { version } from '../version.ts'
 import { batchTick } from '../watchdog/batches.ts'
 import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
 import { Watchdog } from '../watchdog/watchdog.ts'
+import { currentJob } from '../worker/current.ts'
 import { defaultMemoryCap, type HeartSettings } from '../worker/pulse.ts'
 import { Worker } from '../worker/worker.ts'
 import type { BatchEnds } from './batch-ends.ts'
+import { buryTheDead } from './burials.ts'
 import type { Registry } from './registry.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -90,6 +94,7 @@ export class Crew {
   #schedules: Loop | undefined
   readonly #guards: Guards
   #guarding: Loop | undefined
+  #lookAway: (() => void) | undefined
 
   constructor(given: CrewOptions) {
     this.#given = given
@@ -99,6 +104,9 @@ export class Crew {
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
+    await this.#bury()
+    const papers = papersFolder()
+    if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
     const worker = await this.begin(options, 'loops')
     this.#listener ??= listen({
       ...this.#given,
@@ -202,7 +210,12 @@ export class Crew {
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
   }
 
+  #bury(): Promise<void> {
+    return buryTheDead({ ...this.#given, tell: this.tell })
+  }
+
   async tick(): Promise<undefined> {
+    await this.#bury()
     const { recovered, batches } = await this.#dog.tick()
     // What is not given back may have freed a place under its queue's limit.
     for (const queue of new Set(recovered.map(each => each.queue))) this.tell(queue)
@@ -229,6 +242,7 @@ export class Crew {
     const workers = Array.from(this.#workers, worker => worker.stop())
     const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
+    this.#lookAway?.()
   }
 }
 

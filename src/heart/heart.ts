@@ -41,7 +41,6 @@ export class Heart {
     this.signs = newSigns(queues.length)
     this.signs[sign.turnAt] = sharedElapsed()
     this.signs[sign.beatAt] = sharedElapsed()
-    const style = styleOf(log)
     const task: HeartTask = {
       url,
       signs: this.signs,
@@ -50,7 +49,7 @@ export class Heart {
       killWhenHung,
       memoryBytes,
       silentMs,
-      style: style && { ...style, colour: process.stderr.isTTY === true },
+      style: styleOf(log),
       canLook: isMainThread,
     }
     const lost = (error?: unknown) => {

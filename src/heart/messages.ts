@@ -14,7 +14,7 @@ export interface HeartTask {
   /** Unable to beat for so long, it says so. */
   silentMs: number
   /** How to write to stderr; undefined: lines are handed to the main thread. */
-  style: (LogStyle & { colour: boolean }) | undefined
+  style: LogStyle | undefined
   /** false: the loop it watches is not the process's main one, whose stack is all that can be taken. */
   canLook: boolean
 }

@@ -25,12 +25,18 @@ const secret =
   /^(.*[-_])?(password|passwd|pwd|secret|token|authorization|cookie|api[-_]?key|database[-_]?url|connection[-_]?string)$/i
 const deepest = 6
 
-export function createLog(options: { level: LogLevel; format: LogFormat; write?: (text: string) => void }): Log {
-  const write = options.write ?? (text => process.stderr.write(text))
+interface LogOptions {
+  level: LogLevel
+  format: LogFormat
+  /** Default: when stderr is a terminal. */
+  colour?: boolean
+  write?: (text: string) => void
+}
+
+export function createLog(options: LogOptions): Log {
+  const { write = text => process.stderr.write(text), colour = process.stderr.isTTY === true } = options
   const destination =
-    options.format === 'json'
-      ? { write }
-      : { write: (line: string) => write(prettyLine(line, process.stderr.isTTY === true)) }
+    options.format === 'json' ? { write } : { write: (line: string) => write(prettyLine(line, colour)) }
   const log = pino(
     {
       level: options.level,
@@ -46,7 +52,7 @@ export function createLog(options: { level: LogLevel; format: LogFormat; write?:
     },
     destination,
   )
-  if (options.write === undefined) direct.set(log, options)
+  if (options.write === undefined) direct.set(log, { level: options.level, format: options.format, colour })
   return log
 }
 
@@ -56,6 +62,7 @@ const direct = new WeakMap<Log, LogStyle>()
 export interface LogStyle {
   level: LogLevel
   format: LogFormat
+  colour: boolean
 }
 
 /** Undefined: only the log itself knows where its lines go. */

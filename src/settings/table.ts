@@ -153,6 +153,11 @@ export const variables = define({
     absent: 'rate limits hold',
     read: oneOf('off'),
   },
+  RETOMA_SUPERVISE: {
+    meaning: 'off: `worker` and `up` are one process, which nobody starts again when it dies',
+    absent: 'a small parent process starts it again',
+    read: oneOf('off'),
+  },
   RETENTION_DAYS: {
     meaning: 'Days that finished work and its files are kept',
     default: '90',

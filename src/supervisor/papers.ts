@@ -10,9 +10,32 @@ import type { Culprit } from '../core/death.ts'
 /** Set by the supervisor for the process it starts: the folder of its papers. */
 export const papersVariable = 'RETOMA_PAPERS'
 
-export const papersFolder = (): string | undefined => process.env[papersVariable] || undefined
+/** Likewise: its own pid. What a job starts has that in its environment, too, and is not the process that is meant. */
+export const supervisorVariable = 'RETOMA_SUPERVISOR'
 
-export const startsFile = (folder: string): string => join(folder, 'starts')
+/** Likewise: the folder of the death certificates of those before it. */
+export const certificatesVariable = 'RETOMA_CERTIFICATES'
+
+/** Likewise: what it writes to stderr is shown on a terminal, though it sees a pipe. */
+export const terminalVariable = 'RETOMA_TERMINAL'
+
+/** Nobody else sets them, so they are no settings. */
+export const ownVariables: readonly string[] = [
+  papersVariable,
+  supervisorVariable,
+  certificatesVariable,
+  terminalVariable,
+]
+
+export const papersFolder = (): string | undefined => ours(papersVariable)
+
+/** A variable that a supervisor has set, for this process and for none that it starts. */
+export function ours(variable: string): string | undefined {
+  const supervisor = process.env[supervisorVariable]
+  if (supervisor !== undefined && supervisor !== String(process.ppid)) return undefined
+  return process.env[variable] || undefined
+}
+
 const culpritFile = (folder: string): string => join(folder, 'culprit.json')
 
 /** The first one named is it: what follows is the process coming down. Never throws: there is nobody left to tell. */

@@ -13,6 +13,8 @@ import type { Random } from '../lib/random.ts'
 import { type Claimed, giveBackClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
+import { papersFolder } from '../supervisor/papers.ts'
+import { openStarts, type Starts } from '../supervisor/starts.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
 import type { Landed } from './group-commit.ts'
@@ -46,6 +48,8 @@ export class Life {
   readonly #options: LifeOptions
   readonly #committer: Committer
   readonly #forAttempts: AttemptOptions
+  /** For whoever finds us dead. */
+  readonly #starts: Starts
   readonly #held = new Map<string, Attempt>()
   #running = 0
   #handling = 0
@@ -65,6 +69,7 @@ export class Life {
   constructor(options: LifeOptions) {
     this.id = options.id
     this.#options = options
+    this.#starts = openStarts(papersFolder(), options.id)
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
     this.#forAttempts = {
       ...options,
@@ -141,12 +146,12 @@ export class Life {
   start(attempt: Attempt, follow: boolean): void {
     this.#running++
     this.#handling++
-    void this.#run(attempt, follow || this.#options.follows())
+    void this.#run(attempt, follow || this.#options.follows(), this.#starts.note(attempt.name))
     this.#watch(attempt.time.deadline)
     this.#options.started(attempt)
   }
 
-  async #run(attempt: Attempt, follow: boolean): Promise<void> {
+  async #run(attempt: Attempt, follow: boolean, place: number): Promise<void> {
     const { claimed } = attempt
     const { log, clock, ended, settled } = this.#options
     const startedAt = clock.elapsed()
@@ -177,7 +182,10 @@ export class Life {
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     }
     // What could not be written is still ours: handed back it would run again, and nobody would count it.
-    if (how !== 'left' && how !== 'refused') this.#held.delete(attempt.name)
+    if (how !== 'left' && how !== 'refused') {
+      this.#held.delete(attempt.name)
+      this.#starts.free(place)
+    }
     settled(claimed, delay)
     if (--this.#running > 0) return
     for (const told of this.#idlers.splice(0)) told()
@@ -241,6 +249,7 @@ export class Life {
     this.#over = true
     this.#alarm?.abort()
     for (const each of this.#held.values()) this.#lose(each)
+    void this.idle().then(() => this.#starts.close())
   }
 
   /** One that has not begun never will: whoever would start it looks here first. */
@@ -290,6 +299,7 @@ export class Life {
     await this.idle()
     this.#alarm?.abort()
     this.#forget()
+    this.#starts.close()
   }
 
   #forget(): void {

@@ -8,9 +8,11 @@ import type { Cli } from '../program.ts'
 import { live, type Running } from '../service.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
   program
     .command('up')
-    .description(cli.voice.word.help.up)
+    .description(help.up)
+    .option('--no-supervise', help.noSupervise)
     .action(cli.action(up, { quiet: false }))
 }
 

@@ -14,6 +14,7 @@ export function workerCommand(program: Command, cli: Cli): void {
     .command('worker')
     .description(help.worker)
     .option('--queues <list>', help.workerQueues)
+    .option('--no-supervise', help.noSupervise)
     .action(cli.action(worker, { quiet: false }))
 }
 

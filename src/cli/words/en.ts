@@ -21,6 +21,7 @@ export const en = {
     serve: 'start the API and the watchdog, without a worker',
     worker: 'start a worker, without the API',
     workerQueues: 'which queues and how many jobs of each at once, such as classifier:20,sync:5',
+    noSupervise: 'do the work in this very process: nobody starts it again when it dies',
     migrate: 'bring the database schema up to date, or to a version',
     migrateTo: 'the schema version to arrive at, up or down; 0 takes everything away',
     migrateForce: 'go down although jobs that are not finished are lost with it',
@@ -180,6 +181,8 @@ export const en = {
     starting: 'preparing the embedded PostgreSQL (first start only)…',
     stopping: 'stopping… (Ctrl-C again leaves at once)',
     stopped: 'stopped',
+    unsupervised:
+      'warning: there is no folder for temporary files that this user may write to, so nobody starts this process again when it dies',
   },
   migrate: {
     nothing: (version: number) => `nothing to do: the schema is at version ${version}`,

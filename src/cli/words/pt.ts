@@ -22,6 +22,7 @@ export const pt: Words = {
     serve: 'inicia a API e o watchdog, sem worker',
     worker: 'inicia um worker, sem a API',
     workerQueues: 'quais filas e quantos jobs de cada uma ao mesmo tempo, como classifier:20,sync:5',
+    noSupervise: 'trabalhar neste mesmo processo: ninguém o reinicia se morrer',
     migrate: 'atualiza o esquema do banco, ou o leva a uma versão',
     migrateTo: 'a versão do esquema aonde chegar, para cima ou para baixo; 0 retira tudo',
     migrateForce: 'volta mesmo que jobs não terminados se percam',
@@ -175,6 +176,8 @@ export const pt: Words = {
     starting: 'preparando o PostgreSQL embutido (só no primeiro início)…',
     stopping: 'encerrando… (Ctrl-C de novo sai na hora)',
     stopped: 'encerrado',
+    unsupervised:
+      'aviso: não há pasta para arquivos temporários em que este usuário possa escrever; ninguém reinicia este processo se ele morrer',
   },
   migrate: {
     nothing: version => `nada a fazer: o esquema está na versão ${version}`,

@@ -1,0 +1,44 @@
+/**
+ * Buries the workers of the process that was here before this one, by the certificates its supervisor has left
+ * (supervisor/certificates.ts): their jobs need not wait until a watchdog misses their beat.
+ *
+ * Invariant: a certificate goes only once what it says is committed. One that could not be used is tried again at every tick
+ * of the watchdog; used twice it does no harm.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { Db } from '../store/db.ts'
+import { buryWorker } from '../store/death.ts'
+import {
+  type Certificate,
+  certificatesFolder,
+  readCertificates,
+  removeCertificate,
+} from '../supervisor/certificates.ts'
+
+export interface BurialOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  /** Jobs of that queue have come back. */
+  tell: (queue: string) => void
+}
+
+/** Never throws. */
+export async function buryTheDead(options: BurialOptions): Promise<void> {
+  const folder = certificatesFolder()
+  if (folder === undefined) return
+  for (const certificate of readCertificates(folder)) await bury(folder, certificate, options)
+}
+
+async function bury(folder: string, { worker, death }: Certificate, { db, clock, log, tell }: BurialOptions) {
+  try {
+    const recovered = await buryWorker(db, worker, death, clock.instant())
+    removeCertificate(folder, worker)
+    for (const queue of new Set(recovered.map(each => each.queue))) tell(queue)
+    if (recovered.length > 0)
+      log.info({ worker, jobs: recovered.length, how: death.how }, 'jobs of a dead worker go back')
+  } catch (error) {
+    log.warn({ worker, err: error }, 'a dead worker could not be buried; trying again')
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * One process that a supervisor has started: watched from its start to its end. What it says on stderr is passed on as it
+ * comes, and the last of it kept.
+ *
+ * Invariant: `ended` always resolves once the process is gone, also when one that it started still holds its stderr open.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Seen } from '../core/death.ts'
+import type { Clock } from '../lib/clock.ts'
+import { memoryOf, oomCounter } from './kernel.ts'
+import { isMarked } from './marks.ts'
+import { createTail } from './tail.ts'
+
+export interface Program {
+  /** The file that Node runs. */
+  entry: string
+  args: readonly string[]
+  /** Node's own options. */
+  execArgv: readonly string[]
+  env: NodeJS.ProcessEnv
+}
+
+export interface BootOptions {
+  program: Program
+  /** Where it leaves its papers. */
+  papers: string
+  clock: Clock
+  /** It did not get ready within this time, and again each time that passes; `killed`: it was not waited for any longer. */
+  late: (seconds: number, killed: boolean) => void
+}
+
+export interface BootEnd extends Omit<Seen, 'askedToStop' | 'started' | 'culprit'> {
+  readyMs: number | null
+}
+
+const lookMs = 1000
+const lateMs = 60_000
+const tooLateMs = 120_000
+const keptBytes = 8192
+/** What it said last is there a moment after its end, unless a process of its own holds that open. */
+const lastWordsMs = 500
+/** The kernel counts a kill when it begins, and a large process takes its time to go. */
+const oomLooks = 5
+
+export class Boot {
+  readonly ended: Promise<BootEnd>
+  readonly #options: BootOptions
+  readonly #child: ChildProcess
+  readonly #over = new AbortController()
+  readonly #startedAt: number
+  readonly #ooms: (number | null)[] = []
+  #memory: number | null = null
+  #readyAt: number | undefined
+
+  constructor(options: BootOptions) {
+    const { program, clock } = options
+    this.#options = options
+    this.#startedAt = clock.elapsed()
+    this.#child = spawn(process.execPath, [...program.execArgv, program.entry, ...program.args], {
+      env: program.env,
+      stdio: ['inherit', 'inherit', 'pipe'],
+    })
+    this.ended = this.#watch()
+  }
+
+  tell(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  async #watch(): Promise<BootEnd> {
+    const child = this.#child
+    const { clock } = this.#options
+    const tail = createTail(keptBytes)
+    child.stderr!.on('data', (chunk: Buffer) => {
+      process.stderr.write(chunk)
+      tail.add(chunk)
+    })
+    const said = new Promise<void>(resolve => child.stderr!.on('close', resolve))
+    const end = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
+      child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
+      child.on('error', error => {
+        if (child.pid !== undefined) return
+        // It could not even be started.
+        process.stderr.write(`${error.message}\n`)
+        resolve({ exitCode: 1, signal: null })
+      })
+    })
+    const oomNow = oomCounter()
+    void this.#look(oomNow)
+    const { exitCode, signal } = await end
+    this.#over.abort()
+    this.#lookForReady()
+    const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
+    await Promise.race([said, clock.sleep(lastWordsMs)])
+    child.stderr!.destroy()
+    const [oomBefore = null] = this.#ooms
+    return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
+  }
+
+  async #look(oomNow: () => number | null): Promise<void> {
+    const { clock, late, papers } = this.#options
+    let told = 0
+    while (!this.#over.signal.aborted) {
+      // At its very start it is still a copy of us.
+      if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child.pid ?? 0) ?? this.#memory
+      this.#ooms.push(oomNow())
+      if (this.#ooms.length > oomLooks) this.#ooms.shift()
+      this.#lookForReady()
+      const waited = clock.elapsed() - this.#startedAt
+      if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
+        told++
+        // A database that recovers, or a schema that is brought up to date, takes as long as it takes.
+        const killed = waited >= tooLateMs && !isMarked(papers, 'database')
+        late(Math.round(waited / 1000), killed)
+        if (killed) this.tell('SIGKILL')
+      }
+      await clock.sleep(lookMs, this.#over.signal)
+    }
+  }
+
+  #lookForReady(): void {
+    if (isMarked(this.#options.papers, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
+  }
+}

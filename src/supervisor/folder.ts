@@ -1,0 +1,73 @@
+/**
+ * Where the papers are: a folder of a supervisor's own below the one for temporary files, gone when it ends. What a supervisor
+ * that was killed has left is removed by the next one; its name says whose it was.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Folder {
+  /** Where certificates wait to be used. */
+  readonly certificates: string
+  /** A fresh one for the papers of the next process; that of the one before is removed. */
+  papers(): string
+  remove(): void
+}
+
+/** The second is there where the first may not be written to, such as in a container whose disk is read-only. */
+const places = () => [tmpdir(), '/dev/shm']
+/** Processes of another container may see the same folder, and its numbers mean other processes there. */
+const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
+
+/** Undefined: there is no place that this user may write to. */
+export function makeFolder(among: readonly string[] = places()): Folder | undefined {
+  for (const place of among) {
+    try {
+      removeLeftovers(place)
+      return folderAt(mkdtempSync(join(place, `${prefix()}${process.pid}-`)))
+    } catch {
+      // The next one may do.
+    }
+  }
+  return undefined
+}
+
+/** mkdtemp makes it for this user alone. */
+function folderAt(path: string): Folder {
+  const certificates = join(path, 'certificates')
+  mkdirSync(certificates)
+  let boots = 0
+  const paperFolder = () => join(path, `boot-${boots}`)
+  return {
+    certificates,
+    papers() {
+      rmSync(paperFolder(), { recursive: true, force: true })
+      boots++
+      mkdirSync(paperFolder())
+      return paperFolder()
+    },
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+function removeLeftovers(place: string): void {
+  for (const name of readdirSync(place)) {
+    if (!name.startsWith(prefix())) continue
+    const pid = Number.parseInt(name.slice(prefix().length), 10)
+    if (pid !== process.pid && exists(pid)) continue
+    try {
+      rmSync(join(place, name), { recursive: true, force: true })
+    } catch {
+      // Somebody else's.
+    }
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

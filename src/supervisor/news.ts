@@ -1,0 +1,41 @@
+/** What a supervisor says about its child: one line for each death, one for each minute that it is not ready. */
+import type { Death } from '../core/death.ts'
+import type { Next } from '../core/restart.ts'
+import type { Log } from '../lib/log.ts'
+
+type Restart = Extract<Next, { do: 'restart' }>
+
+export function tellDeath(log: Log, death: Death, { afterMs, standing, loud }: Restart, wasReady: boolean): void {
+  const { how, why, signal, exitCode, memoryBytes, oom, started, culprit } = death
+  const restart = `restarting ${afterMs === 0 ? 'now' : `in ${afterMs / 1000} s`}`
+  const facts = {
+    how,
+    signal,
+    exitCode,
+    memoryBytes,
+    oom,
+    ...(culprit === null ? {} : { job: culprit.job, attempt: culprit.attempt }),
+    // Those that have ended since are among them.
+    maybeRunning: started.length,
+    restartMs: afterMs,
+  }
+  if (!wasReady) {
+    const { bootFailures } = standing
+    const often = bootFailures === 1 ? '' : `, ${bootFailures} times in a row`
+    const line = `worker process did not get ready${often}: ${why}; ${restart}`
+    if (loud) log.error({ ...facts, bootFailures }, line)
+    else log.warn({ ...facts, bootFailures }, line)
+  } else if (how === 'asked') {
+    const ended = signal === null ? 'ended' : 'died'
+    log.warn(facts, `worker process ${ended}: ${why}; ${mostJobs(started.length)}; ${restart}`)
+  } else log.error(facts, `worker process died: ${why}; ${mostJobs(started.length)}; ${restart}`)
+}
+
+const mostJobs = (count: number): string =>
+  count === 0 ? 'no job was running' : `at most ${count} ${count === 1 ? 'job was' : 'jobs were'} running`
+
+export function tellLate(log: Log, seconds: number, killed: boolean): void {
+  const what = `worker process has not got ready in ${seconds} s`
+  if (killed) log.error({ seconds }, `${what}; killed, to start again`)
+  else log.warn({ seconds }, what)
+}

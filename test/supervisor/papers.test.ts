@@ -1,0 +1,143 @@
+/** What a process leaves for its supervisor, and the folder it is in. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readCertificates, removeCertificate, writeCertificate } from '../../src/supervisor/certificates.ts'
+import { makeFolder } from '../../src/supervisor/folder.ts'
+import { holdInquest } from '../../src/supervisor/inquest.ts'
+import { memoryOf, oomCounter } from '../../src/supervisor/kernel.ts'
+import { mark } from '../../src/supervisor/marks.ts'
+import { nameCulprit, ours, papersFolder } from '../../src/supervisor/papers.ts'
+import { openStarts, readStarts } from '../../src/supervisor/starts.ts'
+import { createTail } from '../../src/supervisor/tail.ts'
+
+function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'retoma-supervisor-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('the start of an attempt is never written over while it runs', () => {
+  const folder = scratch()
+  const starts = openStarts(folder, 'w-1')
+  const places = ['1/1', '2/1', '9223372036854775807/2147483647'].map(starts.note)
+  expect(readStarts(folder).get('w-1')).toEqual(['1/1', '2/1', '9223372036854775807/2147483647'])
+  starts.free(places[1]!)
+  expect(readStarts(folder).get('w-1')).toContain('2/1')
+  starts.note('4/1')
+  starts.note('5/1')
+  expect(readStarts(folder).get('w-1')).toEqual(['1/1', '4/1', '9223372036854775807/2147483647', '5/1'])
+})
+
+test('a worker that ended in order leaves no start, its neighbours in that process keep theirs', () => {
+  const folder = scratch()
+  const [one, other] = ['w-1', 'w-2'].map(worker => openStarts(folder, worker))
+  one!.note('1/1')
+  other!.note('2/1')
+  one!.close()
+  one!.close()
+  one!.note('3/1')
+  expect([...readStarts(folder)]).toEqual([['w-2', ['2/1']]])
+})
+
+test('work that cannot be noted is done all the same', () => {
+  const starts = openStarts(join(scratch(), 'gone'), 'w-1')
+  starts.free(starts.note('1/1'))
+  starts.close()
+  openStarts(undefined, 'w-1').note('1/1')
+})
+
+const nothing = { memoryBytes: null, oomBefore: null, oomAfter: null, stderr: null }
+
+test('an inquest makes a certificate for each worker of the process, with the same cause', () => {
+  const folder = scratch()
+  openStarts(folder, 'w-1').note('1/1')
+  openStarts(folder, 'w-2').note('2/3')
+  nameCulprit(folder, { job: '2', attempt: 3, how: 'uncaught', message: 'boom', stack: null })
+  nameCulprit(folder, { job: '1', attempt: 1, how: 'exit', message: 'on the way down', stack: null })
+  const { death, certificates } = holdInquest(folder, { ...nothing, exitCode: 1, signal: null })
+  expect(death).toMatchObject({ how: 'named', culprit: { job: '2' }, started: ['1/1', '2/3'] })
+  expect(certificates).toMatchObject([
+    { worker: 'w-1', death: { how: 'named', started: ['1/1'], culprit: { job: '2' } } },
+    { worker: 'w-2', death: { how: 'named', started: ['2/3'], culprit: { job: '2' } } },
+  ])
+})
+
+test('a process that had heard that it shall stop was asked to, whatever ended it then', () => {
+  const folder = scratch()
+  mark(folder, 'asked')
+  expect(holdInquest(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).death.how).toBe('asked')
+})
+
+test('a certificate waits until it is removed, and one half-written is none', () => {
+  const folder = scratch()
+  const { death } = holdInquest(folder, { ...nothing, exitCode: 1, signal: null })
+  writeCertificate(folder, { worker: 'w-1', death })
+  writeCertificate(folder, { worker: 'w-1', death })
+  expect(readCertificates(folder)).toEqual([{ worker: 'w-1', death }])
+  removeCertificate(folder, 'w-1')
+  removeCertificate(folder, 'w-1')
+  expect(readCertificates(folder)).toEqual([])
+  expect(readCertificates(join(folder, 'gone'))).toEqual([])
+})
+
+test('the folder of a supervisor is for its user alone, fresh for every boot, and goes with it', () => {
+  const place = scratch()
+  const folder = makeFolder([place])!
+  const [first, second] = [folder.papers(), folder.papers()]
+  expect([existsSync(first), existsSync(second), existsSync(folder.certificates)]).toEqual([false, true, true])
+  expect(statSync(dirname(second)).mode & 0o777).toBe(0o700)
+  folder.remove()
+  expect(readdirSync(place)).toEqual([])
+})
+
+test('what a supervisor that was killed has left is removed by the next one, and nothing else', async () => {
+  const place = scratch()
+  const dead = spawn(process.execPath, ['-e', ''])
+  await once(dead, 'exit')
+  const ours = `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
+  const names = [`${ours}${dead.pid}-x`, `${ours}${process.ppid}-x`, `retoma-papers-elsewhere-${dead.pid}-x`, 'other']
+  for (const name of names) mkdirSync(join(place, name))
+  makeFolder([place])
+  expect(
+    readdirSync(place)
+      .filter(name => names.includes(name))
+      .sort(),
+  ).toEqual(names.slice(1).sort())
+})
+
+test('where nothing can be written there is no folder, and where one place will do there is', () => {
+  const place = scratch()
+  expect(makeFolder([join(place, 'gone')])).toBeUndefined()
+  expect(dirname(dirname(makeFolder([join(place, 'gone'), place])!.certificates))).toBe(place)
+})
+
+test('what a supervisor sets is for the process it started, and not for one that this one starts', () => {
+  onTestFinished(() => {
+    for (const name of ['RETOMA_PAPERS', 'RETOMA_SUPERVISOR']) delete process.env[name]
+  })
+  process.env.RETOMA_PAPERS = '/papers'
+  process.env.RETOMA_SUPERVISOR = String(process.ppid)
+  expect(papersFolder()).toBe('/papers')
+  process.env.RETOMA_SUPERVISOR = '1234567'
+  expect([papersFolder(), ours('RETOMA_PAPERS')]).toEqual([undefined, undefined])
+})
+
+test.runIf(process.platform === 'linux')('the kernel tells what a process takes, and how often memory ran out', () => {
+  expect(memoryOf(process.pid)).toBeGreaterThan(20e6)
+  expect(memoryOf(0)).toBeNull()
+  const kills = oomCounter()
+  expect(kills()).toBeGreaterThanOrEqual(0)
+})
+
+test('of what was said the last is kept', () => {
+  const tail = createTail(8)
+  expect(tail.text()).toBeNull()
+  for (const text of ['one ', 'two ', 'three ']) tail.add(Buffer.from(text))
+  expect(tail.text()).toBe('o three ')
+  tail.add(Buffer.from('x'.repeat(20)))
+  expect(tail.text()).toBe('xxxxxxxx')
+})
