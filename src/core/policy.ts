@@ -8,6 +8,18 @@ import { type Duration, minutes, seconds } from './duration.ts'
 export type Action = 'retry' | 'stall' | 'fail'
 export type Isolation = 'inline' | 'thread' | 'process'
 
+/** A kind's own words for what befalls its jobs, where people or programs look for them. */
+export interface Messages {
+  /** Its worker died. */
+  orphan?: string
+  /** It made no progress for stallAfter. */
+  stalled?: string
+  /** It is older than maxAge. */
+  overdue?: string
+}
+
+export const messageNames = ['orphan', 'stalled', 'overdue'] as const satisfies readonly (keyof Messages)[]
+
 export interface Policy {
   /** Tries in all: 3 means the first and two more. */
   attempts: number
@@ -25,6 +37,7 @@ export interface Policy {
   onStall: Action
   isolation: Isolation
   memoryBytes: number | null
+  messages: Messages
 }
 
 export const defaultPolicy: Policy = {
@@ -41,6 +54,7 @@ export const defaultPolicy: Policy = {
   onStall: 'stall',
   isolation: 'inline',
   memoryBytes: null,
+  messages: {},
 }
 
 export const beatEvery = seconds(5)
