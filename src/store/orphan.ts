@@ -46,11 +46,14 @@ const orphanFrom = `
     else least(w.beat_at, w.dead_at) + ${ms('p.after')}
   end`
 
+// A tick early, so that the last tick before its time is not too soon. One of the future is from a clock that has gone back.
+const sweepIsDue = (every: string): string =>
+  `k.swept_at <= ${now} - ${ms(`(${every} - ${watchEvery})`)} or k.swept_at > ${now} + interval '1 second'`
+
 // Found first, locked by the fence then: a lock takes the newest version of a row, and what was said of its worker is not
 // asked again for it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be
-// taken from it. A sweep is due a tick early, so that the last tick before its time is not too soon; one that another
-// watchdog has just made is not made again, because the row says so by then. What a certificate does not name
-// had never begun: a claim that was on its way when its worker died.
+// taken from it. A sweep that another watchdog has just made is not made again, because the row says so by then. What a
+// certificate does not name had never begun: a claim that was on its way when its worker died.
 const recover = {
   name: 'watchdog_recover',
   text: `
@@ -76,7 +79,7 @@ const recover = {
         and (
           p.every <= ${sweepEvery}
           or o.since <= k.swept_at
-          or k.swept_at not between ${now} - ${ms(`(p.every - ${watchEvery})`)} and ${now} + interval '1 second'
+          or ${sweepIsDue('p.every')}
         )
       order by j.id
       limit $2
@@ -85,7 +88,7 @@ const recover = {
       set swept_at = ${now}
       from (select distinct kind, every from found where unswept) f
       where k.name = f.kind
-        and k.swept_at not between ${now} - ${ms(`(f.every - ${watchEvery})`)} and ${now} + interval '1 second'
+        and (${sweepIsDue('f.every')})
       returning k.name
     ), orphan as materialized (
       select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, k.policy, ${fruitless('j')} as fruitless
