@@ -312,8 +312,8 @@ export const errorTable = define({
   },
   poison: {
     status: 500,
-    en: 'this job has ended its process {crashes} times, the last time like this: {why}; it is not run again by itself',
-    pt: 'este job derrubou o seu processo {crashes} vezes, a última assim: {why}; não roda de novo sozinho',
+    en: 'it has crashed {crashes} times and is not run again; the last time: {last}',
+    pt: 'já derrubou o processo {crashes} vezes e não roda mais; da última vez: {last}',
   },
   too_many_restarts: {
     status: 500,

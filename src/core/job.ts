@@ -9,15 +9,7 @@ import { type Duration, longestDuration } from './duration.ts'
 import { cleanText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
-import {
-  type Action,
-  beatEvery,
-  defaultPolicy,
-  type Isolation,
-  type Messages,
-  messageNames,
-  type Policy,
-} from './policy.ts'
+import { type Action, beatEvery, defaultPolicy, type Isolation, type Messages, type Policy } from './policy.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
 export interface JobOptions {
@@ -45,7 +37,7 @@ export interface JobOptions {
   onStall?: Action
   isolation?: Isolation
   memory?: number
-  /** What is told, instead of our words, of a job whose worker died, that made no progress, or that got too old. */
+  /** What is said of a job that the watchdog ended, in place of its own words. */
   messages?: Messages
 }
 
@@ -207,20 +199,16 @@ const longestMessage = 1000
 
 function messagesOf({ messages = {} }: JobOptions, refuse: Refuse): Messages {
   if (messages === null || typeof messages !== 'object')
-    refuse(
-      'messages must be an object, such as { orphan: "its worker died" }',
-      'messages deve ser um objeto, como { orphan: "o worker morreu" }',
-    )
-  refuseUnknown(messages, messageNames, refuse, 'messages.')
+    refuse('messages takes { orphan, stalled, overdue }', 'messages recebe { orphan, stalled, overdue }')
+  refuseUnknown(messages, ['orphan', 'stalled', 'overdue'], refuse, 'messages.')
   for (const [name, text] of Object.entries(messages)) {
-    if (text === undefined) continue
     if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage || cleanText(text) !== text)
       refuse(
         `messages.${name} must be a text of 1 to ${longestMessage} characters`,
         `messages.${name} deve ser um texto de 1 a ${longestMessage} caracteres`,
       )
   }
-  return { ...messages }
+  return messages
 }
 
 function memoryOf({ memory }: JobOptions, refuse: Refuse): number | null {

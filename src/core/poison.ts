@@ -3,6 +3,6 @@ import { RetomaError } from '../errors.ts'
 import type { Failure } from './outcome.ts'
 
 export function poisonFailure(crashes: number | string, last: Failure): Failure {
-  const { message } = new RetomaError('poison', { crashes, why: last.message })
+  const { message } = new RetomaError('poison', { crashes, last: last.message })
   return { ...last, what: 'crash', code: 'poison', message }
 }

@@ -8,17 +8,12 @@ import { type Duration, minutes, seconds } from './duration.ts'
 export type Action = 'retry' | 'stall' | 'fail'
 export type Isolation = 'inline' | 'thread' | 'process'
 
-/** A kind's own words for what befalls its jobs, where people or programs look for them. */
+/** What is said of a job that the watchdog ended, in the kind's own words. */
 export interface Messages {
-  /** Its worker died. */
   orphan?: string
-  /** It made no progress for stallAfter. */
   stalled?: string
-  /** It is older than maxAge. */
   overdue?: string
 }
-
-export const messageNames = ['orphan', 'stalled', 'overdue'] as const satisfies readonly (keyof Messages)[]
 
 export interface Policy {
   /** Tries in all: 3 means the first and two more. */

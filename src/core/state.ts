@@ -75,7 +75,7 @@ export const transitions: readonly Transition[] = [
     when: 'its worker died ten times in a row and it never came a step further',
   },
   {
-    verb: 'put back',
+    verb: 'restart',
     from: ['running'],
     to: 'waiting',
     by: 'supervisor',

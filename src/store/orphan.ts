@@ -4,8 +4,9 @@
  * none is the leader.
  *
  * Invariant: a kind's orphan is put right no sooner than its orphanAfter after its worker's last beat, and no later than
- * its sweepEvery after that. A sweep is an instant, kept with the kind: whatever was an orphan by then is recovered, by whoever
- * comes by, in as many bites as it takes; so a watchdog that dies in the middle of a sweep loses nothing of it.
+ * its sweepEvery after that. A sweep is an instant that follows from the clock alone: whatever was an orphan by then is
+ * recovered, by whoever comes by, in as many bites as it takes. So nobody need win it, and a watchdog that dies in the middle
+ * of one loses nothing.
  *
  * A worker is declared dead after 20 s whatever its kinds say. Until its jobs are recovered they are still its own: should it
  * live after all and finish one before its next beat tells it, that is a true finish, the only one.
@@ -34,34 +35,36 @@ const now = `coalesce($1::timestamptz, now())`
 const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
 const { orphanAfter, sweepEvery } = defaultPolicy
 
-// From when on it is an orphan. At once: of a worker whose row is gone, of one that left by itself (dead sooner than anybody
-// could have judged it, and without a certificate), and of a kind that asks for no more than the verdict itself.
+// From when on it is an orphan. At once: of a worker whose row is gone, of one that left by itself (whom nobody suspected,
+// and without a certificate), of one that died in the future (before a failover to a clock that runs behind), and of a kind
+// that asks for no more than the verdict itself.
 const orphanFrom = `
   case
     when w.id is null
-      or w.death is null and w.dead_at < w.beat_at + ${ms(`${orphanAfter}`)}
+      or w.death is null and w.suspected_at is null
       or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
-      or not begun
+      or not b.begun
+      or w.dead_at > ${now} + interval '1 second'
     then '-infinity'
     else least(w.beat_at, w.dead_at) + ${ms('p.after')}
   end`
 
-// A tick early, so that the last tick before its time is not too soon. One of the future is from a clock that has gone back.
-const sweepIsDue = (every: string): string =>
-  `k.swept_at <= ${now} - ${ms(`(${every} - ${watchEvery})`)} or k.swept_at > ${now} + interval '1 second'`
+// Before this, whatever was an orphan is to be recovered. A kind's sweeps are a tick less than sweepEvery apart, because the
+// tick that makes one may come that much later.
+const sweptUntil = `
+  case
+    when p.every <= ${sweepEvery} then ${now}
+    else to_timestamp(floor(extract(epoch from ${now}) * 1000 / (p.every - ${watchEvery})) * (p.every - ${watchEvery}) / 1000)
+  end`
 
 // Found first, locked by the fence then: a lock takes the newest version of a row, and what was said of its worker is not
 // asked again for it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be
-// taken from it. A sweep that another watchdog has just made is not made again, because the row says so by then. What a
-// certificate does not name had never begun: a claim that was on its way when its worker died.
+// taken from it. What a certificate does not name had never begun: a claim that was on its way when its worker died.
 const recover = {
   name: 'watchdog_recover',
   text: `
     with found as materialized (
-      select j.id, j.attempt, j.worker_id, j.kind, b.begun,
-        w.death ->> 'how' = 'named' as named,
-        p.every > ${sweepEvery} and o.since > coalesce(k.swept_at, 'infinity') as unswept,
-        p.every
+      select j.id, j.attempt, j.worker_id, b.begun, w.death ->> 'how' = 'named' as named
       from retoma.job j
         left join retoma.worker w on w.id = j.worker_id
         left join retoma.kind k on k.name = j.kind
@@ -69,33 +72,17 @@ const recover = {
           select coalesce((k.policy ->> 'orphanAfter')::float8, ${orphanAfter}) as after,
             coalesce((k.policy ->> 'sweepEvery')::float8, ${sweepEvery}) as every
         ) p
-        cross join lateral (
-          select w.death is null or w.death -> 'started' ? (j.id || '/' || j.attempt) as begun
-        ) b
-        cross join lateral (select ${orphanFrom} as since) o
+        cross join lateral (select coalesce(w.death -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
       where j.state = 'running'
         and (w.id is null or w.dead_at is not null)
-        and o.since <= ${now}
-        and (
-          p.every <= ${sweepEvery}
-          or o.since <= k.swept_at
-          or ${sweepIsDue('p.every')}
-        )
+        and ${orphanFrom} <= ${sweptUntil}
       order by j.id
       limit $2
-    ), swept as (
-      update retoma.kind k
-      set swept_at = ${now}
-      from (select distinct kind, every from found where unswept) f
-      where k.name = f.kind
-        and (${sweepIsDue('f.every')})
-      returning k.name
     ), orphan as materialized (
       select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, k.policy, ${fruitless('j')} as fruitless
       from found f
         join retoma.job j on j.id = f.id and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = j.kind
-      where not f.unswept or exists (select from swept s where s.name = f.kind)
       order by j.id
       for update of j skip locked
     ), judged as materialized (

@@ -170,7 +170,7 @@ describe('of a death that one job is named for', () => {
     expect(await rowOf(poison)).toMatchObject({
       state: 'failed',
       crashes: 2,
-      error: { what: 'crash', code: 'poison', message: expect.stringMatching(/ended its process 2 times.*boom/) },
+      error: { what: 'crash', code: 'poison', message: expect.stringMatching(/crashed 2 times.*boom/) },
     })
     expect(await evidence(poison)).toMatchObject([{ code: 'poison', evidence: { exitCode: 1 } }])
   })

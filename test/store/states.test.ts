@@ -50,7 +50,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
     await store.sql(`update retoma.job set care = $2 where id = $1 and state = 'running'`, [id, JSON.stringify(care)])
     await recoverOrphans(store.db, 10, at(5))
   },
-  'put back': bury('asked'),
+  restart: bury('asked'),
   charge: bury('named'),
   poison: bury('named', 2),
   resume: pressing('resume'),
