@@ -310,6 +310,16 @@ export const errorTable = define({
     en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
     pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
   },
+  poison: {
+    status: 500,
+    en: 'it has crashed {crashes} times and is not run again; the last time: {last}',
+    pt: 'já derrubou o processo {crashes} vezes e não roda mais; da última vez: {last}',
+  },
+  too_many_restarts: {
+    status: 500,
+    en: 'its worker died {restarts} times in a row while this job ran, and it never came a step further; resume it to try again',
+    pt: 'o worker morreu {restarts} vezes seguidas enquanto este job rodava, e ele não avançou nenhuma etapa; retome-o para tentar de novo',
+  },
   step_twice: {
     status: 500,
     en: 'two steps of one job are named "{step}"; each needs a name of its own',

@@ -15,7 +15,7 @@ export interface Transition {
   verb: string
   from: readonly State[]
   to: State
-  by: 'worker' | 'watchdog' | 'person'
+  by: 'worker' | 'watchdog' | 'supervisor' | 'person'
   when: string
 }
 
@@ -66,6 +66,34 @@ export const transitions: readonly Transition[] = [
     to: 'failed',
     by: 'watchdog',
     when: "its worker died and the kind says onOrphan: 'fail'",
+  },
+  {
+    verb: 'set aside',
+    from: ['running'],
+    to: 'stalled',
+    by: 'watchdog',
+    when: 'its worker died ten times in a row and it never came a step further',
+  },
+  {
+    verb: 'restart',
+    from: ['running'],
+    to: 'waiting',
+    by: 'supervisor',
+    when: 'its process died and not by it, or nobody knows by whom; no try is spent',
+  },
+  {
+    verb: 'charge',
+    from: ['running'],
+    to: 'waiting',
+    by: 'supervisor',
+    when: 'its process died by it and it has tries left; waits out its backoff',
+  },
+  {
+    verb: 'poison',
+    from: ['running'],
+    to: 'failed',
+    by: 'supervisor',
+    when: 'its process died by it, maxCrashes times by now or with no tries left',
   },
   { verb: 'resume', from: ['stalled'], to: 'waiting', by: 'person', when: 'pressed; it goes on at once' },
   {

@@ -64,7 +64,7 @@ const resume = {
       for update
     ), moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = ${now}, ${asQueueSays}
+      set state = 'waiting', rank = rank & ~1, run_at = ${now}, care = null, ${asQueueSays}
       where j.id = any (array(select id from before))
       returning j.batch_id, 'stalled' as was, j.state
     ),

@@ -191,7 +191,8 @@ const giveBack = {
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, run_at = coalesce($4::timestamptz, now())
+      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1,
+        run_at = coalesce($4::timestamptz, now()) + make_interval(secs => $5 / 1000.0)
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
       returning j.queue, j.gated, j.gate_key, j.batch_id, 'running' as was, j.state
@@ -200,15 +201,16 @@ const giveBack = {
     select queue from moved`,
 }
 
-/** Hands back attempts that were claimed and never begun; answers the queues that have something again. */
+/** Hands back attempts that were claimed and never begun, for later; answers the queues that have something again. */
 export async function giveBackClaims(
   db: Db,
   worker: string,
   claims: readonly { id: string; attempt: number }[],
   now: Date | null,
+  delayMs = 0,
 ): Promise<Set<string>> {
   const sorted = claims.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
-  const values = [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now]
+  const values = [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now, delayMs]
   const rows = await db.run<{ queue: string }>(giveBack, values)
   return new Set(rows.map(row => row.queue))
 }

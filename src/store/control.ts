@@ -119,7 +119,7 @@ const resume = {
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), ${asQueueSays}
+      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), care = null, ${asQueueSays}
       where id = $1 and state = 'stalled'
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),

@@ -1,19 +1,203 @@
-/** What a death certificate changes in the database: the worker is dead at once, without anybody waiting for its beat. */
+/**
+ * The burial of a worker whose supervisor saw it die: the certificate is kept with the worker, and each of its jobs gets what
+ * that death means for it (design: "Who crashed it"). The watchdog does the same without a certificate, later (orphan.ts).
+ *
+ * Invariant: one statement, and every job is taken by the fence: a second burial, one whose answer was lost, or a watchdog that
+ * came first moves and charges nothing again. It waits for a row that somebody has locked, instead of passing it by: who
+ * killed the process must not get away with it; the ids are in their order, so nobody waits in a circle. It is bounded
+ * by what one worker holds.
+ *
+ * - unbegun: claimed and never started. Back at once, nothing noted.
+ * - crash: named as the culprit, or dead alone. It pays.
+ * - suspect: one of several that had started when the process died, nobody knows of what.
+ * - restart: not its fault. Back at once.
+ * - later: the same, but its kind wants more than that (onOrphan, orphanAfter): it stays for the watchdog.
+ */
+import { aloneAfter } from '../core/care.ts'
+import { causeOf } from '../core/cause.ts'
 import type { Death } from '../core/death.ts'
+import { cleanText } from '../core/json.ts'
+import type { Failure } from '../core/outcome.ts'
+import { poisonFailure } from '../core/poison.ts'
+import { defaultPolicy } from '../core/policy.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
+import { countMoves } from './batch-count.ts'
+import { careAfterRestart, careWith, fruitless, inItsWords, kept, orphanError, tooMany, tooManyError } from './care.ts'
 import type { Db } from './db.ts'
-import { type Recovered, recoverOrphans } from './recover.ts'
+import { noteJobStates } from './event.ts'
+import { freeGates } from './gate.ts'
+import type { Recovered } from './orphan.ts'
 
-const bite = 500
-
-const bury = {
-  name: 'worker_bury',
-  text: `
-    update retoma.worker set dead_at = coalesce(dead_at, $3::timestamptz, now()), death = $2
-    where id = $1`,
+export interface Buried extends Recovered {
+  fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
 }
 
-/** Safe to repeat. Answers what was taken from the dead. */
-export async function buryWorker(db: Db, worker: string, death: Death, now: Date | null): Promise<Recovered[]> {
-  await db.run(bury, [worker, JSON.stringify(death), now])
-  return recoverOrphans(db, bite, now)
+const now = `coalesce($1::timestamptz, now())`
+const { orphanAfter } = defaultPolicy
+const deadlineMs = 8000
+
+/** Replaced by the number, which is known when the row is locked. */
+const crashes = '<crashes>'
+
+// Kept finite: the power of a thousand crashes is not.
+const backoff = (spent: string, policy: string): string => {
+  const part = (name: string) => `(${policy} #>> '{backoff,${name}}')::float8`
+  const power = `least(${part('first')} * exp(least((${spent} - 1) * ln(${part('factor')}), 500)), ${part('max')})`
+  return `make_interval(secs => ${power} * (1 + ${part('jitter')} * $13::float8) / 1000)`
+}
+
+const bury = {
+  name: 'death_bury',
+  text: `
+    with held as materialized (
+      select id, attempt from retoma.job where worker_id = $2 and state = 'running' order by id
+    ), begun as materialized (
+      select distinct id, attempt from unnest((select $5::bigint[]), (select $6::int[])) as s (id, attempt)
+    ), taken as materialized (
+      select j.*, b.id is not null as begun
+      from (select * from held order by id) h
+        cross join lateral (
+          select id, attempt, kind, failures, crashes, care, started_at, progress_at
+          from retoma.job j
+          where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
+          for update
+        ) j
+        left join begun b on b.id = j.id and b.attempt = j.attempt
+    ), judged as materialized (
+      select t.*, p.policy, ${fruitless('t')} as fruitless,
+        case
+          when not t.begun then 'unbegun'
+          when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
+          when p.policy ->> 'onOrphan' <> 'retry' then 'later'
+          when $3 = 'unexplained' and a.started = 1 then 'crash'
+          when $3 = 'unexplained' and ${kept('t', 'level')} < 2 then 'suspect'
+          when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
+          else 'restart'
+        end as fate
+      from taken t
+        left join retoma.kind k on k.name = t.kind
+        cross join lateral (select $14::jsonb || coalesce(k.policy, '{}') as policy) p
+        cross join (select count(*) filter (where begun) as started from taken) a
+    ), costed as materialized (
+      select j.*,
+        j.crashes + case when fate <> 'crash' then 0 when $3 = 'named' then 1 else 1 + ${kept('j', 'deaths')} end as crashed,
+        fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
+      from judged j
+      where fate <> 'later'
+    ), decided as materialized (
+      select c.*,
+        case
+          when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'attempts')::int) then 'failed'
+          when unknown and ${tooMany('fruitless')} then 'stalled'
+          else 'waiting'
+        end as state,
+        case
+          when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
+          when fate = 'crash' then $9::jsonb
+          when unknown and ${tooMany('fruitless')} then $12::jsonb
+          else ${inItsWords('$11::jsonb', 'policy')}
+        end as error,
+        case
+          when fate = 'crash' and $3 = 'unexplained' then ${careWith('2', 'null::text', '0', kept('c', 'fruitless'))}
+          when fate = 'suspect'
+          then ${careWith(`case when fruitless >= ${aloneAfter} then 2 else ${kept('c', 'level')} + 1 end`, '$2::text', `${kept('c', 'deaths')} + 1`, 'fruitless')}
+          when unknown then ${careAfterRestart('c', 'fruitless')}
+          else c.care
+        end as next_care
+      from costed c cross join lateral (select c.crashed >= (c.policy ->> 'maxCrashes')::int as poison) x
+    ), moved as (
+      update retoma.job j
+      set state = d.state,
+        worker_id = null,
+        last_worker = $2,
+        crashes = d.crashed,
+        restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
+        care = d.next_care,
+        rank = case when d.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case
+          when d.state <> 'waiting' then j.run_at
+          when d.fate = 'crash' then ${now} + ${backoff('d.failures + d.crashed', 'd.policy')}
+          else ${now}
+        end,
+        finished_at = case when d.state = 'failed' then ${now} end,
+        key_hold = case when d.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        error = case when d.fate = 'unbegun' then j.error else d.error end
+      from decided d
+      where j.id = d.id
+      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+    ), buried as (
+      update retoma.worker
+      set dead_at = coalesce(dead_at, ${now}),
+        death = coalesce(death, $4::jsonb || jsonb_build_object('started',
+          (select coalesce(jsonb_agg(t.id || '/' || t.attempt order by t.id), '[]') from taken t where t.begun)))
+      where id = $2
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
+      from moved where fate <> 'unbegun'
+      on conflict do nothing
+    ), ${noteJobStates('moved', now, { where: `m.fate <> 'unbegun'` })},
+    ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select id, queue, kind, state, $2 as worker, fate from moved`,
+}
+
+/**
+ * Moves all that the worker held, and answers what became of it; nothing the second time. `started` of the certificate must be
+ * known: what it does not name goes back as never begun, for ever, should it have been the one. Where it could not be read there is
+ * no certificate, and the watchdog takes over.
+ */
+export function buryWorker(
+  db: Db,
+  worker: string,
+  death: Death,
+  now: Date | null,
+  random: Random = systemRandom,
+): Promise<Buried[]> {
+  const { started, culprit, ...rest } = cleaned(death)
+  const begun = started.map(each => each.split('/'))
+  const crash = crashOf(rest, culprit)
+  return db.run<Buried>(
+    bury,
+    [
+      now, worker, death.how, JSON.stringify({ ...rest, culprit }),
+      begun.map(([id]) => id), begun.map(([, attempt]) => attempt), culprit?.job ?? null, culprit?.attempt ?? null,
+      errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
+      random(), JSON.stringify(defaultPolicy),
+    ],
+    deadlineMs,
+  ) // biome-ignore format: the columns in their order
+}
+
+const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })
+
+function crashOf(
+  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<Death, 'started' | 'culprit'>,
+  culprit: Death['culprit'],
+): Failure {
+  const evidence = { why, signal, exitCode, memoryBytes, oom, stderr }
+  if (culprit === null)
+    return {
+      what: 'crash',
+      code: null,
+      message: `the process died while it ran this job alone: ${why}`,
+      stack: null,
+      evidence,
+    }
+  const { how, message, stack } = culprit
+  return { what: how === 'timeout' ? 'timeout' : 'crash', code: null, message, stack, evidence: { ...evidence, how } }
+}
+
+const longest = 20_000
+
+/** What a dying process wrote may be anything. */
+function cleaned(death: Death): Death {
+  const clean = <T extends string | null>(text: T) => (text === null ? text : (cleanText(text.slice(0, longest)) as T))
+  const { culprit } = death
+  return {
+    ...death,
+    why: clean(death.why),
+    stderr: death.stderr === null ? null : cleanText(death.stderr.slice(-longest)),
+    culprit: culprit && { ...culprit, message: clean(culprit.message), stack: clean(culprit.stack) },
+  }
 }

@@ -1,19 +1,13 @@
 /**
- * What the watchdog writes when a worker is gone. Two steps, both in the database, so that an outage or a watchdog that
- * has just been born makes no false orphan: first suspect, and only two beats later declare dead.
+ * How the watchdog finds that a worker is gone. Two steps, both in the database, so that an outage or a watchdog that
+ * has just been born makes no false orphan: first suspect, and only two beats later declare dead. What becomes of its jobs
+ * is in orphan.ts.
  *
  * Invariant: nobody is declared dead who could not beat. Two beats must have passed in which somebody looked: when nobody
  * has for that long (the database was away, nothing ran) suspicion begins anew. A database that comes and goes never
  * lets anybody look for two beats; there a suspect is dead who was silent at six looks in a row.
- *
- * A running job whose worker is dead or missing is an orphan at every tick; taking its lease away and noting why is one
- * statement. Bounded, SKIP LOCKED: any number of watchdogs may run, none is the leader.
  */
-import { causeOf } from '../core/cause.ts'
-import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
-import { noteJobStates } from './event.ts'
-import { freeGates } from './gate.ts'
 
 /** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
 const tickMs = 8000
@@ -121,64 +115,4 @@ export async function lookAfterWorkers(
   const { judged, orphans, batches } = found!
   // The statement saw the workers as they were before it: who has just died may have left some, too.
   return { judged, orphans: orphans || judged.some(each => each.dead), batches }
-}
-
-export interface Recovered {
-  id: string
-  queue: string
-  kind: string
-  state: 'waiting' | 'stalled' | 'failed'
-  worker: string
-}
-
-export const orphanMessage = 'orphan: the worker died while it ran this job'
-const orphanCause = causeOf({ what: 'orphan', code: null, message: orphanMessage })
-
-// Found first, locked by the fence then: a lock takes the newest version of a row, and "not exists" is not asked again for
-// it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be taken from it.
-const recover = {
-  name: 'watchdog_recover',
-  text: `
-    with found as materialized (
-      select j.id, j.attempt, j.worker_id
-      from retoma.job j
-      where j.state = 'running'
-        and not exists (select from retoma.worker w where w.id = j.worker_id and w.dead_at is null)
-      order by j.id
-      limit $2
-    ), orphan as materialized (
-      select j.id, j.worker_id,
-        case k.policy ->> 'onOrphan' when 'stall' then 'stalled' when 'fail' then 'failed' else 'waiting' end as state
-      from found f
-        join retoma.job j on j.id = f.id and j.attempt = f.attempt and j.worker_id = f.worker_id
-        left join retoma.kind k on k.name = j.kind
-      order by j.id
-      for update of j skip locked
-    ), moved as (
-      update retoma.job j
-      set state = o.state,
-        worker_id = null,
-        last_worker = o.worker_id,
-        restarts = j.restarts + 1,
-        rank = case when o.state = 'waiting' then j.rank & ~1 else j.rank end,
-        run_at = case when o.state = 'waiting' then coalesce($1::timestamptz, now()) else j.run_at end,
-        finished_at = case when o.state = 'failed' then coalesce($1::timestamptz, now()) end,
-        key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
-        error = jsonb_build_object('what', 'orphan', 'message', $3::text, 'code', null, 'stack', null, 'cause', $4::text)
-      from orphan o
-      where j.id = o.id
-      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, j.gated, j.gate_key, j.batch_id, j.ref, j.error
-    ), noted as (
-      insert into retoma.failure (job_id, attempt, what, message, worker, at)
-      select id, attempt, 'orphan', $3, worker_id, coalesce($1::timestamptz, now()) from moved
-      on conflict do nothing
-    ), ${noteJobStates('moved', 'coalesce($1::timestamptz, now())')},
-    ${freeGates('moved', 'coalesce($1::timestamptz, now())')},
-    ${countMoves('moved')}
-    select id, queue, kind, state, worker_id as worker from moved`,
-}
-
-/** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
-export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
-  return db.run<Recovered>(recover, [now, limit, orphanMessage, orphanCause], tickMs)
 }

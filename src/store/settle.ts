@@ -8,6 +8,7 @@
 import { causeOf } from '../core/cause.ts'
 import type { Failure, Outcome } from '../core/outcome.ts'
 import { countOutcomes, shardOf } from './batch-count.ts'
+import { kept } from './care.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
@@ -20,7 +21,7 @@ export interface Settle {
   outcome: Outcome | { state: 'released' } | { state: 'refused' }
 }
 
-// What an outcome costs of the budget. A crash, or an attempt that was handed back, has not shown that its job is harmless:
+// What an outcome costs of the budget. With a crash the unexplained deaths count that its job was there for. A crash, or an attempt that was handed back, has not shown that its job is harmless:
 // how it must be run stays as it is (core/care.ts).
 const nothing = 0
 const failure = 1
@@ -46,8 +47,8 @@ const settle = {
         result = g.result,
         error = coalesce(g.error, case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
-        crashes = j.crashes + (g.charge = ${crash})::int,
-        care = case when g.charge in (${crash}, ${nothingShown}) then j.care end,
+        crashes = j.crashes + case when g.charge = ${crash} then 1 + ${kept('j', 'deaths')} else 0 end,
+        care = case g.charge when ${crash} then j.care || '{"death": null, "deaths": 0}' when ${nothingShown} then j.care end,
         rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,

@@ -9,7 +9,8 @@ import { beatEvery, defaultPolicy, watchEvery } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Db } from '../store/db.ts'
-import { type Look, lookAfterWorkers, type Recovered, recoverOrphans } from '../store/recover.ts'
+import { type Recovered, recoverOrphans } from '../store/orphan.ts'
+import { type Look, lookAfterWorkers } from '../store/recover.ts'
 
 const bite = 500
 /** A little less than a tick, so that a lone watchdog wins each of its own. */

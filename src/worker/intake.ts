@@ -3,12 +3,14 @@
  * woken by hints, by freed slots and by the time the next job is due; it polls as the truth behind them.
  *
  * Invariant: never more attempts at once in a queue than its concurrency. Once close() was called nothing starts: what a
- * claim on its way still brings goes back unbegun. What a claim brings belongs to the life that asked for it.
+ * claim on its way still brings goes back unbegun. What a claim brings belongs to the life that asked for it. Jobs that may
+ * have killed a process go their own way, through quarantine.ts.
  */
 import type { AnyJob } from '../core/job.ts'
 import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import type { Random } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
 import type { Claimed } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
@@ -17,12 +19,14 @@ import { Claimer } from './claimer.ts'
 import { GatedClaimer } from './gated-claimer.ts'
 import type { Life } from './life.ts'
 import { Outlook } from './outlook.ts'
+import { isSuspect, Quarantine } from './quarantine.ts'
 import { Slots } from './slots.ts'
 
 export interface IntakeOptions {
   db: Db
   clock: Clock
   log: Log
+  random: Random
   jobs: ReadonlyMap<string, AnyJob>
   takes: Takes
   /** Queue name to how many of its jobs run at once here. */
@@ -53,14 +57,18 @@ export class Intake {
   readonly #claimer: Claimer
   readonly #gatedClaimer: GatedClaimer
   readonly #outlook: Outlook
+  readonly #quarantine: Quarantine
+  /** Handlers that run. */
+  #running = 0
   #loop: Loop | undefined
   #suspended = false
   #givingBack = false
   readonly #closing = new AbortController()
 
   constructor(options: IntakeOptions) {
-    const { db, clock, takes, queues, pollMs } = options
+    const { db, clock, random, takes, queues, pollMs } = options
     this.#options = options
+    this.#quarantine = new Quarantine(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
     this.#claimer = new Claimer(db, clock, takes)
     this.#gatedClaimer = new GatedClaimer(db, clock, takes)
@@ -101,6 +109,7 @@ export class Intake {
   /** For a new life. The dead are given nothing, which says nothing of what waits: claims go from the start. */
   beginAnew(): void {
     for (const queue of this.queues) this.#claimer.forget(queue)
+    this.#quarantine.takeOut(() => true)
     this.#suspended = false
     this.#loop?.wake()
   }
@@ -111,7 +120,7 @@ export class Intake {
     if (this.#loop === undefined || (queue !== undefined && slots === undefined)) return false
     if (delayMs <= 0) this.#loop.wake()
     else if (this.#outlook.dueIn(delayMs)) this.#loop.sleepAtMost(delayMs)
-    return slots !== undefined && slots.free > slots.waiting && !this.#isClosed
+    return slots !== undefined && slots.free > slots.waiting && !this.#quarantine.holds && !this.#isClosed
   }
 
   /** What was held in that queue, and passed by, may be claimed again. */
@@ -122,12 +131,15 @@ export class Intake {
 
   /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
   async holdBack(queue: string, batch: string): Promise<void> {
-    await this.#giveBack(this.#slotsOf(queue)?.takeOut(each => each.claimed.batch_id === batch) ?? [])
+    const isOfIt = ({ claimed }: Attempt) => claimed.batch_id === batch
+    await this.#giveBack([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#quarantine.takeOut(isOfIt)])
+    this.#pump()
   }
 
   /** A handler has ended, after so many milliseconds: its slot is free. */
-  ended(queue: string, kind: string, ms: number): void {
-    this.#slotsOf(queue)?.ended(kind, ms)
+  ended(claimed: Claimed, ms: number): void {
+    this.#running--
+    if (claimed.care === null || !this.#quarantine.ended(claimed)) this.#slotsOf(claimed.queue)?.ended(claimed.kind, ms)
     this.#pump()
   }
 
@@ -158,7 +170,7 @@ export class Intake {
     if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
     await this.#claim()
     if (this.#isWorthAsking()) return 0
-    if (this.#slots.every(slots => slots.free <= 0)) {
+    if (this.#quarantine.holds || this.#slots.every(slots => slots.free <= 0)) {
       // Nothing is looked for meanwhile, what falls due included: the first slot that is freed asks.
       for (const slots of this.#slots) slots.more = true
       return undefined
@@ -183,6 +195,8 @@ export class Intake {
     const life = this.#options.life()
     const taken = new Map<string, number>()
     const late: Claimed[] = []
+    const refused: Attempt[] = []
+    let delayMs = 0
     // As it comes: when a later statement fails, what an earlier one brought runs all the same.
     const took = (claimed: readonly Claimed[]) => {
       if (this.#isClosed) return void late.push(...claimed)
@@ -190,7 +204,15 @@ export class Intake {
         this.#options.claimed(each.queue, each.id)
         taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
         const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
-        if (attempt) this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+        if (attempt === undefined) continue
+        if (!isSuspect(each.care)) {
+          this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+          continue
+        }
+        const notBefore = this.#quarantine.admit(attempt, this.#running === 0)
+        if (notBefore === undefined) continue
+        refused.push(attempt)
+        delayMs = Math.max(delayMs, notBefore)
       }
       this.#pump()
     }
@@ -203,6 +225,7 @@ export class Intake {
       }
     } finally {
       await life.refuse(late)
+      await this.#giveBack(refused, delayMs)
       if (this.#someWait) void this.#giveBackLate()
     }
     return [...taken.values()].reduce((sum, count) => sum + count, 0)
@@ -221,15 +244,30 @@ export class Intake {
   #pump(): void {
     if (this.#isClosed) return
     const life = this.#options.life()
+    if (this.#quarantine.waiting > 0) this.#startSuspects(life)
     for (const slots of this.#slots) {
-      while (life.unsettled < mostUnsettled) {
+      while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
         const attempt = slots.take()
         if (attempt === undefined) break
-        if (life.isHeld(attempt)) life.start(attempt, !slots.isQuick(attempt.job.kind))
+        if (life.isHeld(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
         else slots.release()
       }
     }
     if (this.#isWorthAsking()) this.#loop?.wake()
+  }
+
+  #startSuspects(life: Life): void {
+    for (;;) {
+      const attempt = this.#quarantine.next(this.#running === 0 && life.unsettled === 0)
+      if (attempt === undefined) return
+      if (life.isHeld(attempt)) this.#start(life, attempt, true)
+      else this.#quarantine.ended(attempt.claimed)
+    }
+  }
+
+  #start(life: Life, attempt: Attempt, follow: boolean): void {
+    this.#running++
+    life.start(attempt, follow)
   }
 
   /** While anything is claimed and not started: once a second, what has waited too long goes back. */
@@ -239,14 +277,17 @@ export class Intake {
     while (!this.#isClosed && this.#someWait) {
       await this.#options.clock.sleep(startWithinMs, this.#closing.signal)
       await this.#giveBack(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
+      const { late, delayMs } = this.#quarantine.overdue()
+      await this.#giveBack(late, delayMs)
+      if (late.length > 0) this.#pump()
     }
     this.#givingBack = false
   }
 
-  async #giveBack(attempts: readonly Attempt[]): Promise<void> {
+  async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const { life, log, unsure } = this.#options
     await life()
-      .giveBack(attempts)
+      .giveBack(attempts, delayMs)
       .catch(error => {
         log.warn({ err: error }, 'handing jobs back failed; trying again')
         unsure()
@@ -255,7 +296,7 @@ export class Intake {
 
   /** How many of a queue to claim now; none while outcomes pile up. */
   #want(slots: Slots): number {
-    return this.#options.life().unsettled < mostUnsettled ? slots.want() : 0
+    return this.#options.life().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
   }
 
   #isWorthAsking(): boolean {
@@ -263,7 +304,7 @@ export class Intake {
   }
 
   get #someWait(): boolean {
-    return this.#slots.some(slots => slots.waiting > 0)
+    return this.#quarantine.waiting > 0 || this.#slots.some(slots => slots.waiting > 0)
   }
 
   get #isClosed(): boolean {

@@ -31,8 +31,8 @@ export interface LifeOptions {
   ended: (claimed: Claimed, ms: number) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
-  /** Something of that queue was handed back unbegun. */
-  gaveBack: (queue: string) => void
+  /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
+  gaveBack: (queue: string, delayMs: number) => void
   /** A handler starts. */
   started: (attempt: Attempt) => void
   /** Asked before anything is out of time: has the loop stood still? */
@@ -204,12 +204,12 @@ export class Life {
   }
 
   /** Hands back attempts that have not begun: nothing of them is counted. */
-  async giveBack(attempts: readonly Attempt[]): Promise<void> {
+  async giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const claims = attempts.filter(each => !each.started).map(each => each.claimed)
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
     // When this fails, beats find them unheld and give them back.
-    await this.#handBack(claims)
+    await this.#handBack(claims, delayMs)
   }
 
   /** What a claim brought when nothing more may start. */
@@ -217,9 +217,9 @@ export class Life {
     if (claims.length > 0) await this.#handBack(claims)
   }
 
-  async #handBack(claims: readonly Held[]): Promise<void> {
+  async #handBack(claims: readonly Held[], delayMs = 0): Promise<void> {
     const { db, clock, gaveBack } = this.#options
-    for (const queue of await giveBackClaims(db, this.id, claims, clock.instant())) gaveBack(queue)
+    for (const queue of await giveBackClaims(db, this.id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
   }
 
   /**

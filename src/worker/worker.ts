@@ -171,14 +171,14 @@ export class Worker {
     return new Life({
       ...this.#options,
       id: randomName('w'),
-      ended: ({ queue, kind }, ms) => this.#intake.ended(queue, kind, ms),
+      ended: (claimed, ms) => this.#intake.ended(claimed, ms),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)
         if (delay !== undefined) comesBack(queue, delay)
         else if (batch_id !== null) batchMoved(batch_id)
         this.#intake.leaseEnded(queue)
       },
-      gaveBack: queue => comesBack(queue, 0),
+      gaveBack: comesBack,
       started: attempt => this.#pulse.started(attempt),
       isTime: () => this.#pulse.turn(),
       follows: () => this.#pulse.followAll,

@@ -11,7 +11,7 @@ import {
   minutes,
   seconds,
 } from '../../src/index.ts'
-import { recoverOrphans } from '../../src/store/recover.ts'
+import { recoverOrphans } from '../../src/store/orphan.ts'
 import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { milliseconds, seconds } from '../../src/core/duration.ts'
 import { claimJobs } from '../../src/store/claim.ts'
 import { press } from '../../src/store/control.ts'
-import { recoverOrphans } from '../../src/store/recover.ts'
+import { recoverOrphans } from '../../src/store/orphan.ts'
 import { type Settle, settleJobs } from '../../src/store/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 

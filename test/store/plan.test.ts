@@ -4,11 +4,14 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import type { Death } from '../../src/core/death.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { takeBite } from '../../src/store/batch-bite.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type Db, openDb, type Statement } from '../../src/store/db.ts'
+import { buryWorker } from '../../src/store/death.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { recoverOrphans } from '../../src/store/orphan.ts'
 import { settleJobs } from '../../src/store/settle.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -31,7 +34,16 @@ test('no fence in the store names the state', () => {
     fences(readFileSync(new URL(file, folder), 'utf8')).map(clause => ({ file, clause })),
   )
   expect(new Set(found.map(each => each.file))).toEqual(
-    new Set(['checkpoint.ts', 'claim.ts', 'event.ts', 'fenced.ts', 'heartbeat.ts', 'recover.ts', 'settle.ts']),
+    new Set([
+      'checkpoint.ts',
+      'claim.ts',
+      'death.ts',
+      'event.ts',
+      'fenced.ts',
+      'heartbeat.ts',
+      'orphan.ts',
+      'settle.ts',
+    ]),
   )
   expect(found.filter(each => namesState(each.clause))).toEqual([])
 })
@@ -119,6 +131,23 @@ describe('in a table with many finished and many running jobs', () => {
       expect(await plan(work)).toContain('job_pkey')
       expect(await plan(work)).not.toContain('Seq Scan on job')
       expect(await plan(work, 'set local enable_seqscan = on')).toContain('Seq Scan on job')
+    }
+  })
+
+  test('the jobs of the dead are found by the index of what runs, and taken by the primary key', async () => {
+    const ids = await fill()
+    const death: Death = {
+      how: 'asked', why: '', signal: null, exitCode: null, memoryBytes: null, oom: false, culprit: null, stderr: null,
+      started: ids.map(id => `${id}/1`),
+    } // biome-ignore format: one certificate
+    const careless = (text: string) => text.replaceAll("state = 'running'", "state || '' = 'running'")
+    for (const work of [(db: Db) => recoverOrphans(db, 500, at(1)), (db: Db) => buryWorker(db, 'w', death, at(1))]) {
+      const plan = await planOf(work)
+      expect(plan).toContain('job_running')
+      expect(plan).toContain('job_pkey')
+      expect(plan).not.toContain('Seq Scan on job')
+      expect(plan).not.toContain('Seq Scan on checkpoint')
+      expect(await planOf(work, careless)).not.toContain('job_running')
     }
   })
 

@@ -1,12 +1,14 @@
 /** Every verb in every state on a real database, against the table the docs are printed from. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Death } from '../../src/core/death.ts'
 import { milliseconds } from '../../src/core/duration.ts'
 import { type Action, defaultPolicy } from '../../src/core/policy.ts'
 import { type State, states, transitions } from '../../src/core/state.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type ControlVerb, press } from '../../src/store/control.ts'
+import { buryWorker } from '../../src/store/death.ts'
 import { registerKinds } from '../../src/store/kind.ts'
-import { recoverOrphans } from '../../src/store/recover.ts'
+import { recoverOrphans } from '../../src/store/orphan.ts'
 import { type Settle, settleJobs } from '../../src/store/settle.ts'
 import { gate } from '../support/engine.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -21,6 +23,14 @@ const recover = (onOrphan: Action) => async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
 }
+const bury =
+  (how: Death['how'], crashes = 0) =>
+  async (id: string) => {
+    await store.sql(`update retoma.job set crashes = $2 where id = $1 and state = 'running'`, [id, crashes])
+    const culprit = { job: id, attempt: 1, how: 'exit', message: 'exit', stack: null } as const
+    const died = { how, why: 'exit', signal: null, exitCode: 1, memoryBytes: null, oom: false, stderr: null }
+    await buryWorker(store.db, 'w', { ...died, started: [`${id}/1`], culprit: how === 'named' ? culprit : null }, at(5))
+  }
 const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
 
 const verbs: Record<string, (id: string) => Promise<unknown>> = {
@@ -35,6 +45,14 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   recover: recover('retry'),
   stall: recover('stall'),
   'give up': recover('fail'),
+  'set aside': async id => {
+    const care = { level: 2, death: null, deaths: 0, fruitless: 9 }
+    await store.sql(`update retoma.job set care = $2 where id = $1 and state = 'running'`, [id, JSON.stringify(care)])
+    await recoverOrphans(store.db, 10, at(5))
+  },
+  restart: bury('asked'),
+  charge: bury('named'),
+  poison: bury('named', 2),
   resume: pressing('resume'),
   cancel: pressing('cancel'),
   retry: pressing('retry'),

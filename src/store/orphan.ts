@@ -1,0 +1,130 @@
+/**
+ * What becomes of a running job whose worker is dead or missing and left no certificate (death.ts): it is an orphan at every
+ * tick, and taking its lease away and noting why is one statement. Bounded, SKIP LOCKED: any number of watchdogs may run,
+ * none is the leader.
+ *
+ * Invariant: a kind's orphan is put right no sooner than its orphanAfter after its worker's last beat, and no later than
+ * its sweepEvery after that. A sweep is an instant that follows from the clock alone: whatever was an orphan by then is
+ * recovered, by whoever comes by, in as many bites as it takes. So nobody need win it, and a watchdog that dies in the middle
+ * of one loses nothing.
+ *
+ * A worker is declared dead after 20 s whatever its kinds say. Until its jobs are recovered they are still its own: should it
+ * live after all and finish one before its next beat tells it, that is a true finish, the only one.
+ */
+import { defaultPolicy, watchEvery } from '../core/policy.ts'
+import { countMoves } from './batch-count.ts'
+import { careAfterRestart, fruitless, inItsWords, orphanError, tooMany, tooManyError } from './care.ts'
+import type { Db } from './db.ts'
+import { noteJobStates } from './event.ts'
+import { freeGates } from './gate.ts'
+
+export { orphanMessage } from './care.ts'
+
+/** A watchdog that gets no answer looks again at its next tick. */
+const tickMs = 8000
+
+export interface Recovered {
+  id: string
+  queue: string
+  kind: string
+  state: 'waiting' | 'stalled' | 'failed'
+  worker: string
+}
+
+const now = `coalesce($1::timestamptz, now())`
+const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
+const { orphanAfter, sweepEvery } = defaultPolicy
+
+// From when on it is an orphan. At once: of a worker whose row is gone, of one that left by itself (whom nobody suspected,
+// and without a certificate), of one that died in the future (before a failover to a clock that runs behind), and of a kind
+// that asks for no more than the verdict itself.
+const orphanFrom = `
+  case
+    when w.id is null
+      or w.death is null and w.suspected_at is null
+      or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
+      or not b.begun
+      or w.dead_at > ${now} + interval '1 second'
+    then '-infinity'
+    else least(w.beat_at, w.dead_at) + ${ms('p.after')}
+  end`
+
+// Before this, whatever was an orphan is to be recovered. A kind's sweeps are a tick less than sweepEvery apart, because the
+// tick that makes one may come that much later.
+const sweptUntil = `
+  case
+    when p.every <= ${sweepEvery} then ${now}
+    else to_timestamp(floor(extract(epoch from ${now}) * 1000 / (p.every - ${watchEvery})) * (p.every - ${watchEvery}) / 1000)
+  end`
+
+// Found first, locked by the fence then: a lock takes the newest version of a row, and what was said of its worker is not
+// asked again for it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be
+// taken from it. What a certificate does not name had never begun: a claim that was on its way when its worker died.
+const recover = {
+  name: 'watchdog_recover',
+  text: `
+    with found as materialized (
+      select j.id, j.attempt, j.worker_id, b.begun, w.death ->> 'how' = 'named' as named
+      from retoma.job j
+        left join retoma.worker w on w.id = j.worker_id
+        left join retoma.kind k on k.name = j.kind
+        cross join lateral (
+          select coalesce((k.policy ->> 'orphanAfter')::float8, ${orphanAfter}) as after,
+            coalesce((k.policy ->> 'sweepEvery')::float8, ${sweepEvery}) as every
+        ) p
+        cross join lateral (select coalesce(w.death -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
+      where j.state = 'running'
+        and (w.id is null or w.dead_at is not null)
+        and ${orphanFrom} <= ${sweptUntil}
+      order by j.id
+      limit $2
+    ), orphan as materialized (
+      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, k.policy, ${fruitless('j')} as fruitless
+      from found f
+        join retoma.job j on j.id = f.id and j.attempt = f.attempt and j.worker_id = f.worker_id
+        left join retoma.kind k on k.name = j.kind
+      order by j.id
+      for update of j skip locked
+    ), judged as materialized (
+      select o.id, o.worker_id, o.begun,
+        case
+          when not o.begun then 'waiting'
+          when o.policy ->> 'onOrphan' = 'fail' then 'failed'
+          when o.policy ->> 'onOrphan' = 'stall' or t.too_many then 'stalled'
+          else 'waiting'
+        end as state,
+        case
+          when t.too_many and coalesce(o.policy ->> 'onOrphan', 'retry') = 'retry' then $4::jsonb
+          else ${inItsWords('$3::jsonb', 'o.policy')}
+        end as error,
+        case when o.begun and o.named is not true then ${careAfterRestart('o', 'o.fruitless')} else o.care end as care
+      from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.fruitless')} as too_many) t
+    ), moved as (
+      update retoma.job j
+      set state = o.state,
+        worker_id = null,
+        last_worker = o.worker_id,
+        restarts = j.restarts + o.begun::int,
+        care = o.care,
+        rank = case when o.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case when o.state = 'waiting' then ${now} else j.run_at end,
+        finished_at = case when o.state = 'failed' then ${now} end,
+        key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        error = case when o.begun then o.error else j.error end
+      from judged o
+      where j.id = o.id
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun
+      on conflict do nothing
+    ), ${noteJobStates('moved', now, { where: 'm.begun' })},
+    ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select id, queue, kind, state, worker_id as worker from moved`,
+}
+
+/** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
+export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
+  return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError], tickMs)
+}
