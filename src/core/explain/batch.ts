@@ -75,9 +75,11 @@ function paused(batch: BatchFacts): Told {
     return say(`was paused: ${what}`, `foi pausado: ${what}`)
   })()
   const stillRuns =
-    running > 0
-      ? say(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
-      : nothing
+    running === 0
+      ? nothing
+      : running === 1
+        ? say('; 1 item still runs to its end', '; 1 item ainda roda até o fim')
+        : say(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
   return told(
     'paused',
     append(say(`batch ${id} `, `o lote ${id} `), why, stillRuns),
@@ -111,7 +113,7 @@ function stalled(batch: BatchFacts): Told {
       last,
       left > 0
         ? say(`; ${left} of ${maxResumes} resumes are left`, `; restam ${left} de ${maxResumes} retomadas`)
-        : say('; this is its last stand: no resume is left', '; nenhuma retomada resta'),
+        : say('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
     ),
     'resume',
     say('resume it: what has ended stays, the rest goes on', 'retome: o que terminou fica, o resto continua'),
