@@ -21,7 +21,10 @@ export const isLive = (w: string): string =>
 const few = 6
 const names = (select: string): string => `array(select distinct n from (${select}) s (n) order by n limit ${few})`
 
-/** TakersFacts. Without a kind: as the queue as a whole sees them. Versions as in core/version.ts. */
+/**
+ * TakersFacts. Without a kind: as the queue as a whole sees them. Versions as in core/version.ts. What is free is what a worker
+ * told with its last beat, and no more than what it does not hold by now.
+ */
 export function takersOf(queue: string, kind?: string, version = '1'): string {
   const knows = kind === undefined ? 'true' : `(${kind} = any (w.kinds) or w.versions ? ${kind})`
   const takes =
@@ -39,13 +42,15 @@ export function takersOf(queue: string, kind?: string, version = '1'): string {
     select jsonb_build_object('live', count(*), 'serving', count(*) filter (where serves),
       'knowing', count(*) filter (where serves and knows), 'taking', count(*) filter (where takes),
       'blocked', count(*) filter (where takes and blocked), 'slots', coalesce(sum(slots) filter (where takes), 0),
-      'free', case when bool_and(free is not null) filter (where takes) then coalesce(sum(free) filter (where takes and not blocked), 0) end,
+      'free', coalesce(sum(greatest(least(told, slots - runs), 0)) filter (where takes and not blocked), 0),
       'queues', ${names(`select k from retoma.worker w, jsonb_object_keys(w.queues) k where ${isLive('w')}`)},
       'kinds', ${kind === undefined ? `'{}'::text[]` : names(`select unnest(w.kinds) from ${serving}`)},
       'versions', ${versions})
     from (
       select w.queues ? ${queue} as serves, ${knows} as knows, w.queues ? ${queue} and ${takes} as takes,
-        w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots, (w.free_slots ->> ${queue})::int as free
+        w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots,
+        (w.free_slots ->> ${queue})::int as told,
+        (select count(*) from retoma.job x where x.worker_id = w.id and x.state = 'running' and x.queue = ${queue}) as runs
       from retoma.worker w
       where ${isLive('w')}
     ) seen

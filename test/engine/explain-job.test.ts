@@ -124,6 +124,10 @@ test('a ready job is told its place: next, behind others, behind many; those of 
     action: 'wait',
     sentence: `job ${first} is ready and next in queue "mail": it starts within seconds`,
   })
+  await t.sql(`update retoma.job set run_at = $2 where id = $1`, [first, ago(t, 90)])
+  expect((await t.said(first)).sentence).toBe(
+    `job ${first} has been ready for 1 min 30 s, is next in queue "mail" and there is a free slot for it: it should have started`,
+  )
   const second = await t.put()
   expect(await t.said(second)).toMatchObject({
     sentence: `job ${second} is ready and behind 1 other of queue "mail"`,
@@ -155,6 +159,14 @@ test('all slots busy, or the loop of whoever takes it blocked', async () => {
     verdict: 'waiting',
     sentence: `job ${id} is ready and waits for a free slot: all 2 of the one worker that takes it are busy; it is next`,
   })
+  // What it told with its last beat is a few seconds old: what it holds by now counts as well.
+  await t.sql(`update retoma.worker set free_slots = '{"mail":2}'`)
+  expect((await t.said(id)).sentence).toContain('next in queue')
+  await t.held('w')
+  await t.held('w')
+  expect((await t.said(id)).sentence).toContain('waits for a free slot')
+  await t.sql(`update retoma.worker set free_slots = '{}'`)
+  expect((await t.said(id)).sentence).toContain('waits for a free slot')
   await t.sql(`update retoma.worker set blocked_since = $1`, [ago(t, 9)])
   expect(await t.said(id)).toEqual({
     verdict: 'hung',
@@ -379,7 +391,7 @@ test('a stalled job says why and what to press; restarts without end are named',
     sentence: `job ${id} stalled 1 min 30 s ago and waits for a person: no progress for 5 min (10 restarts in a row without a step of progress)`,
     advice: {
       action: 'resume',
-      text: 'resume it: it goes on after its step "extract"',
+      text: 'resume it; it goes on after its step "extract"',
       command: `retoma jobs retry ${id}`,
     },
   })

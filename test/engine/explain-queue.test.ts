@@ -109,5 +109,5 @@ test('in Portuguese as well', async () => {
   const id = await t.put()
   const { sentence, advice } = await t.engine.explain({ job: id }, { language: 'pt' })
   expect(sentence).toBe(`o job ${id} está pronto e é o próximo da fila "mail": começa em segundos`)
-  expect(advice).toEqual({ action: 'wait', text: 'espere: continua sozinho', command: null })
+  expect(advice).toEqual({ action: 'wait', text: 'espere; continua sozinho', command: null })
 })

@@ -65,8 +65,8 @@ function itRuns(batch: BatchFacts): Told {
       blocked.supervised ? 'wait' : 'restart_worker',
       blocked.supervised
         ? say(
-            "wait: at that job's timeout the process is killed and started again",
-            'espere: no timeout desse job o processo é morto e iniciado de novo',
+            "wait; at that job's timeout the process is killed and started again",
+            'espere; no timeout desse job o processo é morto e iniciado de novo',
           )
         : say(
             `if it does not come free, kill process ${blocked.pid} on ${quoted(blocked.host)}: its jobs run again elsewhere`,

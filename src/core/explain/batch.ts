@@ -116,7 +116,7 @@ function stalled(batch: BatchFacts): Told {
         : say('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
     ),
     'resume',
-    say('resume it: what has ended stays, the rest goes on', 'retome: o que terminou fica, o resto continua'),
+    say('resume it; what has ended stays, the rest goes on', 'retome; o que terminou fica, o resto continua'),
     `retoma batch resume ${id}`,
   )
 }
@@ -189,8 +189,8 @@ function failed(batch: BatchFacts): Told {
     ),
     'retry_failed',
     say(
-      'run its failed items again: it gets new resumes',
-      'rode de novo os itens que falharam: ele ganha novas retomadas',
+      'run its failed items again; it gets new resumes',
+      'rode de novo os itens que falharam; ele ganha novas retomadas',
     ),
     `retoma batch retry-failed ${id}`,
   )

@@ -44,10 +44,10 @@ export interface TakersFacts {
   serving: number
   knowing: number
   taking: number
-  /** Of those who take it: whose loop is blocked, and what they run at once; how much more now, null where nobody says. */
+  /** Of those who take it: whose loop is blocked, how much they run at once, and how much more now. */
   blocked: number
   slots: number
-  free: number | null
+  free: number
   /** Some of what the live workers serve, of the kinds those of the queue know, of the versions they take. */
   queues: string[]
   kinds: string[]

@@ -85,8 +85,8 @@ function explainFailed(job: JobFacts, ago: string): Told {
     ),
     'retry',
     say(
-      'mend what it failed of, then run it again: it goes on after its last step',
-      'corrija a causa e rode de novo: continua depois da última etapa',
+      'mend what it failed of, then run it again; it goes on after its last step',
+      'corrija a causa e rode de novo; continua depois da última etapa',
     ),
     `retoma jobs retry ${id}`,
   )
@@ -107,7 +107,7 @@ export function explainStalled(job: JobFacts): Told {
         `o job ${id} está parado com o lote ${batch.id}, que travou e espera por uma pessoa`,
       ),
       'resume',
-      say('resume the batch: what it has saved is not run again', 'retome o lote: o que já salvou não roda de novo'),
+      say('resume the batch; what it has saved is not run again', 'retome o lote; o que já salvou não roda de novo'),
       `retoma batch resume ${batch.id}`,
     )
   const why = error ?? lastFailure
@@ -135,7 +135,7 @@ export function explainStalled(job: JobFacts): Told {
       fruitless,
     ),
     'resume',
-    append(say('resume it: it goes on', 'retome: ele continua'), after),
+    append(say('resume it; it goes on', 'retome; ele continua'), after),
     `retoma jobs retry ${id}`,
   )
 }

@@ -3,7 +3,7 @@ import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
-import { append, counted, quoted, told, typed, upToMost, wait } from './words.ts'
+import { append, counted, quoted, since, told, typed, upToMost, wait } from './words.ts'
 
 export function inLine(job: JobFacts): Told {
   const { id, queue, takers, ahead, now } = job
@@ -46,16 +46,7 @@ export function inLine(job: JobFacts): Told {
       'wait',
       say('wait, or start another worker', 'espere, ou inicie outro worker'),
     )
-  if (ahead.jobs === 0 && !ahead.more)
-    return told(
-      'waiting',
-      say(
-        `job ${id} is ready and next in queue ${quoted(queue)}: it starts within seconds`,
-        `o job ${id} está pronto e é o próximo da fila ${quoted(queue)}: começa em segundos`,
-      ),
-      'wait',
-      wait,
-    )
+  if (ahead.jobs === 0 && !ahead.more) return next(job)
   const n = upToMost(ahead)
   return told(
     'waiting',
@@ -65,6 +56,35 @@ export function inLine(job: JobFacts): Told {
     ),
     'wait',
     wait,
+  )
+}
+
+/** Every worker polls within so long: who waits for longer should have begun. */
+const soonMs = 30_000
+
+function next({ id, queue, runAt, now }: JobFacts): Told {
+  if (now.getTime() - runAt.getTime() <= soonMs)
+    return told(
+      'waiting',
+      say(
+        `job ${id} is ready and next in queue ${quoted(queue)}: it starts within seconds`,
+        `o job ${id} está pronto e é o próximo da fila ${quoted(queue)}: começa em segundos`,
+      ),
+      'wait',
+      wait,
+    )
+  return told(
+    'waiting',
+    say(
+      `job ${id} has been ready for ${since(runAt, now)}, is next in queue ${quoted(queue)} and there is a free slot for it: it should have started`,
+      `o job ${id} está pronto há ${since(runAt, now)}, é o próximo da fila ${quoted(queue)} e há vaga para ele: já devia ter começado`,
+    ),
+    'wait',
+    say(
+      'wait a moment; if it does not start, look at the log of the workers',
+      'espere um momento; se não começar, veja o log dos workers',
+    ),
+    'retoma workers',
   )
 }
 
@@ -80,7 +100,7 @@ function suspect({ id, care }: JobFacts): Told {
       `o job ${id} estava lá quando seu processo morreu e pode tê-lo matado: ${how.pt}, assim que um worker tiver lugar para isso`,
     ),
     'wait',
-    say('wait: the next run shows whether it was this job', 'espere: a próxima execução mostra se foi este job'),
+    say('wait; the next run shows whether it was this job', 'espere; a próxima execução mostra se foi este job'),
   )
 }
 

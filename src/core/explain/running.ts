@@ -59,7 +59,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
       nobodyLooks(watch, coming, now),
     ),
     coming.late ? 'start_worker' : 'wait',
-    coming.late ? startWatchdog : say('wait: the watchdog puts it right', 'espere: o watchdog resolve'),
+    coming.late ? startWatchdog : say('wait; the watchdog puts it right', 'espere; o watchdog resolve'),
     coming.late ? 'retoma up' : null,
   )
 }
@@ -191,7 +191,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
         howFar(job),
       ),
       'wait',
-      say(`wait: its timeout is ${lasting(policy.timeout)}`, `espere: seu timeout é de ${lasting(policy.timeout)}`),
+      say(`wait; its timeout is ${lasting(policy.timeout)}`, `espere; seu timeout é de ${lasting(policy.timeout)}`),
     )
   return undefined
 }

@@ -42,6 +42,6 @@ export const comingIn = ({ seconds }: Coming): Saying =>
     : say(`in about ${span(seconds)}`, `em cerca de ${span(seconds)}`)
 
 export const startWatchdog = say(
-  'start one: every `retoma up`, `serve` or `worker` looks',
-  'inicie um: todo `retoma up`, `serve` ou `worker` olha',
+  'start one; every `retoma up`, `serve` or `worker` looks',
+  'inicie um; todo `retoma up`, `serve` ou `worker` olha',
 )

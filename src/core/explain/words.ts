@@ -50,5 +50,5 @@ export const told = (
   command: string | null = null,
 ): Told => ({ verdict, sentence, advice: { action, text, command } })
 
-export const wait = say('wait: it goes on by itself', 'espere: continua sozinho')
+export const wait = say('wait; it goes on by itself', 'espere; continua sozinho')
 export const nothingToDo = say('nothing to do', 'nada a fazer')
