@@ -2,7 +2,7 @@
 import { type BatchFacts, most } from '../core/explain/facts.ts'
 import { viewBatch } from './batch-view.ts'
 import type { Db } from './db.ts'
-import { gatesOf, now, revive, takersOf, watchOf, workerOf } from './explain-parts.ts'
+import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
 type Around = Pick<
   BatchFacts,
@@ -54,7 +54,7 @@ const around = {
       ) as runners,
       case when q.gated then ${gatesOf('q')} else '[]' end as gates,
       ${takersOf('b.queue', 'b.kind', version)} as takers,
-      ${watchOf()} as watch
+      ${watch} as watch
     from retoma.batch b
       left join retoma.queue q on q.name = b.queue
       left join lateral (

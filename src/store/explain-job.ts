@@ -3,7 +3,7 @@ import { careOf } from '../core/care.ts'
 import { type JobFacts, most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import type { Db } from './db.ts'
-import { gatesOf, now, revive, takersOf, watchOf, workerOf } from './explain-parts.ts'
+import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
 const heldBatches = `array(select id from retoma.batch where held)`
 
@@ -62,7 +62,7 @@ const job = {
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
       case when j.state = 'waiting' and j.gated then ${gatesOf('q', 'j.gate_key')} else '[]' end as gates,
       ${takersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
-      ${watchOf('k')} as watch
+      ${watch} as watch
     from retoma.job j
       left join retoma.kind k on k.name = j.kind
       left join retoma.queue q on q.name = j.queue

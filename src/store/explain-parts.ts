@@ -10,7 +10,8 @@ export const now = `coalesce($1::timestamptz, now())`
 /** A row of worker as WorkerFacts. `stack`: where it is asked for. */
 export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
   jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'beatAt', ${w}.beat_at, 'suspectedAt', ${w}.suspected_at,
-    'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'stack', left(${stack}, 8000), 'blockedJob', ${w}.blocked_job::text,
+    'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
+    'stack', left(${stack}, 8000), 'blockedJob', ${w}.blocked_job::text,
     'blockedAttempt', ${w}.blocked_attempt, 'unwrittenMs', ${w}.unwritten_ms, 'supervised', ${w}.supervised,
     'death', case when ${w}.death is not null then jsonb_build_object('how', ${w}.death ->> 'how', 'why', ${w}.death ->> 'why') end)`
 
@@ -79,10 +80,9 @@ export const gatesOf = (q: string, key = `''`): string => `(
     where coalesce(l.concurrency, l.rate) is not null
   )`
 
-/** WatchFacts, with `k` the kind's row where there is one. */
-export const watchOf = (k?: string): string => `(
-    select jsonb_build_object('lookedAt', case when isfinite(at) then at end,
-      'sweptAt', ${k === undefined ? 'null' : `case when isfinite(${k}.swept_at) then ${k}.swept_at end`})
+/** WatchFacts. */
+export const watch = `(
+    select jsonb_build_object('lookedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
     from retoma.tick where name = 'watchdog'
   )`
 

@@ -1,7 +1,7 @@
 /** All it takes to explain a queue, in one statement: its depth up to the cap, lane by lane, and who serves it. */
 import { most, type QueueFacts } from '../core/explain/facts.ts'
 import type { Db } from './db.ts'
-import { countOf, gatesOf, isLive, now, revive, takersOf, watchOf, workerOf } from './explain-parts.ts'
+import { countOf, gatesOf, isLive, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
 // One probe a lane: the first that is ready, or the first that is not yet.
 const head = (due: '<=' | '>') => `
@@ -74,7 +74,7 @@ const queue = {
       ) as hung,
       case when q.gated then ${gatesOf('q')} else '[]' end as gates,
       ${takersOf('$2')} as takers,
-      ${watchOf()} as watch
+      ${watch} as watch
     from (select $2::text as name) n left join retoma.queue q on q.name = n.name`,
 }
 

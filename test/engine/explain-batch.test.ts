@@ -98,7 +98,12 @@ test('paused by a person or by its stopAfter, stalled with the resumes that are 
   expect((await t.said({ batch: id })).sentence).toContain(
     'no worker was alive; the next stall after this one fails it',
   )
-  await t.sql(`update retoma.batch set state = 'failed', finished_at = $1, todo = 'fail'`, [ago(t, 60)])
+  await t.sql(
+    `update retoma.batch set state = 'failed', finished_at = $1, todo = 'fail', reason = '{"code":"no_progress"}'`,
+    [ago(t, 60)],
+  )
+  expect((await t.said({ batch: id })).sentence).toContain('failed 1 min ago: no item of it ended for too long, and')
+  await t.sql(`update retoma.batch set reason = '{"code":"resumes_spent","resumes":2}'`)
   expect(await t.said({ batch: id })).toEqual({
     verdict: 'failed',
     action: 'retry_failed',

@@ -1,5 +1,6 @@
 /** What `explain` says of a job in every state there is, on a real database and on the virtual clock. */
 import { expect, test } from 'vitest'
+import { span } from '../../src/core/span.ts'
 import { hours, minutes, seconds } from '../../src/index.ts'
 import { ago, here, newsletter, send } from '../support/explain.ts'
 
@@ -39,7 +40,7 @@ test('a job that killed its process too often is poison, with what it left', asy
   await t.run()
   await t.sql(
     `update retoma.job set crashes = 3, failures = 0,
-       error = '{"what":"crash","code":"poison","message":"SIGSEGV, three times","stack":null}' where id = $1`,
+       error = '{"what":"crash","code":"poison","message":"poison: SIGSEGV, three times","stack":null}' where id = $1`,
     [id],
   )
   await t.sql(
@@ -49,7 +50,7 @@ test('a job that killed its process too often is poison, with what it left', asy
   expect(await t.said(id)).toMatchObject({
     verdict: 'poison',
     action: 'look_at_failures',
-    sentence: `job ${id} was stopped 0 s ago as poison: its process died of it 3 times: SIGSEGV, three times`,
+    sentence: `job ${id} was stopped 0 s ago as poison, after 3 crashes of its process: SIGSEGV, three times`,
   })
   const { facts } = await t.engine.explain({ job: id })
   expect(facts).toMatchObject({ lastFailure: { evidence: { signal: 'SIGSEGV', stderr: 'boom' } } })
@@ -277,9 +278,20 @@ test('past what it was expected to take, without progress, past its timeout, pas
   })
   await t.sql(`update retoma.worker set unwritten_ms = 40000`)
   expect(await t.said(id)).toMatchObject({ verdict: 'unwritten', command: 'retoma doctor' })
+  // The clocks of attempts stand still while nobody looks, and while the loop of their worker is blocked.
+  await t.sql(`update retoma.worker set unwritten_ms = 0`)
+  await t.sql(`update retoma.tick set since = $1 where name = 'watchdog'`, [ago(t, 500)])
+  expect(await t.said(id)).toMatchObject({ verdict: 'slow' })
+  await t.sql(`update retoma.job set progress_at = null`)
+  expect(await t.said(id)).toMatchObject({ verdict: 'stalled' })
+  await t.sql(`update retoma.worker set unblocked_at = $1`, [ago(t, 100)])
+  expect(await t.said(id)).toMatchObject({ verdict: 'slow' })
   await t.sql(`update retoma.kind set policy = policy || '{"maxAge":3600000}'`)
   await t.sql(`update retoma.job set created_at = $1`, [ago(t, 3700)])
   expect(await t.said(id)).toMatchObject({ verdict: 'overdue' })
+  const later = await t.put('ok', { delay: minutes(1) })
+  await t.sql(`update retoma.job set created_at = $2 where id = $1`, [later, ago(t, 9000)])
+  expect(await t.said(later)).toMatchObject({ verdict: 'waiting' })
 })
 
 test('a blocked loop: by this job, by a neighbour, by what cannot be told; with a supervisor and without', async () => {
@@ -338,8 +350,17 @@ test('an orphan is told when it comes back: by the next look, or when its worker
 test('a kind that is swept rarely says so; and when nobody looks, that is what it says', async () => {
   const t = await here()
   const id = await t.held('w-gone')
-  await t.sql(`update retoma.kind set policy = policy || '{"sweepEvery":300000}', swept_at = $1`, [ago(t, 60)])
-  expect((await t.said(id)).sentence).toContain('it runs again elsewhere in about 4 min')
+  await t.worker('w-dead', { beat_at: ago(t, 30), suspected_at: ago(t, 18), dead_at: ago(t, 8) })
+  const dead = await t.held('w-dead')
+  expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 5 s')
+  await t.sql(`update retoma.kind set policy = policy || '{"orphanAfter":120000}'`)
+  expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 1 min 30 s')
+  // Swept at whole multiples of 4 min 55 s since 1970, by the first look from then on; the clock begins at noon.
+  await t.sql(`update retoma.kind set policy = policy || '{"sweepEvery":300000}'`)
+  const step = 295_000
+  const sweep = Math.ceil((t.clock.now().getTime() + 90_000) / step) * step
+  const inSeconds = Math.ceil((sweep - t.clock.now().getTime()) / 5000) * 5
+  expect((await t.said(dead)).sentence).toContain(`it runs again elsewhere in about ${span(inSeconds)}`)
   await t.clock.advance(minutes(3))
   expect(await t.said(id)).toEqual({
     verdict: 'orphan',

@@ -39,7 +39,7 @@ function itRuns(batch: BatchFacts): Told {
   const lost = runners.filter(each => isLost(each, now))
   const hung = runners.filter(each => !lost.includes(each) && blockedOf(each) !== undefined)
   if (runners.length > 0 && lost.length === runners.length) {
-    const coming = nextLook(watch, 0, now)
+    const coming = nextLook(watch, now)
     return told(
       'orphan',
       append(
@@ -194,7 +194,7 @@ function nothingLeft(batch: BatchFacts): Told {
       say('look at them, then press retry on each', 'veja-os e então aperte retry em cada um'),
       `retoma batch items ${id} --state stalled`,
     )
-  const coming = nextLook(watch, 0, now)
+  const coming = nextLook(watch, now)
   return told(
     'ok',
     append(

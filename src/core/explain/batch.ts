@@ -160,7 +160,7 @@ function over(batch: BatchFacts): Told {
 /** Somebody pressed retry failed, and its rows follow. */
 function putBack(batch: BatchFacts): Told {
   const { id, watch, now } = batch
-  const coming = nextLook(watch, 0, now)
+  const coming = nextLook(watch, now)
   return told(
     'waiting',
     append(
@@ -176,14 +176,21 @@ function putBack(batch: BatchFacts): Told {
 }
 
 function failed(batch: BatchFacts): Told {
-  const { id, resumes, now, finishedAt } = batch
+  const { id, reason, resumes, now, finishedAt } = batch
   const ago = since(finishedAt ?? now, now)
+  // With another reason its policy fails it at its first stall.
+  const why =
+    (reason?.code === 'resumes_spent' ? undefined : stallReasons[reason?.code ?? '']) ??
+    say(
+      `it stalled again after ${resumes === 1 ? '1 resume' : `${resumes} resumes`}`,
+      `travou de novo depois de ${resumes === 1 ? '1 retomada' : `${resumes} retomadas`}`,
+    )
   return told(
     'failed',
     append(
       say(
-        `batch ${id} failed ${ago} ago: it stalled again after ${resumes === 1 ? '1 resume' : `${resumes} resumes`}, and what had not ended failed with it`,
-        `o lote ${id} falhou há ${ago}: travou de novo depois de ${resumes === 1 ? '1 retomada' : `${resumes} retomadas`}, e o que não tinha terminado falhou junto`,
+        `batch ${id} failed ${ago} ago: ${why.en}, and what had not ended failed with it`,
+        `o lote ${id} falhou há ${ago}: ${why.pt}, e o que não tinha terminado falhou junto`,
       ),
       rowsFollow(batch),
     ),
@@ -212,7 +219,7 @@ function cancelled(batch: BatchFacts): Told {
 
 function rowsFollow(batch: BatchFacts): Saying {
   if (!batch.following) return nothing
-  const coming = nextLook(batch.watch, 0, batch.now)
+  const coming = nextLook(batch.watch, batch.now)
   return append(
     say(
       `; the last of its items follow${coming.late ? '' : ` ${comingIn(coming).en}`}`,

@@ -26,6 +26,8 @@ export interface WorkerFacts {
   suspectedAt: Date | null
   deadAt: Date | null
   blockedSince: Date | null
+  /** When it last came free: the clocks of its attempts stood still until then. */
+  unblockedAt: Date | null
   /** Of its main thread, while it is blocked; and the job on it, where it could be told. */
   stack: string | null
   blockedJob: string | null
@@ -71,8 +73,8 @@ export interface GateFacts {
 export interface WatchFacts {
   /** When a watchdog last looked; null: none ever did. */
   lookedAt: Date | null
-  /** When jobs of this kind were last looked after, where that is not at every look. */
-  sweptAt: Date | null
+  /** Since when looks have followed each other without a gap: what nobody could see counts against nobody. */
+  unbrokenAt: Date | null
 }
 
 export interface ErrorFacts {

@@ -1,7 +1,7 @@
 /** A job that has ended, or stands until a person says go on: what it ended with, and what can be pressed. */
 import { say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
-import type { JobFacts } from './facts.ts'
+import type { ErrorFacts, JobFacts } from './facts.ts'
 import { append, message, nothing, nothingToDo, quoted, since, told } from './words.ts'
 
 export function explainEnd(job: JobFacts, state: 'succeeded' | 'failed' | 'skipped' | 'cancelled'): Told {
@@ -50,13 +50,13 @@ export function explainEnd(job: JobFacts, state: 'succeeded' | 'failed' | 'skipp
 
 function explainFailed(job: JobFacts, ago: string): Told {
   const { id, error, batch } = job
-  const why = message(error?.message ?? '')
-  if (error?.code === 'resumes_spent' && batch !== null)
+  const why = error === null ? '' : errorText(error)
+  if (batch !== null && (error?.code === 'resumes_spent' || error?.code === 'batch_stalled'))
     return told(
       'failed',
       say(
-        `job ${id} did not end before its batch ${batch.id} had spent its resumes, so it failed with it ${ago} ago`,
-        `o job ${id} não terminou antes de o lote ${batch.id} gastar suas retomadas, e falhou com ele há ${ago}`,
+        `job ${id} did not end before its batch ${batch.id} failed, and failed with it ${ago} ago`,
+        `o job ${id} não terminou antes de o lote ${batch.id} falhar, e falhou com ele há ${ago}`,
       ),
       'retry_failed',
       say('run the failed items of the batch again', 'rode de novo os itens do lote que falharam'),
@@ -66,8 +66,8 @@ function explainFailed(job: JobFacts, ago: string): Told {
     return told(
       'poison',
       say(
-        `job ${id} was stopped ${ago} ago as poison: its process died of it ${times(job.crashes).en}: ${why}`,
-        `o job ${id} foi parado há ${ago} como veneno: o processo morreu por causa dele ${times(job.crashes).pt}: ${why}`,
+        `job ${id} was stopped ${ago} ago as poison, after ${crashes(job.crashes).en}: ${why}`,
+        `o job ${id} foi parado há ${ago} como veneno, depois de ${crashes(job.crashes).pt}: ${why}`,
       ),
       'look_at_failures',
       say(
@@ -92,10 +92,17 @@ function explainFailed(job: JobFacts, ago: string): Told {
   )
 }
 
+/** An error of ours begins with its code, which a sentence does without. */
+const errorText = ({ code, message: text }: ErrorFacts): string =>
+  message(code !== null && text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text)
+
 const isPoison = ({ error, crashes, policy }: JobFacts): boolean =>
   error?.what === 'poison' || error?.code === 'poison' || (error?.what === 'crash' && crashes >= policy.maxCrashes)
 
-const times = (n: number) => (n <= 1 ? say('when it ran', 'quando rodou') : say(`${n} times`, `${n} vezes`))
+const crashes = (n: number) =>
+  n === 1
+    ? say('1 crash of its process', '1 queda do seu processo')
+    : say(`${n} crashes of its process`, `${n} quedas do seu processo`)
 
 export function explainStalled(job: JobFacts): Told {
   const { id, batch, error, lastFailure, now } = job
@@ -113,9 +120,9 @@ export function explainStalled(job: JobFacts): Told {
   const why = error ?? lastFailure
   const when =
     lastFailure === null ? nothing : say(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
-  const reason = why === null ? nothing : say(`: ${message(why.message)}`, `: ${message(why.message)}`)
+  const reason = why === null ? nothing : say(`: ${errorText(why)}`, `: ${errorText(why)}`)
   const fruitless =
-    job.care.fruitless > 0
+    job.care.fruitless > 0 && why?.code !== 'too_many_restarts'
       ? say(
           ` (${job.care.fruitless} restarts in a row without a step of progress)`,
           ` (${job.care.fruitless} reinícios seguidos sem uma etapa de avanço)`,

@@ -2,6 +2,7 @@
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
 import { explainEnd, explainStalled } from './final.ts'
+import { pastItsAge } from './overdue.ts'
 import { explainRunning } from './running.ts'
 import { explainWaiting } from './waiting.ts'
 
@@ -12,7 +13,7 @@ export function explainJob(job: JobFacts): Told {
     case 'running':
       return explainRunning(job)
     case 'stalled':
-      return explainStalled(job)
+      return pastItsAge(job) ?? explainStalled(job)
     default:
       return explainEnd(job, job.state)
   }

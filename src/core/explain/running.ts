@@ -3,15 +3,18 @@
  * where nothing is wrong the sentence says how far it is.
  */
 import { type Saying, say } from '../../errors.ts'
-import { beatEvery, defaultPolicy } from '../policy.ts'
+import { beatEvery, defaultPolicy, type Policy } from '../policy.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts, WorkerFacts } from './facts.ts'
-import { follows, pastItsAge } from './waiting.ts'
-import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
+import { pastItsAge } from './overdue.ts'
+import { follows } from './waiting.ts'
+import { comingIn, nextLook, nextSweep, nobodyLooks, startWatchdog } from './watch.ts'
 import { append, lasting, message, nothing, quoted, since, told, until, wait } from './words.ts'
 
 /** A worker that is silent for longer has missed a beat. */
 const silentMs = defaultPolicy.orphanAfter / 2
+/** After its timeout the watchdog gives its worker so long to end it. */
+const graceMs = 60_000
 /** What lies in a worker for longer waits for the database. */
 const unwrittenMs = 5000
 
@@ -29,7 +32,7 @@ export const isSilent = ({ beatAt }: Pick<WorkerFacts, 'beatAt'>, now: Date): bo
 
 function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   const { id, now, policy, watch } = job
-  const coming = nextLook(watch, policy.sweepEvery, now, orphanAt(worker, policy.orphanAfter, now))
+  const coming = nextLook(watch, now, orphanAt(worker, policy, now))
   const name = quoted(worker?.id ?? job.workerId ?? '?')
   const what = (() => {
     if (worker === null) return say(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
@@ -64,13 +67,21 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   )
 }
 
-/** From when on the watchdog takes it for an orphan: a silent worker is suspected first, and two beats later dead. */
-function orphanAt(worker: WorkerFacts | null, orphanAfter: number, now: Date): Date {
+/**
+ * From when on the watchdog takes it for an orphan: a silent worker is suspected first, and two beats later dead; a kind may
+ * ask for more than that. At once where the worker is gone, or left by itself.
+ */
+function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: Policy, now: Date): Date {
   if (worker === null) return now
-  const silent = worker.beatAt.getTime() + orphanAfter
-  if (worker.deadAt !== null) return new Date(silent)
-  const suspected = worker.suspectedAt?.getTime() ?? now.getTime()
-  return new Date(Math.max(silent, suspected + 2 * beatEvery))
+  const { beatAt, suspectedAt, deadAt, death } = worker
+  if (deadAt !== null && death === null && suspectedAt === null) return now
+  const silent = (ms: number) => beatAt.getTime() + ms
+  const verdict =
+    deadAt?.getTime() ??
+    Math.max(silent(Math.min(orphanAfter, defaultPolicy.orphanAfter)), (suspectedAt ?? now).getTime() + 2 * beatEvery)
+  const asksForMore = orphanAfter > defaultPolicy.orphanAfter || sweepEvery > defaultPolicy.sweepEvery
+  if (!asksForMore) return new Date(verdict)
+  return nextSweep(new Date(Math.max(verdict, silent(orphanAfter))), sweepEvery)
 }
 
 function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
@@ -130,7 +141,10 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   const { id, now, policy, watch } = job
   const started = job.startedAt ?? now
   const runs = now.getTime() - started.getTime()
-  const stood = now.getTime() - Math.max(started.getTime(), job.progressAt?.getTime() ?? 0)
+  // What nobody could see, and time in which it could not move for no fault of its own, counts against nobody.
+  const clockFrom = latest(started, watch.unbrokenAt, worker.unblockedAt)
+  const counts = now.getTime() - clockFrom.getTime()
+  const stood = now.getTime() - latest(clockFrom, job.progressAt).getTime()
   const name = quoted(worker.id)
   if (worker.unwrittenMs >= unwrittenMs)
     return told(
@@ -143,8 +157,8 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
       say('wait, and look at the database', 'espere, e olhe o banco'),
       'retoma doctor',
     )
-  if (runs > policy.timeout) {
-    const coming = nextLook(watch, policy.sweepEvery, now, new Date(started.getTime() + policy.timeout + 60_000))
+  if (counts > policy.timeout) {
+    const coming = nextLook(watch, now, new Date(clockFrom.getTime() + policy.timeout + graceMs))
     return told(
       'timeout',
       append(
@@ -160,7 +174,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     )
   }
   if (policy.stallAfter !== null && stood > policy.stallAfter) {
-    const coming = nextLook(watch, policy.sweepEvery, now)
+    const coming = nextLook(watch, now)
     const then = {
       retry: say('it is run again', 'ele roda de novo'),
       stall: say('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
@@ -195,6 +209,9 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     )
   return undefined
 }
+
+const latest = (...instants: readonly (Date | null)[]): Date =>
+  new Date(Math.max(...instants.map(at => at?.getTime() ?? 0)))
 
 const fine = (job: JobFacts, worker: WorkerFacts): Told =>
   told(

@@ -6,12 +6,15 @@ import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
 import { inLine } from './line.ts'
+import { pastItsAge } from './overdue.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
-import { append, lasting, message, nothing, quoted, since, told, typed, until, wait } from './words.ts'
+import { append, message, nothing, quoted, since, told, typed, until, wait } from './words.ts'
 
 export function explainWaiting(job: JobFacts): Told {
   const { id, queue, now } = job
+  const overdue = pastItsAge(job)
+  if (overdue !== undefined) return overdue
   const held = ofItsBatch(job)
   if (held !== undefined) return held
   if (job.queuePaused)
@@ -28,8 +31,6 @@ export function explainWaiting(job: JobFacts): Told {
       say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
       `retoma queues unpause ${typed(queue)}`,
     )
-  const overdue = pastItsAge(job)
-  if (overdue !== undefined) return overdue
   const nobody = whyNobody(job, job.takers)
   const { text, command } = bringOne(job, job.takers)
   if (job.runAt > now) {
@@ -88,8 +89,8 @@ function ofItsBatch(job: JobFacts): Told | undefined {
 
 /** Its batch is over and its row follows, in bites that every watchdog takes. */
 export function follows(job: JobFacts, cancelled: boolean): Told {
-  const { id, batch, now, watch, policy } = job
-  const coming = nextLook(watch, policy.sweepEvery, now)
+  const { id, batch, now, watch } = job
+  const coming = nextLook(watch, now)
   const [en, pt] = cancelled ? ['was cancelled', 'foi cancelado'] : ['has failed', 'falhou']
   return told(
     cancelled ? 'cancelled' : 'failed',
@@ -103,27 +104,6 @@ export function follows(job: JobFacts, cancelled: boolean): Told {
     coming.late ? 'start_worker' : 'wait',
     coming.late ? startWatchdog : wait,
     coming.late ? 'retoma up' : null,
-  )
-}
-
-export function pastItsAge(job: JobFacts): Told | undefined {
-  const { id, createdAt, now, policy, watch } = job
-  if (policy.maxAge === null || now.getTime() - createdAt.getTime() <= policy.maxAge) return undefined
-  const { late } = nextLook(watch, policy.sweepEvery, now)
-  return told(
-    'overdue',
-    append(
-      say(
-        `job ${id} is ${since(createdAt, now)} old, more than the ${lasting(policy.maxAge)} its kind allows, and is about to be failed for it`,
-        `o job ${id} tem ${since(createdAt, now)}, mais que os ${lasting(policy.maxAge)} que seu tipo permite, e está para ser dado como falho por isso`,
-      ),
-      nobodyLooks(watch, { seconds: 0, late }, now),
-    ),
-    late ? 'start_worker' : 'wait',
-    late
-      ? startWatchdog
-      : say('wait for its end, then decide whether to run it again', 'espere o fim e então decida se roda de novo'),
-    late ? 'retoma up' : null,
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * When the watchdog comes: it looks every few seconds from its last look, and at jobs of some kinds less often. Said so that
- * nobody who waits that long was told too little: the first look at which something is due, not the moment it falls due.
+ * When the watchdog comes: it looks every few seconds from its last look. Said so that nobody who waits that long was told
+ * too little: the first look at which something is due, not the moment it falls due.
  */
 import { type Saying, say } from '../../errors.ts'
 import { watchEvery } from '../policy.ts'
@@ -18,13 +18,21 @@ export interface Coming {
   late: boolean
 }
 
-export function nextLook(watch: WatchFacts, sweepEvery: number, now: Date, due = now): Coming {
-  const { lookedAt, sweptAt } = watch
+export function nextLook({ lookedAt }: WatchFacts, now: Date, due = now): Coming {
   if (lookedAt === null || now.getTime() - lookedAt.getTime() > lateMs) return { seconds: 0, late: true }
-  const rarely = sweepEvery > watchEvery && sweptAt !== null
-  const [from, step] = rarely ? [sweptAt.getTime(), sweepEvery] : [lookedAt.getTime(), watchEvery]
-  const looks = Math.max(1, Math.ceil((due.getTime() - from) / step))
-  return { seconds: Math.max(0, Math.ceil((from + looks * step - now.getTime()) / 1000)), late: false }
+  // One that is late comes at any moment.
+  const from = Math.max(lookedAt.getTime(), now.getTime() - watchEvery)
+  const looks = Math.max(1, Math.ceil((due.getTime() - from) / watchEvery))
+  return { seconds: Math.max(0, Math.ceil((from + looks * watchEvery - now.getTime()) / 1000)), late: false }
+}
+
+/**
+ * Jobs of a kind that is swept rarely are put right at instants that follow from the clock alone, a look less than sweepEvery
+ * apart: the first from `due` on.
+ */
+export function nextSweep(due: Date, sweepEvery: number): Date {
+  const step = sweepEvery - watchEvery
+  return step <= 0 ? due : new Date(Math.ceil(due.getTime() / step) * step)
 }
 
 /** `, and no watchdog has looked for 3 min`; nothing while one does. */
