@@ -5,14 +5,15 @@ import { defaultPolicy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
+const maxId = '9223372036854775807'
 const heldBatches = `array(select id from retoma.batch where held)`
 
 // Lane by lane, each from its start to this job's place by index, and no further than the cap: what lies behind it is not
-// read. Those of a held batch lie before it too, but nobody comes to them: they are not counted.
+// read, which takes one bound alone: beside another the scan would not stop at this one. Those of a held batch lie before it too, but nobody comes to them: they are not counted.
 const before = (lane: string) => `
   select batch_id from retoma.job
-  where queue = j.queue and ${lane} and run_at <= ${now}
-    and (run_at, id) < (case when r.rank < j.rank then 'infinity'::timestamptz else j.run_at end, j.id)
+  where queue = j.queue and ${lane}
+    and (run_at, id) <= (case when r.rank < j.rank then ${now} else j.run_at end, case when r.rank < j.rank then ${maxId} else j.id - 1 end)
   order by run_at, id
   limit ${most}`
 const ahead = `(
@@ -60,6 +61,7 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
+      j.gated and coalesce(q.grouped, false) as turns,
       case when j.state = 'waiting' and j.gated then ${gatesOf('q', 'j.gate_key')} else '[]' end as gates,
       ${takersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
       ${watch} as watch

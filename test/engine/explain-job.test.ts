@@ -220,10 +220,15 @@ test('a limit in the way is named with how much of it is used: of the queue, of 
   expect(await t.said(id)).toMatchObject({
     verdict: 'limited',
     action: 'wait',
-    sentence: `job ${id} waits for a limit: its group "ana" may start 1 in 1 min and has; the next may start in 45 s; it is next`,
+    sentence: `job ${id} waits for a limit: its group "ana" may start 1 in 1 min and has; the next may start in 45 s`,
   })
   const other = await t.put('ok', { groupKey: 'bia' })
-  expect(await t.said(other)).toMatchObject({ verdict: 'waiting' })
+  expect(await t.said(other)).toMatchObject({
+    verdict: 'waiting',
+    sentence: `job ${other} is ready and the next of its group; the groups of queue "mail" take turns`,
+  })
+  const next = await t.put('ok', { groupKey: 'bia' })
+  expect((await t.said(next)).sentence).toBe(`job ${next} is ready and behind 1 other of its group in queue "mail"`)
   await t.sql(`update retoma.gate set running = 2 where group_key = ''`)
   expect((await t.said(other)).sentence).toContain('queue "mail" may run 2 at once and 2 run')
 })

@@ -134,6 +134,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   ),
   sleep: maybe(hostile),
   ahead: count,
+  turns: fc.boolean(),
 })
 
 const batch: fc.Arbitrary<BatchFacts> = fc.record({

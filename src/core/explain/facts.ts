@@ -121,8 +121,9 @@ export interface JobFacts {
   lastFailure: FailureFacts | null
   /** The sleep it is in, by the name its handler gave. */
   sleep: string | null
-  /** Ready ones that come before it, while it waits itself. */
+  /** Ready ones that come before it, while it waits itself; in a queue whose groups take turns, of its own group. */
   ahead: Count
+  turns: boolean
   gates: GateFacts[]
   takers: TakersFacts
   watch: WatchFacts

@@ -3,7 +3,7 @@ import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
-import { append, counted, quoted, since, told, typed, upToMost, wait } from './words.ts'
+import { append, counted, nothing, quoted, since, told, typed, upToMost, wait } from './words.ts'
 
 export function inLine(job: JobFacts): Told {
   const { id, queue, takers, ahead, now } = job
@@ -51,8 +51,8 @@ export function inLine(job: JobFacts): Told {
   return told(
     'waiting',
     say(
-      `job ${id} is ready and behind ${n.en} ${others(job).en} of queue ${quoted(queue)}`,
-      `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} da fila ${quoted(queue)}`,
+      `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? 'its group in ' : ''}queue ${quoted(queue)}`,
+      `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo na' : 'da'} fila ${quoted(queue)}`,
     ),
     'wait',
     wait,
@@ -62,7 +62,17 @@ export function inLine(job: JobFacts): Told {
 /** Every worker polls within so long: who waits for longer should have begun. */
 const soonMs = 30_000
 
-function next({ id, queue, runAt, now }: JobFacts): Told {
+function next({ id, queue, runAt, now, turns }: JobFacts): Told {
+  if (turns)
+    return told(
+      'waiting',
+      say(
+        `job ${id} is ready and the next of its group; the groups of queue ${quoted(queue)} take turns`,
+        `o job ${id} está pronto e é o próximo do seu grupo; os grupos da fila ${quoted(queue)} se revezam`,
+      ),
+      'wait',
+      wait,
+    )
   if (now.getTime() - runAt.getTime() <= soonMs)
     return told(
       'waiting',
@@ -108,9 +118,12 @@ const others = ({ ahead }: JobFacts): Saying =>
   ahead.jobs === 1 && !ahead.more ? say('other', 'outro') : say('others', 'outros')
 
 function andBehind(job: JobFacts): Saying {
-  if (job.ahead.jobs === 0 && !job.ahead.more) return say('; it is next', '; é o próximo')
+  if (job.ahead.jobs === 0 && !job.ahead.more) return job.turns ? nothing : say('; it is next', '; é o próximo')
   const n = upToMost(job.ahead)
-  return say(`; ${n.en} ${others(job).en} come before it`, `; ${n.pt} ${others(job).pt} antes dele`)
+  return say(
+    `; ${n.en} ${others(job).en} ${job.turns ? 'of its group ' : ''}come before it`,
+    `; ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo ' : ''}antes dele`,
+  )
 }
 
 const workersOf = (n: number): Saying =>
