@@ -20,6 +20,7 @@ import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
+import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
@@ -70,7 +71,17 @@ export interface EngineOptions {
   clock?: Clock
 }
 
-export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable, GuardDesk, Events, AsyncDisposable {
+export interface Engine
+  extends Inbox,
+    Submits,
+    Desk,
+    Batches,
+    Queues,
+    Timetable,
+    GuardDesk,
+    Events,
+    Explains,
+    AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -245,6 +256,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     }),
     ...batches,
     ...createEvents({ db, clock, feed, closing: closing.signal }),
+    ...createExplains({ db, clock }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),

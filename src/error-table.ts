@@ -295,6 +295,11 @@ export const errorTable = define({
     en: 'there is no {what} "{id}"',
     pt: 'não existe {what} "{id}"',
   },
+  unknown_queue: {
+    status: 404,
+    en: 'there is no queue "{queue}"; {hint}',
+    pt: 'não existe a fila "{queue}"; {hint}',
+  },
   no_such_route: {
     status: 404,
     en: 'there is nothing at {method} {path}',

@@ -24,6 +24,7 @@ export type {
   StateEvent,
   WarningEvent,
 } from './core/event.ts'
+export type { AdviceAction, Explanation, Verdict } from './core/explain/explanation.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
@@ -37,6 +38,7 @@ export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleO
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
+export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'
 export {

@@ -8,6 +8,7 @@ import { version } from '../version.ts'
 import { backupCommand } from './commands/backup.ts'
 import { batchCommand } from './commands/batch.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { explainCommand } from './commands/explain.ts'
 import { guardCommand } from './commands/guard.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
@@ -98,6 +99,7 @@ const commands = [
   queuesCommand,
   jobsCommand,
   batchCommand,
+  explainCommand,
   schedulesCommand,
   guardCommand,
   doctorCommand,
@@ -109,6 +111,7 @@ const wrongUse: readonly ErrorCode[] = [
   'wrong_use',
   'bad_option',
   'unknown_kind',
+  'unknown_queue',
   'unknown_schedule',
   'unknown_guard',
   'unknown_migration',

@@ -3,6 +3,7 @@ import { timelineOf } from '../core/timeline.ts'
 import type { Language } from '../errors.ts'
 import type {
   BatchView,
+  Explanation,
   FailureGroup,
   GroupLimits,
   GuardRun,
@@ -33,6 +34,15 @@ export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
+
+/** Its facts are all ours, so their names are at every depth. */
+export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })
+
+function deepSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deepSnakeCase)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(snakeCase(value)).map(([name, each]) => [name, deepSnakeCase(each)]))
+}
 
 /** The plan flat: `cron` and `time_zone`, or `every_ms`. */
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({

@@ -15,7 +15,6 @@ import { batchWire, failureGroupWire } from '../wire.ts'
 import { both } from '../words/index.ts'
 import { causeText, countText } from './batch-failures.ts'
 import { drawnOn, printedBy, watchBatch } from './batch-watch.ts'
-import { isTaken } from './jobs-enqueue.ts'
 
 export function showCommand(batch: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -65,16 +64,15 @@ export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
 
 async function answer(batch: BatchView, engine: Engine, voice: Voice): Promise<void> {
   const causes = batch.failed > 0 ? await engine.failures(batch.id) : []
-  const lonely = isOpen(batch) && batch.running === 0 && !(await isTaken(batch, engine))
+  const { sentence } = await engine.explain({ batch: batch.id }, { language: voice.language })
   voice.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
     ...batchFields(batch, voice),
+    '',
+    ...wrap(sentence, page),
     ...causeLines(batch, causes, voice),
     ...nextLines(batch, voice),
-    ...(lonely ? ['', ...wrap(voice.word.jobs.noWorker(batch.queue), page)] : []),
   ])
 }
-
-const isOpen = ({ state }: BatchView) => ['submitting', 'waiting', 'running'].includes(state)
 
 function batchFields(batch: BatchView, voice: Voice): string[] {
   const { word, language } = voice

@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { page } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
-import { fields } from '../table.ts'
+import { fields, wrap } from '../table.ts'
 import { timelineLines } from '../timeline.ts'
 import { when } from '../times.ts'
 import type { Voice } from '../voice.ts'
@@ -23,10 +24,15 @@ export function showCommand(jobs: Command, cli: Cli): void {
 async function show(context: Context, id: string): Promise<void> {
   const { voice } = context
   await refuseWithoutData(context)
-  const job = await withEngine(context, {}, engine => engine.job(id))
-  if (job === null) throw new RetomaError('not_found', { what: 'job', id })
+  const { job, sentence } = await withEngine(context, {}, async engine => {
+    const job = await engine.job(id)
+    if (job === null) throw new RetomaError('not_found', { what: 'job', id })
+    return { job, sentence: (await engine.explain({ job: id }, { language: voice.language })).sentence }
+  })
   voice.answer(jobDetailWire(job), [
     ...jobFields(job, voice),
+    '',
+    ...wrap(sentence, page),
     '',
     voice.word.jobs.timeline,
     ...timelineLines(job, voice),

@@ -1,5 +1,6 @@
 /** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
 import { batch } from './batch-en.ts'
+import { explain } from './explain-en.ts'
 
 export const en = {
   error: 'error',
@@ -42,6 +43,9 @@ export const en = {
     restoreReplace: 'lose the jobs that are there; refused while a worker is at work',
     doctor: 'look the database and the system over and say what to do; exit 1 when something fails',
     doctorBundle: 'write what was found into a file for somebody who helps; without inputs, results and secrets',
+    explain: 'why a job, a batch or a queue is not moving, and what to do',
+    explainWhat: 'job, batch or queue; or an id alone',
+    explainId: 'id of the job or batch, or name of the queue',
     jobs: 'look at jobs and act on them',
     jobsList: 'list jobs, newest first',
     jobsShow: 'everything about one job, its failures with their stacks included',
@@ -128,6 +132,8 @@ export const en = {
     cause: (given: string) =>
       `--cause is one that \`retoma batch failures\` names, such as 42080bc7b436, not "${given}"`,
     batchNoItem: (id: string) => `${id} is a batch; skip takes items of it: retoma batch items ${id} lists them`,
+    explainSort: (given: string, hint: string) =>
+      `explain takes job, batch or queue before an id, not "${given}"${hint}`,
     causeAndState: '--cause is for failed items; leave --state out, or say --state failed',
     batchAndOthers: '--batch goes with --state alone; all items of a batch are of one kind and queue',
     runAtAndDelay: 'give either --run-at or --delay, not both',
@@ -295,6 +301,7 @@ export const en = {
     attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
   },
   batch,
+  explain,
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',

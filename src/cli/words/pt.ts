@@ -1,5 +1,6 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
 import { batch } from './batch-pt.ts'
+import { explain } from './explain-pt.ts'
 import type { Words } from './index.ts'
 
 export const pt: Words = {
@@ -43,6 +44,9 @@ export const pt: Words = {
     restoreReplace: 'perde os jobs que estão lá; recusado enquanto um worker trabalha',
     doctor: 'examina o banco e o sistema e diz o que fazer; sai com 1 se algo falha',
     doctorBundle: 'grava o que achou em um arquivo para quem ajuda; sem entradas, resultados nem segredos',
+    explain: 'por que um job, um lote ou uma fila não anda, e o que fazer',
+    explainWhat: 'job, batch (lote) ou queue (fila); ou só um id',
+    explainId: 'id do job ou lote, ou nome da fila',
     jobs: 'ver jobs e agir sobre eles',
     jobsList: 'lista jobs, os mais novos primeiro',
     jobsShow: 'tudo sobre um job, com suas falhas e stacks',
@@ -125,6 +129,7 @@ export const pt: Words = {
     queue: (given, known, hint) => `nenhum job deste config está em uma fila "${given}"${hint || `; há: ${known}`}`,
     cause: given => `--cause é uma que \`retoma batch failures\` mostra, como 42080bc7b436, não "${given}"`,
     batchNoItem: id => `${id} é um lote; skip recebe itens dele: retoma batch items ${id} os lista`,
+    explainSort: (given, hint) => `explain recebe job, batch ou queue antes de um id, não "${given}"${hint}`,
     causeAndState: '--cause é para itens com erro; tire --state, ou use --state failed',
     batchAndOthers: '--batch combina só com --state; os itens de um lote são todos do mesmo tipo e da mesma fila',
     runAtAndDelay: 'use --run-at ou --delay, não os dois',
@@ -289,6 +294,7 @@ export const pt: Words = {
     attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
   },
   batch,
+  explain,
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',

@@ -1,0 +1,59 @@
+/** `retoma explain job|batch|queue ID`: why it is not moving and what to do; with an id alone it finds out which that is. */
+import type { Command } from 'commander'
+import { type Engine, type Explained, type Explanation, isRetomaError, RetomaError } from '../../index.ts'
+import { suggestion } from '../../settings/index.ts'
+import { wrongUse } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import { explanationLines } from '../explain-lines.ts'
+import type { Cli } from '../program.ts'
+import { explanationWire } from '../wire.ts'
+import { both } from '../words/index.ts'
+
+const sorts = ['job', 'batch', 'queue'] as const
+
+export function explainCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  program
+    .command('explain')
+    .description(help.explain)
+    .argument('<what>', help.explainWhat)
+    .argument('[id]', help.explainId)
+    .action(cli.action(explain))
+}
+
+async function explain(context: Context, what: string, id: string | undefined): Promise<void> {
+  const { voice } = context
+  const ask = asked(what, id)
+  await refuseWithoutData(context)
+  const options = { language: voice.language }
+  const explanation = await withEngine(context, {}, engine =>
+    ask === undefined ? findOut(engine, what, options) : engine.explain(ask, options),
+  )
+  voice.answer(explanationWire(explanation), explanationLines(explanation, voice))
+}
+
+/** undefined: it was not said which of the three it is. */
+function asked(what: string, id: string | undefined): Explained | undefined {
+  const sort = sorts.find(each => each === what)
+  if (sort === undefined && id === undefined) return undefined
+  if (sort === undefined) {
+    const hint = suggestion(what, sorts)
+    throw wrongUse((word, language) => word.wrong.explainSort(what, hint[language]))
+  }
+  if (id === undefined) throw wrongUse(word => word.wrong.argumentMissing('id'))
+  return sort === 'job' ? { job: id } : sort === 'batch' ? { batch: id } : { queue: id }
+}
+
+async function findOut(engine: Engine, id: string, options: { language: 'en' | 'pt' }): Promise<Explanation> {
+  for (const what of [{ job: id }, { batch: id }, { queue: id }]) {
+    try {
+      return await engine.explain(what, options)
+    } catch (error) {
+      // A name that is no number can only be meant as a queue's, and its error names the nearest.
+      const isName = 'queue' in what && !/^\d+$/.test(id)
+      if (isName || !(isRetomaError(error, 'not_found') || isRetomaError(error, 'unknown_queue'))) throw error
+    }
+  }
+  throw new RetomaError('not_found', { what: both(word => word.explain.what), id })
+}

@@ -1,0 +1,19 @@
+/** What the command line says around an explanation, in English; explain-pt.ts has the same. */
+export const explain = {
+  worker: 'worker',
+  workerIs: (id: string, host: string, pid: number, heard: string) =>
+    `${id} on ${host}, pid ${pid}, last heard of ${heard}`,
+  workerGone: (id: string) => `${id}, of which nothing is left`,
+  items: (count: number) => (count === 1 ? '1 item of it' : `${count} items of it`),
+  blocked: 'blocked',
+  blockedFor: (span: string) => `for ${span}, at`,
+  noStack: 'its stack could not be read',
+  death: 'died of',
+  failure: 'last failure',
+  failed: (attempt: number, what: string, ago: string, message: string) =>
+    `attempt ${attempt}, ${what}, ${ago}: ${message}`,
+  evidence: 'evidence',
+  more: (lines: number) => `… ${lines} more lines: --json has them`,
+  todo: 'what to do',
+  what: 'job, batch or queue',
+}

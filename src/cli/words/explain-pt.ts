@@ -1,0 +1,19 @@
+/** O que a linha de comando diz em torno de uma explicação, em português; explain-en.ts tem o mesmo. */
+import type { Words } from './index.ts'
+
+export const explain: Words['explain'] = {
+  worker: 'worker',
+  workerIs: (id, host, pid, heard) => `${id} em ${host}, pid ${pid}, visto pela última vez ${heard}`,
+  workerGone: id => `${id}, do qual nada restou`,
+  items: count => (count === 1 ? '1 item dele' : `${count} itens dele`),
+  blocked: 'bloqueado',
+  blockedFor: span => `há ${span}, em`,
+  noStack: 'não foi possível ler a pilha',
+  death: 'morreu de',
+  failure: 'última falha',
+  failed: (attempt, what, ago, message) => `tentativa ${attempt}, ${what}, ${ago}: ${message}`,
+  evidence: 'evidência',
+  more: lines => `… mais ${lines} linhas: --json as tem`,
+  todo: 'o que fazer',
+  what: 'job, lote ou fila',
+}

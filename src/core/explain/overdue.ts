@@ -1,0 +1,28 @@
+/** A job that is older than its kind allows: as old as the time since it was enqueued, before its first attempt since it might have begun. */
+import { say } from '../../errors.ts'
+import type { Told } from './explanation.ts'
+import type { JobFacts } from './facts.ts'
+import { nextLook, nobodyLooks, startWatchdog } from './watch.ts'
+import { append, lasting, since, told } from './words.ts'
+
+export function pastItsAge(job: JobFacts): Told | undefined {
+  const { id, now, policy, watch } = job
+  const from = job.attempt === 0 ? job.runAt : job.createdAt
+  if (policy.maxAge === null || now.getTime() - from.getTime() < policy.maxAge) return undefined
+  const { late } = nextLook(watch, now)
+  return told(
+    'overdue',
+    append(
+      say(
+        `job ${id} is ${since(from, now)} old, more than the ${lasting(policy.maxAge)} its kind allows, and is about to be failed for it`,
+        `o job ${id} tem ${since(from, now)}, mais que os ${lasting(policy.maxAge)} que seu tipo permite, e está para ser dado como falho por isso`,
+      ),
+      nobodyLooks(watch, { seconds: 0, late }, now),
+    ),
+    late ? 'start_worker' : 'wait',
+    late
+      ? startWatchdog
+      : say('wait for its end, then decide whether to run it again', 'espere o fim e então decida se roda de novo'),
+    late ? 'retoma up' : null,
+  )
+}

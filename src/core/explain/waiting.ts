@@ -1,0 +1,140 @@
+/**
+ * Why a waiting job does not run: what a person must press comes first, then what nobody is there for, then what passes by
+ * itself. The first that holds is the answer; that it is also not due yet is said beside it.
+ */
+import { type Saying, say } from '../../errors.ts'
+import type { Told } from './explanation.ts'
+import type { JobFacts } from './facts.ts'
+import { inLine } from './line.ts'
+import { pastItsAge } from './overdue.ts'
+import { bringing, bringOne, whyNobody } from './takers.ts'
+import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
+import { append, message, nothing, quoted, since, told, typed, until, wait } from './words.ts'
+
+export function explainWaiting(job: JobFacts): Told {
+  const { id, queue, now } = job
+  const overdue = pastItsAge(job)
+  if (overdue !== undefined) return overdue
+  const held = ofItsBatch(job)
+  if (held !== undefined) return held
+  if (job.queuePaused)
+    return told(
+      'paused',
+      append(
+        say(
+          `job ${id} waits because its queue ${quoted(queue)} is paused`,
+          `o job ${id} espera porque a fila ${quoted(queue)} está pausada`,
+        ),
+        notDue(job),
+      ),
+      'unpause',
+      say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
+      `retoma queues unpause ${typed(queue)}`,
+    )
+  const nobody = whyNobody(job, job.takers)
+  const { text, command } = bringOne(job, job.takers)
+  if (job.runAt > now) {
+    const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
+    if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
+    const besides = say(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
+    return told('waiting', append(sentence, besides), bringing(job.takers), text, command)
+  }
+  if (nobody !== undefined)
+    return told(
+      'starved',
+      say(
+        `job ${id} has been ready for ${since(job.runAt, now)} and nobody takes it: ${nobody.en}`,
+        `o job ${id} está pronto há ${since(job.runAt, now)} e ninguém o pega: ${nobody.pt}`,
+      ),
+      bringing(job.takers),
+      text,
+      command,
+    )
+  return inLine(job)
+}
+
+function ofItsBatch(job: JobFacts): Told | undefined {
+  const { id, batch } = job
+  if (batch === null || !batch.held) return undefined
+  switch (batch.state) {
+    case 'paused':
+      return told(
+        'paused',
+        append(
+          say(
+            `job ${id} waits because its batch ${batch.id} is paused`,
+            `o job ${id} espera porque o lote ${batch.id} está pausado`,
+          ),
+          notDue(job),
+        ),
+        'unpause',
+        say('unpause the batch when it is time', 'tire a pausa do lote quando for a hora'),
+        `retoma batch unpause ${batch.id}`,
+      )
+    case 'stalled':
+      return told(
+        'stalled',
+        say(
+          `job ${id} waits because its batch ${batch.id} is stalled and waits for a person`,
+          `o job ${id} espera porque o lote ${batch.id} travou e espera por uma pessoa`,
+        ),
+        'resume',
+        say('resume the batch', 'retome o lote'),
+        `retoma batch resume ${batch.id}`,
+      )
+    default:
+      return follows(job, batch.state === 'cancelled')
+  }
+}
+
+/** Its batch is over and its row follows, in bites that every watchdog takes. */
+export function follows(job: JobFacts, cancelled: boolean): Told {
+  const { id, batch, now, watch } = job
+  const coming = nextLook(watch, now)
+  const [en, pt] = cancelled ? ['was cancelled', 'foi cancelado'] : ['has failed', 'falhou']
+  return told(
+    cancelled ? 'cancelled' : 'failed',
+    append(
+      say(
+        `job ${id} is about to end with its batch ${batch!.id}, which ${en}: it follows${coming.late ? '' : ` ${comingIn(coming).en}`}`,
+        `o job ${id} está para terminar com o lote ${batch!.id}, que ${pt}: ele segue${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
+      ),
+      nobodyLooks(watch, coming, now),
+    ),
+    coming.late ? 'start_worker' : 'wait',
+    coming.late ? startWatchdog : wait,
+    coming.late ? 'retoma up' : null,
+  )
+}
+
+/** `waits 5 s more: backoff after failure 1 of 3`, and so on. */
+function untilDue(job: JobFacts): Saying {
+  const left = until(job.runAt, job.now)
+  const tries = job.failures + job.crashes
+  const last = job.lastFailure
+  // Only a failure of this very attempt makes it wait; an older one was followed by something else.
+  if (last !== null && last.attempt === job.attempt && tries > 0)
+    return say(
+      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.attempts}, ${message(last.message)}`,
+      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.attempts}, ${message(last.message)}`,
+    )
+  if (job.sleep !== null)
+    return say(
+      `sleeps ${left} more, as its handler asked in ${quoted(job.sleep)}`,
+      `dorme mais ${left}, como seu handler pediu em ${quoted(job.sleep)}`,
+    )
+  if (job.attempt > 0)
+    return say(
+      `waits ${left} more, as its handler asked (snooze); no try was spent`,
+      `espera mais ${left}, como seu handler pediu (snooze); nenhuma tentativa foi gasta`,
+    )
+  return say(`is scheduled: it runs in ${left}`, `está agendado: roda em ${left}`)
+}
+
+const notDue = (job: JobFacts): Saying =>
+  job.runAt > job.now
+    ? say(
+        `; it is not due for ${until(job.runAt, job.now)} either`,
+        `; também só vence em ${until(job.runAt, job.now)}`,
+      )
+    : nothing

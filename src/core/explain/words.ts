@@ -1,0 +1,54 @@
+/** The pieces sentences are made of: names that cannot break them, spans of time, counts that stop at `most`. */
+import { type Saying, say } from '../../errors.ts'
+import { whole } from '../numbers.ts'
+import { span } from '../span.ts'
+import type { AdviceAction, Told, Verdict } from './explanation.ts'
+import { cut } from './explanation.ts'
+import { type Count, most } from './facts.ts'
+
+const longestName = 60
+const longestMessage = 200
+
+/** Somebody's own name for something, in quotes: one line, not long, and no quote of its own ends it. */
+export const quoted = (name: string): string => `"${short(name, longestName).replaceAll('"', "'")}"`
+
+/** An error's message as a part of a sentence. */
+export const message = (text: string): string => short(text, longestMessage)
+
+// Other separators and marks of direction would tear the line or turn it round.
+const short = (text: string, longest: number): string =>
+  cut(text.slice(0, longest * 4).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' '), longest).trim()
+
+/** As a shell takes it. */
+export const typed = (name: string): string => (/^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`)
+
+/** How long ago, by the database's clock; what lies in the future was now. */
+export const since = (at: Date, now: Date): string => span((now.getTime() - at.getTime()) / 1000)
+/** How long until then, rounded up: who comes back then is not too early. */
+export const until = (at: Date, now: Date): string => span(Math.ceil((at.getTime() - now.getTime()) / 1000))
+export const lasting = (ms: number): string => span(ms / 1000)
+
+export const counted = (number: number): Saying => say(whole(number, 'en'), whole(number, 'pt'))
+/** `340`, or `more than 10,000` where the counting stopped. */
+export const upToMost = ({ jobs, more }: Count): Saying =>
+  more ? say(`more than ${whole(most, 'en')}`, `mais de ${whole(most, 'pt')}`) : counted(jobs)
+
+export const append = (...parts: readonly Saying[]): Saying =>
+  say(parts.map(part => part.en).join(''), parts.map(part => part.pt).join(''))
+export const nothing = say('', '')
+
+const few = 5
+/** `mail, sync, …` */
+export const listed = (names: readonly string[]): string =>
+  [...names.slice(0, few).map(name => short(name, 40)), ...(names.length > few ? ['…'] : [])].join(', ')
+
+export const told = (
+  verdict: Verdict,
+  sentence: Saying,
+  action: AdviceAction,
+  text: Saying,
+  command: string | null = null,
+): Told => ({ verdict, sentence, advice: { action, text, command } })
+
+export const wait = say('wait; it goes on by itself', 'espere; continua sozinho')
+export const nothingToDo = say('nothing to do', 'nada a fazer')

@@ -1,0 +1,65 @@
+/** `engine.explain`: why a job, a batch or a queue is not moving, and what to do; in the language that is asked for. */
+import { explainBatch } from '../core/explain/batch.ts'
+import { type Explanation, explanationOf } from '../core/explain/explanation.ts'
+import { explainJob } from '../core/explain/job.ts'
+import { explainQueue } from '../core/explain/queue.ts'
+import { isId } from '../core/id.ts'
+import { refuseOption } from '../core/refuse.ts'
+import { hintFor } from '../core/suggest.ts'
+import { type Language, RetomaError, type Saying, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { viewBatch } from '../store/batch-view.ts'
+import type { Db } from '../store/db.ts'
+import { explainBatchFacts } from '../store/explain-batch.ts'
+import { explainJobFacts } from '../store/explain-job.ts'
+import { explainQueueFacts, queueNames } from '../store/explain-queue.ts'
+import { viewJob } from '../store/view.ts'
+
+/** What is asked about: one of the three. */
+export type Explained = { job: string } | { batch: string } | { queue: string }
+
+export interface Explains {
+  /** Why it is not moving, and whether to wait or press something. Reads only; costs the same with a million waiting. */
+  explain(what: Explained, options?: { language?: Language }): Promise<Explanation>
+}
+
+export function createExplains({ db, clock }: { db: Db; clock: Clock }): Explains {
+  async function ofJob(id: string, language: Language): Promise<Explanation> {
+    const facts = isId(id) ? await explainJobFacts(db, id, clock.instant()) : undefined
+    if (facts !== undefined) return explanationOf(explainJob(facts), facts, language)
+    const isBatch = isId(id) && (await viewBatch(db, id, clock.instant())) !== undefined
+    throw notFound(isBatch ? say('job, but a batch, with the id', 'job, e sim um lote, com o id') : 'job', id)
+  }
+
+  async function ofBatch(id: string, language: Language): Promise<Explanation> {
+    const facts = isId(id) ? await explainBatchFacts(db, id, clock.instant()) : undefined
+    if (facts !== undefined) return explanationOf(explainBatch(facts), facts, language)
+    const isJob = isId(id) && (await viewJob(db, id)) !== undefined
+    throw notFound(
+      isJob ? say('batch, but a job, with the id', 'lote, e sim um job, com o id') : say('batch', 'lote'),
+      id,
+    )
+  }
+
+  async function ofQueue(name: string, language: Language): Promise<Explanation> {
+    const facts = typeof name === 'string' ? await explainQueueFacts(db, name, clock.instant()) : undefined
+    if (facts !== undefined) return explanationOf(explainQueue(facts), facts, language)
+    throw new RetomaError('unknown_queue', { queue: String(name), hint: hintFor(String(name), await queueNames(db)) })
+  }
+
+  return {
+    async explain(what, { language = 'en' } = {}) {
+      if (language !== 'en' && language !== 'pt') refuseOption('language', 'it is "en" or "pt"', 'é "en" ou "pt"')
+      if ('job' in what) return ofJob(what.job, language)
+      if ('batch' in what) return ofBatch(what.batch, language)
+      if ('queue' in what) return ofQueue(what.queue, language)
+      return refuseOption(
+        'explain',
+        'it takes { job }, { batch } or { queue }',
+        'recebe { job }, { batch } ou { queue }',
+      )
+    },
+  }
+}
+
+const notFound = (what: string | Saying, id: string) => new RetomaError('not_found', { what, id: String(id) })

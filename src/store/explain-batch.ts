@@ -1,0 +1,84 @@
+/** What is around a batch: the rest of what it takes to explain one, beside its view. Nothing of it counts all its items. */
+import { type BatchFacts, most } from '../core/explain/facts.ts'
+import { viewBatch } from './batch-view.ts'
+import type { Db } from './db.ts'
+import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+
+type Around = Pick<
+  BatchFacts,
+  | 'now'
+  | 'version'
+  | 'takenAt'
+  | 'stallAfterMs'
+  | 'queuePaused'
+  | 'ready'
+  | 'later'
+  | 'dueAt'
+  | 'seenAll'
+  | 'runners'
+  | 'gates'
+  | 'takers'
+  | 'watch'
+> & { now: Date }
+
+const version = `coalesce((
+      select f.version from retoma.job f
+      where f.id = (select first_id from retoma.batch_chunk where batch_id = b.id order by n limit 1)
+    ), 1)`
+
+// A batch's waiting items have no index of their own: they are looked for among the first of what waits in its queue.
+const around = {
+  name: 'explain_batch',
+  text: `
+    select ${now} as now, ${version} as version, (
+        select t.created_at from retoma.job t
+        where t.id = (select last_id from retoma.batch_chunk where batch_id = b.id order by n desc limit 1)
+      ) as "takenAt",
+      (b.policy ->> 'stallAfter')::float8 as "stallAfterMs", coalesce(q.paused, false) as "queuePaused",
+      coalesce(s.ready, 0) as ready, coalesce(s.later, 0) as later, s."dueAt", coalesce(s.whole, false) as "seenAll",
+      (
+        select coalesce(jsonb_agg(jsonb_build_object('id', r.worker_id, 'items', r.items,
+          'worker', case when w.id is not null then ${workerOf('w', 'case when r.place <= 3 then w.blocked_stack end')} end) order by r.place), '[]')
+        from (
+          select l.worker_id, l.items, row_number() over (
+              order by o.id is null or o.dead_at is not null or o.blocked_since is not null desc, l.items desc, l.worker_id) as place
+          from (
+            select worker_id, count(*)::int as items
+            from (select worker_id, batch_id from retoma.job where state = 'running' limit ${most}) x
+            where batch_id = b.id
+            group by 1
+          ) l
+            left join retoma.worker o on o.id = l.worker_id
+        ) r
+          left join retoma.worker w on w.id = r.worker_id
+      ) as runners,
+      case when q.gated then ${gatesOf('q')} else '[]' end as gates,
+      ${takersOf('b.queue', 'b.kind', version)} as takers,
+      ${watch} as watch
+    from retoma.batch b
+      left join retoma.queue q on q.name = b.queue
+      left join lateral (
+        select count(*) filter (where x.batch_id = b.id and x.run_at <= ${now})::int as ready,
+          count(*) filter (where x.batch_id = b.id and x.run_at > ${now})::int as later,
+          min(x.run_at) filter (where x.batch_id = b.id and x.run_at > ${now}) as "dueAt",
+          count(*) < ${most} as whole
+        from (
+          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and not gated limit ${most})
+          union all
+          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and gated limit ${most})
+        ) x
+      ) s on b.state in ('submitting', 'running')
+    where b.id = $2`,
+}
+
+const answerMs = 10_000
+
+/** undefined: there is no such batch. */
+export async function explainBatchFacts(db: Db, id: string, at: Date | null): Promise<BatchFacts | undefined> {
+  const view = await viewBatch(db, id, at)
+  if (view === undefined) return undefined
+  const [row] = await db.run<Around>(around, [at, id], answerMs)
+  if (row === undefined) return undefined
+  const { priority, percent, lastRef, taken, completeJob, ...batch } = view
+  return { ...batch, ...revive(row) }
+}

@@ -1,0 +1,103 @@
+/**
+ * What the explanations of a job, a batch and a queue have in common, as parts of their statements. Reads only, bounded, by
+ * index. `$1` is the instant; where `queue` and the like are asked for, an expression of the statement is meant.
+ */
+import { most } from '../core/explain/facts.ts'
+import { defaultPolicy } from '../core/policy.ts'
+
+export const now = `coalesce($1::timestamptz, now())`
+
+/** A row of worker as WorkerFacts. `stack`: where it is asked for. */
+export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
+  jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'beatAt', ${w}.beat_at, 'suspectedAt', ${w}.suspected_at,
+    'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
+    'stack', left(${stack}, 8000), 'blockedJob', ${w}.blocked_job::text,
+    'blockedAttempt', ${w}.blocked_attempt, 'unwrittenMs', ${w}.unwritten_ms, 'supervised', ${w}.supervised,
+    'death', case when ${w}.death is not null then jsonb_build_object('how', ${w}.death ->> 'how', 'why', ${w}.death ->> 'why') end)`
+
+/** Live as a watchdog sees it before its verdict: not silent for longer than a worker may be. */
+export const isLive = (w: string): string =>
+  `(${w}.dead_at is null and ${w}.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000}))`
+
+const few = 6
+const names = (select: string): string => `array(select distinct n from (${select}) s (n) order by n limit ${few})`
+
+/**
+ * TakersFacts. Without a kind: as the queue as a whole sees them. Versions as in core/version.ts. What is free is what a worker
+ * told with its last beat, and no more than what it does not hold by now.
+ */
+export function takersOf(queue: string, kind?: string, version = '1'): string {
+  const knows = kind === undefined ? 'true' : `(${kind} = any (w.kinds) or w.versions ? ${kind})`
+  const takes =
+    kind === undefined
+      ? 'true'
+      : `case when ${version} = 1 then ${kind} = any (w.kinds)
+          else coalesce(${version} between (w.versions -> ${kind} -> 0)::int and (w.versions -> ${kind} -> 1)::int, false) end`
+  const serving = `retoma.worker w where ${isLive('w')} and w.queues ? ${queue}`
+  const versions =
+    kind === undefined
+      ? `'{}'::text[]`
+      : names(`
+          select coalesce((w.versions -> ${kind} ->> 0) || ' to ' || (w.versions -> ${kind} ->> 1), '1') from ${serving} and ${knows}`)
+  return `(
+    select jsonb_build_object('live', count(*), 'serving', count(*) filter (where serves),
+      'knowing', count(*) filter (where serves and knows), 'taking', count(*) filter (where takes),
+      'blocked', count(*) filter (where takes and blocked), 'slots', coalesce(sum(slots) filter (where takes), 0),
+      'free', coalesce(sum(greatest(least(told, slots - runs), 0)) filter (where takes and not blocked), 0),
+      'queues', ${names(`select k from retoma.worker w, jsonb_object_keys(w.queues) k where ${isLive('w')}`)},
+      'kinds', ${kind === undefined ? `'{}'::text[]` : names(`select unnest(w.kinds) from ${serving}`)},
+      'versions', ${versions})
+    from (
+      select w.queues ? ${queue} as serves, ${knows} as knows, w.queues ? ${queue} and ${takes} as takes,
+        w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots,
+        (w.free_slots ->> ${queue})::int as told,
+        (select count(*) from retoma.job x where x.worker_id = w.id and x.state = 'running' and x.queue = ${queue}) as runs
+      from retoma.worker w
+      where ${isLive('w')}
+    ) seen
+  )`
+}
+
+// As claim-gated.ts counts them.
+const hits = `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - l.per and h.at < ${now} + l.per / 256 + interval '15 seconds'`
+
+/** GateFacts of those limits that are set, with `q` the queue's row; the group's where a key is given. */
+export const gatesOf = (q: string, key = `''`): string => `(
+    select coalesce(jsonb_agg(jsonb_build_object('group', l.key <> '', 'running', coalesce(g.running, 0), 'concurrency', l.concurrency,
+      'starts', coalesce((select sum(h.n) from ${hits}), 0), 'rate', l.rate, 'perMs', extract(epoch from l.per) * 1000,
+      'freesAt', (select min(h.at) + l.per from ${hits})) order by l.key), '[]')
+    from (
+      select '' as key, (${q}.limits ->> 'concurrency')::int as concurrency, (${q}.limits #>> '{rate,limit}')::int as rate,
+        make_interval(secs => (${q}.limits #>> '{rate,per}')::float8 / 1000) as per
+      union all
+      select ${key}, (${q}.limits #>> '{perGroup,concurrency}')::int, (${q}.limits #>> '{perGroup,rate,limit}')::int,
+        make_interval(secs => (${q}.limits #>> '{perGroup,rate,per}')::float8 / 1000)
+      where ${key} <> ''
+    ) l
+      left join lateral (
+        select running, hit_at, hit_n from retoma.gate where queue = ${q}.name and group_key = l.key
+      ) g on true
+    where coalesce(l.concurrency, l.rate) is not null
+  )`
+
+/** WatchFacts. */
+export const watch = `(
+    select jsonb_build_object('lookedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
+    from retoma.tick where name = 'watchdog'
+  )`
+
+/** How many of so many rows were asked for, as a Count. */
+export const countOf = (rows: string): string =>
+  `(select jsonb_build_object('jobs', count(*), 'more', count(*) >= ${most}) from (${rows} limit ${most}) counted)`
+
+/** Instants inside of jsonb come as text: told by their names. */
+export function revive<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(revive) as T
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      typeof each === 'string' && /(?:At|Since)$/.test(name) ? new Date(each) : revive(each),
+    ]),
+  ) as T
+}

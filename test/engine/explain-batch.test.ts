@@ -1,0 +1,230 @@
+/** What `explain` says of a batch in every state there is, on a real database and on the virtual clock. */
+import { expect, test } from 'vitest'
+import { minutes, seconds } from '../../src/index.ts'
+import { type Ask, ago, type Here, here, newsletter } from '../support/explain.ts'
+
+const submit = async (t: Here, ...asks: Ask[]) =>
+  (
+    await t.engine.submit(
+      newsletter,
+      asks.map(ask => ({ do: ask })),
+    )
+  ).id
+
+/** The first `n` items are held by that worker. */
+async function hold(t: Here, batch: string, n: number, worker: string): Promise<void> {
+  await t.sql(
+    `update retoma.job set state = 'running', attempt = 1, worker_id = $3, started_at = $4
+     where id in (select id from retoma.job where batch_id = $1 and state = 'waiting' order by id limit $2)`,
+    [batch, n, worker, t.clock.now()],
+  )
+  await t.sql(
+    `insert into retoma.batch_count (batch_id, shard, begun) values ($1, 16, $2)
+     on conflict (batch_id, shard) do update set begun = batch_count.begun + excluded.begun`,
+    [batch, n],
+  )
+}
+
+test('one that is over says what failed, and how to run that again', async () => {
+  const t = await here()
+  const [good, bad, empty] = [await submit(t, 'ok', 'skip'), await submit(t, 'ok', 'for good'), await submit(t)]
+  await t.run()
+  await t.clock.advance(minutes(1))
+  expect(await t.said({ batch: good })).toEqual({
+    verdict: 'ok',
+    action: 'nothing',
+    sentence: `batch ${good} is over since 1 min: each of its 2 items has ended, none failed`,
+    command: null,
+  })
+  expect(await t.said({ batch: bad })).toEqual({
+    verdict: 'failed',
+    action: 'retry_failed',
+    sentence: `batch ${bad} is over since 1 min: 1 of its 2 items failed`,
+    command: `retoma batch retry-failed ${bad}`,
+  })
+  await t.tick()
+  expect(await t.said({ batch: empty })).toMatchObject({
+    verdict: 'ok',
+    sentence: `batch ${empty} is over: it had no items`,
+  })
+})
+
+test('one that is being submitted says how far; when nothing comes any more, that its caller may have died', async () => {
+  const t = await here()
+  const id = await submit(t, 'ok', 'ok')
+  await t.sql(`update retoma.batch set state = 'submitting', submitted_at = null`)
+  await t.clock.advance(seconds(10))
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'ok',
+    action: 'wait',
+    sentence: `batch ${id} is being submitted: 2 items so far, the last 10 s ago`,
+  })
+  await t.clock.advance(minutes(5))
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'waiting',
+    action: 'submit_again',
+    command: `retoma batch cancel ${id}`,
+  })
+  await t.sql(`update retoma.batch set key = 'k', key_held = true`)
+  expect(await t.said({ batch: id })).toMatchObject({ action: 'submit_again', command: null })
+})
+
+test('paused by a person or by its stopAfter, stalled with the resumes that are left, failed, cancelled', async () => {
+  const t = await here()
+  await t.worker('w')
+  const id = await submit(t, 'ok', 'ok', 'ok')
+  await hold(t, id, 1, 'w')
+  await t.engine.pause(id)
+  expect(await t.said({ batch: id })).toEqual({
+    verdict: 'paused',
+    action: 'unpause',
+    sentence: `batch ${id} was paused by a person; 1 item still runs to its end`,
+    command: `retoma batch unpause ${id}`,
+  })
+  await t.sql(`update retoma.batch set reason = '{"code":"stop_after","failed":60,"ended":100}'`)
+  expect((await t.said({ batch: id })).sentence).toContain(
+    'was paused by its stopAfter: 60 of the 100 items that ended had failed',
+  )
+  await t.sql(`update retoma.batch set reason = '{"code":"provider","message":"401: key refused"}'`)
+  expect((await t.said({ batch: id })).sentence).toContain('was paused: 401: key refused')
+  await t.sql(`update retoma.batch set state = 'stalled', resumes = 1, reason = '{"code":"no_progress"}'`)
+  expect(await t.said({ batch: id })).toEqual({
+    verdict: 'stalled',
+    action: 'resume',
+    sentence: `batch ${id} is stalled and waits for a person: no item of it ended for too long; 1 of 2 resumes are left`,
+    command: `retoma batch resume ${id}`,
+  })
+  await t.sql(`update retoma.batch set reason = '{"code":"no_worker"}', resumes = 2`)
+  expect((await t.said({ batch: id })).sentence).toContain(
+    'no worker was alive; the next stall after this one fails it',
+  )
+  await t.sql(
+    `update retoma.batch set state = 'failed', finished_at = $1, todo = 'fail', reason = '{"code":"no_progress"}'`,
+    [ago(t, 60)],
+  )
+  expect((await t.said({ batch: id })).sentence).toContain('failed 1 min ago: no item of it ended for too long, and')
+  await t.sql(`update retoma.batch set reason = '{"code":"resumes_spent","resumes":2}'`)
+  expect(await t.said({ batch: id })).toEqual({
+    verdict: 'failed',
+    action: 'retry_failed',
+    sentence: `batch ${id} failed 1 min ago: it stalled again after 2 resumes, and what had not ended failed with it; the last of its items follow in about 5 s`,
+    command: `retoma batch retry-failed ${id}`,
+  })
+  await t.sql(`update retoma.batch set state = 'cancelled', todo = 'cancel'`)
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'cancelled',
+    action: 'wait',
+    sentence: `batch ${id} was cancelled 1 min ago; the last of its items follow in about 5 s`,
+  })
+  await t.sql(`update retoma.batch set todo = null`)
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'cancelled', action: 'nothing' })
+  await t.sql(`update retoma.batch set state = 'succeeded', todo = 'retry', todo_place = '', todo_id = 0`)
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'waiting', action: 'wait' })
+})
+
+test('one that waits: for a worker, for a time, for a slot, for its queue, for its turn', async () => {
+  const t = await here()
+  const id = await submit(t, 'ok', 'ok')
+  expect(await t.said({ batch: id })).toEqual({
+    verdict: 'starved',
+    action: 'start_worker',
+    sentence: `batch ${id} waits and nobody takes it: no worker is alive; 0 of 2 ended, 2 waiting`,
+    command: 'retoma worker --queues mail',
+  })
+  await t.worker('w', { free_slots: '{"mail":1}' })
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'waiting',
+    action: 'wait',
+    sentence: expect.stringContaining('waits in line'),
+  })
+  await t.sql(`update retoma.worker set free_slots = '{"mail":0}'`)
+  expect((await t.said({ batch: id })).sentence).toContain('waits for a free slot')
+  await t.sql(`update retoma.job set run_at = $1`, [ago(t, -95)])
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'waiting',
+    sentence: expect.stringContaining(
+      'all that is left waits for a time (backoff, sleep or schedule), the first for 1 min 35 s more',
+    ),
+  })
+  await t.sql(`update retoma.job set run_at = $1`, [t.clock.now()])
+  await t.sql(`update retoma.worker set blocked_since = $1`, [ago(t, 9)])
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'hung', action: 'restart_worker' })
+  await t.engine.pauseQueue('mail')
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'paused',
+    command: 'retoma queues unpause mail',
+  })
+})
+
+test('one that runs: its pace and counts; whose workers are dead, hung; without an end for too long', async () => {
+  const t = await here()
+  await t.worker('w')
+  const id = await submit(t, ...Array.from({ length: 5 }, () => 'ok' as const), 'for good')
+  await t.run()
+  await t.sql(`update retoma.batch set state = 'running', finished_at = null, total = 10`)
+  await t.sql(
+    `insert into retoma.job (queue, kind, batch_id, state, rank, run_at, input, created_at)
+    select 'mail', 'send', $1, 'waiting', 9, $2, '{}', $2 from generate_series(1, 4)`,
+    [id, t.clock.now()],
+  )
+  await hold(t, id, 2, 'w')
+  await t.clock.advance(seconds(4))
+  expect(await t.said({ batch: id })).toEqual({
+    verdict: 'ok',
+    action: 'wait',
+    sentence: `batch ${id} runs, the last ended 4 s ago; 6 of 10 ended, 1 failed, 2 running, 2 waiting`,
+    command: null,
+  })
+  await t.sql(`update retoma.batch set sample_at = array[$1::timestamptz], sample_done = '{0}'`, [ago(t, 4)])
+  expect((await t.said({ batch: id })).sentence).toContain('runs at 1.5 items a second, about 3 s left, the last ended')
+  await t.sql(`update retoma.batch set policy = policy || '{"stallAfter":3000}'`)
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'slow',
+    sentence: expect.stringContaining('no item of it has ended for 4 s: 3 s of work without an end make it stalled'),
+  })
+  await t.sql(`update retoma.worker set blocked_since = $1, blocked_job = 77, blocked_stack = 'at spin'`, [ago(t, 8)])
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'hung',
+    action: 'restart_worker',
+    sentence: `batch ${id} is held up: the event loop of worker "w", which runs 2 of its items, has been blocked for 8 s by job 77`,
+  })
+  expect((await t.engine.explain({ batch: id })).facts).toMatchObject({
+    runners: [{ items: 2, worker: { stack: 'at spin' } }],
+  })
+  await t.sql(`update retoma.worker set dead_at = $1`, [t.clock.now()])
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'wait' })
+  await t.clock.advance(minutes(2))
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'start_worker', command: 'retoma up' })
+})
+
+test('a live worker among many dead ones is not passed over', async () => {
+  const t = await here()
+  const id = await submit(t, ...Array.from({ length: 8 }, () => 'ok' as const))
+  for (let i = 0; i < 7; i++) {
+    await t.worker(`dead-${i}`, { dead_at: t.clock.now() })
+    await hold(t, id, 1, `dead-${i}`)
+  }
+  await t.worker('z')
+  await hold(t, id, 1, 'z')
+  expect(await t.said({ batch: id })).toMatchObject({ verdict: 'ok' })
+})
+
+test('one whose last items are stalled waits for a person; one whose items have all ended, for the next look', async () => {
+  const t = await here()
+  await t.worker('w')
+  const id = await submit(t, 'ok')
+  await t.sql(`update retoma.job set state = 'stalled'`)
+  await t.sql(`insert into retoma.batch_count (batch_id, shard, stalled) values ($1, 0, 1)`, [id])
+  await t.sql(`update retoma.batch set state = 'running'`)
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'stalled',
+    action: 'resume',
+    command: `retoma batch items ${id} --state stalled`,
+  })
+  await t.sql(`update retoma.job set state = 'succeeded', finished_at = $1`, [t.clock.now()])
+  await t.sql(`update retoma.batch_count set stalled = 0, succeeded = 1`)
+  expect(await t.said({ batch: id })).toMatchObject({
+    verdict: 'ok',
+    sentence: `batch ${id} is at its end: every item has ended, and that is noted in about 5 s`,
+  })
+})
