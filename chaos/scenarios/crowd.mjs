@@ -1,6 +1,7 @@
 /** Two hundred workers with nothing to do. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../lib/checks.mjs'
+import { answers, killServer } from '../lib/server.mjs'
 
 export const title = '200 idle workers: their heartbeats are under 50 row updates a second'
 export const seconds = 120
@@ -9,7 +10,10 @@ const workers = 200
 const inEach = 20
 
 export async function play(stage) {
-  await stage.sql('alter system set max_connections = 900').catch(() => {})
+  await stage.sql('alter system set max_connections = 1000')
+  killServer(stage.server.folder)
+  await stage.server.revive()
+  await until(() => answers(stage), 20)
   await Promise.all(Array.from({ length: workers / inEach }, () => stage.hire({ times: inEach })))
   await until(async () => (await stage.sql('select from retoma.worker where dead_at is null')).length === workers)
   await sleep(5000)
