@@ -7,13 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createEngine, defineBatch } from '../../dist/index.js'
+import * as retoma from '../../dist/index.js'
 import { openEmbedded } from '../../dist/postgres/index.js'
 import { startWarden } from '../../dist/testing/warden.js'
 import { processesLeft } from '../../scripts/lib/leftovers.mjs'
 import { chaosJobs } from './jobs.mjs'
 import { Ledger } from './ledger.mjs'
 import { randomFrom } from './random.mjs'
+import { askRetoma, startRetoma } from './retoma.mjs'
+import { troubleJobs } from './trouble-jobs.mjs'
 import { startWorker } from './worker.mjs'
 
 /** Runs one scenario; answers how many promises broke. */
@@ -64,11 +66,14 @@ async function openStage({ jobs, random }) {
   warden.watch(room)
   const server = await openEmbedded({ dataDir: join(room, 'd') })
   const kinds = chaosJobs(() => {})
-  const batch = defineBatch({ name: 'tasks', job: kinds.task, onComplete: kinds.over })
-  const engine = await createEngine({ databaseUrl: server.url, jobs: Object.values(kinds) })
+  const troubles = troubleJobs(retoma)
+  const batch = retoma.defineBatch({ name: 'tasks', job: kinds.task, onComplete: kinds.over })
+  const all = [...Object.values(kinds), ...Object.values(troubles)]
+  const engine = await retoma.createEngine({ databaseUrl: server.url, jobs: all })
   const admin = new pg.Pool({ connectionString: server.url, max: 3, application_name: 'chaos' })
   admin.on('error', () => {})
   const workers = new Set()
+  const supervisors = new Set()
   const broken = []
 
   const stage = {
@@ -81,6 +86,7 @@ async function openStage({ jobs, random }) {
     broken,
     ledger: new Ledger(join(room, 'ledger')),
     kinds,
+    troubles,
     say: line => console.log(`  ${line}`),
     broke(problem) {
       broken.push(problem)
@@ -116,11 +122,24 @@ async function openStage({ jobs, random }) {
       worker.ended.then(() => workers.delete(worker))
       return worker
     },
+    /** `retoma worker`, with the jobs that misbehave: its supervisor, and the process that works. */
+    supervise(options = {}) {
+      const supervisor = startRetoma({ room, url: server.url, ...options })
+      supervisors.add(supervisor)
+      supervisor.ended.then(() => supervisors.delete(supervisor))
+      return supervisor
+    },
+    /** A command of the CLI, to its end. */
+    ask: (...args) => askRetoma({ room, url: server.url, args }),
     kill() {
       for (const worker of workers) worker.signal('SIGKILL')
+      for (const each of supervisors) each.signal('SIGKILL')
     },
     /** Nothing may be left; answers what was. */
     async close() {
+      // As a user would; what does not hear it is killed.
+      for (const each of supervisors) each.signal('SIGTERM')
+      await within(10, Promise.all([...supervisors].map(each => each.ended)))
       stage.kill()
       await Promise.all([...workers].map(each => each.ended))
       await within(5, engine.close())

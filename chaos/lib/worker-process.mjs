@@ -5,7 +5,14 @@ import { createLog } from '../../dist/lib/log.js'
 import { chaosJobs } from './jobs.mjs'
 import { ledgerWriter } from './ledger.mjs'
 
-const { url, ledger, log: logPath, released, queues = { default: 5, hold: 2, steps: 20 } } = JSON.parse(process.argv[2])
+const {
+  url,
+  ledger,
+  log: logPath,
+  released,
+  times = 1,
+  queues = { default: 5, hold: 2, steps: 20 },
+} = JSON.parse(process.argv[2])
 process.stdin.resume().on('end', () => process.exit(1))
 
 const file = openSync(logPath, 'a')
@@ -14,5 +21,10 @@ let worker
 const jobs = chaosJobs(ledgerWriter(ledger), () => worker.id, released)
 const engine = await createEngine({ databaseUrl: url, jobs: Object.values(jobs), migrate: false, log })
 worker = await engine.work({ queues })
+// More of them in one process, each with an engine of its own.
+for (let more = 1; more < times; more++) {
+  const other = await createEngine({ databaseUrl: url, jobs: Object.values(jobs), migrate: false, log, connections: 2 })
+  await other.work({ queues })
+}
 process.on('SIGTERM', () => engine.close().then(() => process.exit(0)))
 console.log(worker.id)

@@ -1,7 +1,7 @@
 /** The server dies under load, and comes back. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkEnds, unfinished, until } from '../lib/checks.mjs'
+import { answers, killServer } from '../lib/server.mjs'
 
 export const title = 'every process of PostgreSQL is SIGKILLed under load, five times, and the server brought back'
 export const seconds = 80
@@ -20,14 +20,7 @@ export async function play(stage) {
     const killed = killServer(server.folder)
     const began = performance.now()
     await server.revive()
-    await until(
-      () =>
-        stage.sql('select 1').then(
-          () => true,
-          () => false,
-        ),
-      20,
-    )
+    await until(() => answers(stage), 20)
     away.push(`${((performance.now() - began) / 1000).toFixed(1)} s`)
     if (killed === 0) stage.broke('there was no server process to kill')
   }
@@ -75,27 +68,5 @@ async function feedSingly(stage, signal, acknowledged) {
       () => sleep(20),
     )
     await sleep(2)
-  }
-}
-
-/** Every process that works in the data folder; answers how many. */
-function killServer(folder) {
-  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && worksIn(name, folder))
-  for (const pid of pids) {
-    try {
-      process.kill(Number(pid), 'SIGKILL')
-    } catch {
-      // Gone with its postmaster.
-    }
-  }
-  return pids.length
-}
-
-function worksIn(pid, folder) {
-  try {
-    if (!/postgres/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))) return false
-    return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder)
-  } catch {
-    return false
   }
 }
