@@ -23,6 +23,7 @@ interface Frame {
 }
 
 const mostFrames = 20
+const mostAsked = 5
 const expression = `globalThis[Symbol.for('${hookName}')]?.()`
 
 export async function lookAtMain(deadlineMs: number): Promise<Seen> {
@@ -48,16 +49,24 @@ async function look(session: Session): Promise<Seen> {
   await ask(session, 'Debugger.enable')
   await ask(session, 'Debugger.pause')
   const frames = await paused
-  const top = frames[0]
   const stack = frames
     .slice(0, mostFrames)
     .map(frame => told(frame, urls))
     .join(' < ')
-  if (top === undefined) return { stack: null, job: null }
-  const given = { callFrameId: top.callFrameId, expression, silent: true, returnByValue: true }
-  const { result } = await ask<{ result: { value?: unknown } }>(session, 'Debugger.evaluateOnCallFrame', given)
+  if (frames.length === 0) return { stack: null, job: null }
+  const job = await jobOf(session, frames)
   await ask(session, 'Debugger.resume')
-  return { stack, job: typeof result.value === 'string' ? (JSON.parse(result.value) as Running) : null }
+  return { stack, job }
+}
+
+/** Asked in the frames from the innermost on: one of Node's own does not know our name. */
+async function jobOf(session: Session, frames: readonly Frame[]): Promise<Running | null> {
+  for (const { callFrameId } of frames.slice(0, mostAsked)) {
+    const given = { callFrameId, expression, silent: true, returnByValue: true }
+    const { result } = await ask<{ result: { value?: unknown } }>(session, 'Debugger.evaluateOnCallFrame', given)
+    if (typeof result.value === 'string') return JSON.parse(result.value) as Running
+  }
+  return null
 }
 
 const ask = <Answer>(session: Session, method: string, given: object = {}): Promise<Answer> =>
