@@ -1,19 +1,19 @@
 /**
- * `heart-guest.ts URL TASK`: a process with a worker, whose jobs do to it what their TASK says; heart.test.ts looks on from
+ * `heart-guest.ts URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heart.test.ts looks on from
  * outside. Says `ready`, then what happens, a line each.
  */
 import { pbkdf2Sync } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createEngine, defineJob, megabytes, minutes, seconds } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 
-const [url, task] = process.argv.slice(2) as [string, string]
+const [url, task, enough] = process.argv.slice(2) as [string, string, string]
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const turn = () => new Promise(resolve => setTimeout(resolve, 10))
 
-function spinHard(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
+function spinHard(isEnough: () => boolean): void {
+  while (!isEnough());
 }
 
 const over = new EventEmitter()
@@ -23,8 +23,8 @@ function devour(): void {
 }
 
 const tasks: Record<string, () => void> = {
-  spin: () => spinHard(9000),
-  endless: () => spinHard(Number.POSITIVE_INFINITY),
+  spin: () => spinHard(() => existsSync(enough)),
+  endless: () => spinHard(() => false),
   native: () => void pbkdf2Sync('p', 's', 100_000_000, 64, 'sha512'),
   memory: devour,
   nothing: () => {},
