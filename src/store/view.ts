@@ -204,7 +204,7 @@ export interface WorkerView {
   blocked: BlockedView | null
 }
 
-export interface BlockedView {
+interface BlockedView {
   seconds: number
   /** The job on the stack, where it could be told. */
   job: string | null
