@@ -6,7 +6,9 @@
  * one folder is told about that, not about the port the first one holds.
  */
 import { isIPv6 } from 'node:net'
+import { wornOut } from '../core/death.ts'
 import { days } from '../core/duration.ts'
+import { megabytes } from '../core/megabytes.ts'
 import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
@@ -34,13 +36,13 @@ export interface Running {
   embedded: boolean
 }
 
-/** Resolves once everything is stopped again. `ready` is called when everything runs. */
+/** Resolves with its exit code once everything is stopped again. `ready` is called when everything runs. */
 export async function live(
   context: Context,
   config: LoadedConfig,
   parts: Parts,
   ready: (running: Running) => void,
-): Promise<void> {
+): Promise<number> {
   const { voice, log } = context
   const signals = hearSignals()
   const papers = papersFolder()
@@ -55,7 +57,7 @@ export async function live(
     if (running !== undefined) {
       mark(papers, 'ready')
       ready(running)
-      await whenAborted(signals.asked)
+      await Promise.race([whenAborted(signals.asked), house.worn])
     }
     voice.say(voice.word.up.stopping)
     log.debug({ signal: signals.name }, 'stopping')
@@ -64,6 +66,7 @@ export async function live(
     signals.forget()
   }
   voice.say(voice.word.up.stopped)
+  return signals.asked.aborted ? 0 : wornOut
 }
 
 class House {
@@ -100,9 +103,14 @@ class House {
     unmark(papersFolder(), 'database')
     if (asked.aborted) return undefined
     if (parts.work === undefined) this.#engine.watch()
-    else this.#worker = await this.#engine.work({ queues: parts.work })
+    else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
     this.#door?.open(createApp(this.#engine, { log }))
     return { address: this.#door?.address, where, embedded: embedded !== undefined }
+  }
+
+  /** Resolves when the worker has stopped by itself, for another process to take its place. */
+  get worn(): Promise<void> {
+    return this.#worker?.worn ?? new Promise(() => {})
   }
 
   /** HTTP first, so that nothing new comes in; the worker hands its jobs back; then engine and database. */
@@ -149,6 +157,8 @@ class House {
     if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
   }
 }
+
+const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
 
 /** Whether a Retoma that is not yet up has this port: until it is, its door (door.ts) says so to everybody. */
 async function isStarting(host: string, port: number): Promise<boolean> {

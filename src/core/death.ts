@@ -19,6 +19,12 @@ export interface Death {
   stderr: string | null
 }
 
+/**
+ * The exit code of a worker that wants another in its place: too many of its handlers do not end. It has handed its jobs back:
+ * the death is asked for.
+ */
+export const wornOut = 75
+
 /** The job that ended its process, by the word of that process itself. */
 export interface Culprit {
   job: string

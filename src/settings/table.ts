@@ -148,6 +148,12 @@ export const variables = define({
     secret: true,
     read: text,
   },
+  RETOMA_WORKER_MEMORY: {
+    meaning:
+      'Most memory of a worker process, in MB; above it the job that takes it is named and the process starts anew',
+    absent: "three quarters of the container's memory, or of the machine's",
+    read: wholeNumber(64, 100_000_000),
+  },
   RETOMA_LIMITS: {
     meaning: 'off: no rate limits, for development on loopback only',
     absent: 'rate limits hold',

@@ -192,6 +192,25 @@ export interface WorkerView {
   dead: boolean
   running: number
   memoryBytes: number | null
+  /** The longest its main loop was late between its last two heartbeats. */
+  loopLagMs: number | null
+  /** Handlers that did not end though they were told to. */
+  abandoned: number
+  /** How long the oldest outcome or step had waited for the database, at its last heartbeat. */
+  unwrittenMs: number
+  /** Somebody starts it again when it dies. */
+  supervised: boolean
+  /** Its main loop stands still. */
+  blocked: BlockedView | null
+}
+
+interface BlockedView {
+  seconds: number
+  /** The job on the stack, where it could be told. */
+  job: string | null
+  attempt: number | null
+  /** Innermost first. */
+  stack: string | null
 }
 
 const workers = {
@@ -200,6 +219,10 @@ const workers = {
     select id, host, pid, version, queues, kinds, started_at as "startedAt",
       greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - beat_at))::float8 as "beatAgeSeconds",
       suspected_at is not null as suspected, dead_at is not null as dead, memory_bytes::float8 as "memoryBytes",
+      loop_lag_ms as "loopLagMs", abandoned, unwritten_ms as "unwrittenMs", supervised,
+      case when blocked_since is not null then jsonb_build_object(
+        'seconds', greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - blocked_since)),
+        'job', blocked_job::text, 'attempt', blocked_attempt, 'stack', blocked_stack) end as blocked,
       (select count(*)::int from retoma.job j where j.worker_id = w.id and j.state = 'running') as running
     from retoma.worker w
     order by started_at, id`,

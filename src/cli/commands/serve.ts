@@ -13,8 +13,8 @@ export function serveCommand(program: Command, cli: Cli): void {
     .action(cli.action(serve, { quiet: false }))
 }
 
-async function serve(context: Context): Promise<void> {
+async function serve(context: Context): Promise<number> {
   const config = await loadConfig(context)
   const parts = { alone: false, http: true, work: undefined }
-  await live(context, config, parts, running => announce(context, config, running, 'serving'))
+  return live(context, config, parts, running => announce(context, config, running, 'serving'))
 }

@@ -16,10 +16,10 @@ export function upCommand(program: Command, cli: Cli): void {
     .action(cli.action(up, { quiet: false }))
 }
 
-async function up(context: Context): Promise<void> {
+async function up(context: Context): Promise<number> {
   const config = await loadConfig(context)
   const parts = { alone: true, http: true, work: config.queues }
-  await live(context, config, parts, running => announce(context, config, running, 'up'))
+  return live(context, config, parts, running => announce(context, config, running, 'up'))
 }
 
 /** What `up` and `serve` say once they run. */

@@ -18,12 +18,12 @@ export function workerCommand(program: Command, cli: Cli): void {
     .action(cli.action(worker, { quiet: false }))
 }
 
-async function worker(context: Context, options: { queues?: string }): Promise<void> {
+async function worker(context: Context, options: { queues?: string }): Promise<number> {
   const { voice } = context
   const config = await loadConfig(context)
   if (config.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(config) })
   const work = options.queues === undefined ? config.queues : queueSizes(options.queues, config.queues)
-  await live(context, config, { alone: false, http: false, work }, ({ where, embedded }) => {
+  return live(context, config, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = voice.word
     const kinds = config.jobs.filter(job => job.queue in work).map(job => job.kind)
     voice.answer({ data: where, embedded, version, kinds, queues: work }, [

@@ -10,6 +10,9 @@ import { relative } from '../times.ts'
 import type { Voice } from '../voice.ts'
 import { workerWire } from '../wire.ts'
 
+/** A loop that is less late is as it should be. */
+const worthSayingMs = 200
+
 export function workersCommand(program: Command, cli: Cli): void {
   program.command('workers').description(cli.voice.word.help.workers).action(cli.action(workers))
 }
@@ -25,13 +28,15 @@ export function workerLines(workers: readonly WorkerView[], { word, language }: 
   const { status } = word
   if (workers.length === 0) return [status.noWorkers]
   const now = systemClock.now()
-  return table(
+  const rows = table(
     status.workers,
     workers.map(worker => [
       worker.id,
       relative(new Date(now.getTime() - worker.beatAgeSeconds * 1000), now, language),
-      worker.dead ? status.dead : worker.suspected ? status.suspected : status.alive,
+      stateOf(worker, status),
       worker.running,
+      { right: worker.abandoned > 0 ? String(worker.abandoned) : '' },
+      { right: (worker.loopLagMs ?? 0) >= worthSayingMs ? `${worker.loopLagMs} ms` : '' },
       Object.entries(worker.queues)
         .map(([queue, size]) => `${queue}:${size}`)
         .join(' '),
@@ -40,4 +45,21 @@ export function workerLines(workers: readonly WorkerView[], { word, language }: 
       relative(worker.startedAt, now, language),
     ]),
   )
+  return [...rows, ...workers.flatMap(worker => blockedLine(worker, status))]
+}
+
+type Words = Voice['word']['status']
+
+function stateOf({ dead, suspected, blocked }: WorkerView, words: Words): string {
+  if (dead) return words.dead
+  if (suspected) return words.suspected
+  return blocked === null ? words.alive : words.blocked
+}
+
+/** Who blocks it, and the innermost function of the stack. */
+function blockedLine({ id, dead, blocked }: WorkerView, words: Words): string[] {
+  if (blocked === null || dead) return []
+  const by = blocked.job === null ? words.blockedByNobody : words.blockedBy(blocked.job)
+  const [top] = blocked.stack?.split(' < ') ?? []
+  return [words.blockedFor(id, Math.round(blocked.seconds), top === undefined ? by : `${by}: ${top}`)]
 }

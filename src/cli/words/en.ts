@@ -228,10 +228,15 @@ export const en = {
     queuePausedAlready: (queue: string) => `queue ${queue} was paused already`,
     queueGoesOn: (queue: string) => `queue ${queue} goes on`,
     queueGoesOnAlready: (queue: string) => `queue ${queue} was not paused`,
-    workers: ['worker', 'last heard', 'state', 'running', 'queues', 'host', 'pid', 'started'],
+    workers: ['worker', 'last heard', 'state', 'running', 'abandoned', 'lag', 'queues', 'host', 'pid', 'started'],
     alive: 'alive',
     suspected: 'silent',
     dead: 'dead',
+    blocked: 'blocked',
+    blockedFor: (worker: string, seconds: number, where: string) =>
+      `${worker}: its main loop has been blocked for ${seconds} s, ${where}`,
+    blockedBy: (job: string) => `by job ${job}`,
+    blockedByNobody: 'by nobody that could be told',
   },
   jobs: {
     columns: ['id', 'kind', 'queue', 'state', 'attempt', 'created', 'ref', 'error'],

@@ -1,0 +1,64 @@
+/**
+ * `heart-guest.ts URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heart.test.ts looks on from
+ * outside. Says `ready`, then what happens, a line each.
+ */
+import { pbkdf2Sync } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createEngine, defineJob, megabytes, minutes, seconds } from '../../src/index.ts'
+import { createLog } from '../../src/lib/log.ts'
+
+const [url, task, enough] = process.argv.slice(2) as [string, string, string]
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const turn = () => new Promise(resolve => setTimeout(resolve, 10))
+
+function spinHard(isEnough: () => boolean): void {
+  while (!isEnough());
+}
+
+const over = new EventEmitter()
+const hoard: Buffer[] = []
+function devour(): void {
+  for (;;) hoard.push(Buffer.alloc(8_000_000, 1))
+}
+
+const tasks: Record<string, () => void> = {
+  spin: () => spinHard(() => existsSync(enough)),
+  endless: () => spinHard(() => false),
+  native: () => void pbkdf2Sync('p', 's', 100_000_000, 64, 'sha512'),
+  memory: devour,
+  nothing: () => {},
+}
+
+const bad = defineJob({
+  kind: 'bad',
+  attempts: 1,
+  timeout: task === 'spin' ? minutes(5) : seconds(3),
+  run: async () => {
+    await turn()
+    say('begins')
+    tasks[task]!()
+    say('ends')
+    over.emit('over')
+  },
+})
+const neighbour = defineJob({
+  kind: 'neighbour',
+  attempts: 1,
+  timeout: seconds(6),
+  run: async () => {
+    say('neighbour')
+    await once(over, 'over')
+  },
+})
+
+const engine = await createEngine({
+  databaseUrl: url,
+  jobs: [bad, neighbour],
+  log: createLog({ level: 'warn', format: 'json' }),
+})
+await engine.work({ queues: { default: 5 }, memory: process.memoryUsage.rss() + megabytes(200) })
+say('ready')
+process.stdin.resume().on('end', async () => {
+  await engine.close()
+})
