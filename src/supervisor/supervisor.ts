@@ -5,9 +5,11 @@
  * Invariant: there is at most one child, and none when `supervise` resolves. A certificate is written before the process that
  * will use it is started. A child whose supervisor is killed notices and stops (cli/signals.ts).
  */
+import { hours } from '../core/duration.ts'
 import { afterEnd, firstStanding } from '../core/restart.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import { loop } from '../lib/service.ts'
 import { Boot, type BootEnd, type Program } from './boot.ts'
 import { writeCertificate } from './certificates.ts'
 import type { Folder } from './folder.ts'
@@ -45,6 +47,12 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       void clock.sleep(leaveAtOnceMs).then(() => boot?.tell('SIGKILL'))
     },
   })
+  const fresh = loop({
+    clock,
+    every: hours(1),
+    tick: async () => void folder.touch(),
+    failed: () => {},
+  })
   let standing = firstStanding
   try {
     for (;;) {
@@ -59,13 +67,19 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       if (next.do === 'end') return end
       standing = next.standing
       const { death, certificates } = holdInquest(papers, end)
-      for (const each of certificates) writeCertificate(folder.certificates, each)
-      tellDeath(await log(), death, next, end.readyMs !== null)
+      const told = await log()
+      try {
+        for (const each of certificates) writeCertificate(folder.certificates, each)
+      } catch (error) {
+        told.warn({ err: error }, 'the death certificate could not be written; the watchdog finds what was running')
+      }
+      tellDeath(told, death, next, end.readyMs !== null)
       await clock.sleep(next.afterMs, orders.stop)
       if (orders.stop.aborted) return { exitCode: 0, signal: null }
     }
   } finally {
     orders.forget()
+    void fresh.stop()
     folder.remove()
   }
 }
