@@ -36,7 +36,7 @@ const leaveAtOnceMs = 1000
 export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
   let boot: Boot | undefined
   let papers = ''
-  const orders = hearOrders({
+  const stop = hearOrders({
     clock,
     first: signal => {
       // A terminal tells every process of a group: one that has heard it must not take ours for a second one.
@@ -63,7 +63,7 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       boot = new Boot({ program: { ...program, env }, papers, clock, late })
       const end = await boot.ended
       boot = undefined
-      const next = afterEnd(standing, { ...end, stopping: orders.stop.aborted })
+      const next = afterEnd(standing, { ...end, stopping: stop.aborted })
       if (next.do === 'end') return end
       standing = next.standing
       const { death, certificates } = holdInquest(papers, end)
@@ -74,11 +74,10 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
         told.warn({ err: error }, 'the death certificate could not be written; the watchdog finds what was running')
       }
       tellDeath(told, death, next, end.readyMs !== null)
-      await clock.sleep(next.afterMs, orders.stop)
-      if (orders.stop.aborted) return { exitCode: 0, signal: null }
+      await clock.sleep(next.afterMs, stop)
+      if (stop.aborted) return { exitCode: 0, signal: null }
     }
   } finally {
-    orders.forget()
     void fresh.stop()
     folder.remove()
   }
