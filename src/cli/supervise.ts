@@ -71,6 +71,7 @@ async function createLog({ LOG_LEVEL, LOG_FORMAT }: NodeJS.ProcessEnv): Promise<
 /** As the child did, so that whoever waits for us sees what he would without us between. */
 function endBy(signal: NodeJS.Signals): Promise<never> | number {
   if (!['SIGTERM', 'SIGINT', 'SIGHUP'].includes(signal)) return 128 + constants.signals[signal]
+  process.removeAllListeners(signal)
   process.kill(process.pid, signal)
   return new Promise(() => {})
 }

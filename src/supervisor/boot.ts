@@ -71,7 +71,9 @@ export class Boot {
     const child = this.#child
     const { clock } = this.#options
     const tail = createTail(keptBytes)
+    let heard = 0
     child.stderr!.on('data', (chunk: Buffer) => {
+      heard++
       process.stderr.write(chunk)
       tail.add(chunk)
     })
@@ -91,10 +93,22 @@ export class Boot {
     this.#over.abort()
     this.#lookForReady()
     const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
-    await Promise.race([said, clock.sleep(lastWordsMs)])
+    await this.#lastWords(said, () => heard)
     child.stderr!.destroy()
     const [oomBefore = null] = this.#ooms
     return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
+  }
+
+  /** All it said, or what came before it was silent for a while. */
+  async #lastWords(said: Promise<void>, heard: () => number): Promise<void> {
+    let over = false
+    const end = said.then(() => {
+      over = true
+    })
+    for (let before = -1; !over && before !== heard(); ) {
+      before = heard()
+      await Promise.race([end, this.#options.clock.sleep(lastWordsMs)])
+    }
   }
 
   async #look(oomNow: () => number | null): Promise<void> {

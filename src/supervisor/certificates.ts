@@ -4,7 +4,7 @@
  *
  * Invariant: a file is there whole or not at all, and until whoever took it says that it has done its duty.
  */
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Death } from '../core/death.ts'
 import { certificatesVariable, ours } from './papers.ts'
@@ -21,6 +21,7 @@ const fileOf = (folder: string, worker: string): string => join(folder, worker +
 
 export function writeCertificate(folder: string, { worker, death }: Certificate): void {
   const file = fileOf(folder, worker)
+  mkdirSync(folder, { recursive: true })
   writeFileSync(`${file}.partial`, JSON.stringify(death), { mode: 0o600 })
   renameSync(`${file}.partial`, file)
 }

@@ -2,15 +2,18 @@
  * Where the papers are: a folder of a supervisor's own below the one for temporary files, gone when it ends. What a supervisor
  * that was killed has left is removed by the next one; its name says whose it was.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../lib/clock.ts'
 
 export interface Folder {
   /** Where certificates wait to be used. */
   readonly certificates: string
-  /** A fresh one for the papers of the next process; that of the one before is removed. */
+  /** Where the next process leaves its papers: there, and empty. */
   papers(): string
+  /** Says that it is in use, to whoever clears old files away. */
+  touch(): void
   remove(): void
 }
 
@@ -32,19 +35,21 @@ export function makeFolder(among: readonly string[] = places()): Folder | undefi
   return undefined
 }
 
-/** mkdtemp makes it for this user alone. */
+/** mkdtemp makes it for this user alone. Emptied, not made anew: that can be done on a full disk as well. */
 function folderAt(path: string): Folder {
   const certificates = join(path, 'certificates')
+  const papers = join(path, 'papers')
   mkdirSync(certificates)
-  let boots = 0
-  const paperFolder = () => join(path, `boot-${boots}`)
   return {
     certificates,
     papers() {
-      rmSync(paperFolder(), { recursive: true, force: true })
-      boots++
-      mkdirSync(paperFolder())
-      return paperFolder()
+      mkdirSync(papers, { recursive: true })
+      for (const name of readdirSync(papers)) rmSync(join(papers, name), { force: true })
+      return papers
+    },
+    touch() {
+      const now = systemClock.now()
+      for (const name of ['', ...readdirSync(path, { recursive: true })]) utimesSync(join(path, String(name)), now, now)
     },
     remove: () => rmSync(path, { recursive: true, force: true }),
   }

@@ -8,18 +8,14 @@ import { whenParentIsGone } from '../lib/parent.ts'
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const sameMs = 500
 
-export interface Orders {
-  readonly stop: AbortSignal
-  forget(): void
-}
-
 export interface OrderOptions {
   clock: Clock
   first: (signal: NodeJS.Signals) => void
   again: (signal: NodeJS.Signals) => void
 }
 
-export function hearOrders({ clock, first, again }: OrderOptions): Orders {
+/** Aborts at the first order. Heard to the very end of the process: one more must not make another end of it. */
+export function hearOrders({ clock, first, again }: OrderOptions): AbortSignal {
   const stopping = new AbortController()
   let firstAt: number | undefined
   const heard = (signal: NodeJS.Signals) => {
@@ -33,14 +29,7 @@ export function hearOrders({ clock, first, again }: OrderOptions): Orders {
     first(signal)
   }
   for (const name of names) process.on(name, heard)
-  const ignored = new AbortController()
   if (process.env.npm_command !== undefined)
-    void whenParentIsGone(process.ppid, ignored.signal).then(gone => gone && heard('SIGTERM'))
-  return {
-    stop: stopping.signal,
-    forget() {
-      ignored.abort()
-      for (const name of names) process.off(name, heard)
-    },
-  }
+    void whenParentIsGone(process.ppid, stopping.signal).then(gone => gone && heard('SIGTERM'))
+  return stopping.signal
 }

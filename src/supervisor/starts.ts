@@ -7,7 +7,7 @@
  * tear (a line never crosses a page), and it stays there until the attempt has ended. The death of the machine may lose it.
  * Nothing here throws: work that cannot be noted is done all the same.
  */
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Starts {
@@ -69,6 +69,7 @@ function opened(path: string): number | undefined {
 
 /** Worker to the attempts it may hold, as `id/attempt`: of every worker that did not end in order. */
 export function readStarts(folder: string): Map<string, string[]> {
+  if (!existsSync(folder)) return new Map()
   const files = readdirSync(folder).filter(name => name.startsWith(prefix))
   return new Map(files.map(name => [name.slice(prefix.length), linesOf(readFileSync(join(folder, name), 'latin1'))]))
 }

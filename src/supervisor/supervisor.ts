@@ -5,9 +5,11 @@
  * Invariant: there is at most one child, and none when `supervise` resolves. A certificate is written before the process that
  * will use it is started. A child whose supervisor is killed notices and stops (cli/signals.ts).
  */
+import { hours } from '../core/duration.ts'
 import { afterEnd, firstStanding } from '../core/restart.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import { loop } from '../lib/service.ts'
 import { Boot, type BootEnd, type Program } from './boot.ts'
 import { writeCertificate } from './certificates.ts'
 import type { Folder } from './folder.ts'
@@ -34,7 +36,7 @@ const leaveAtOnceMs = 1000
 export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
   let boot: Boot | undefined
   let papers = ''
-  const orders = hearOrders({
+  const stop = hearOrders({
     clock,
     first: signal => {
       // A terminal tells every process of a group: one that has heard it must not take ours for a second one.
@@ -44,6 +46,12 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       boot?.tell(signal)
       void clock.sleep(leaveAtOnceMs).then(() => boot?.tell('SIGKILL'))
     },
+  })
+  const fresh = loop({
+    clock,
+    every: hours(1),
+    tick: async () => void folder.touch(),
+    failed: () => {},
   })
   let standing = firstStanding
   try {
@@ -55,17 +63,22 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       boot = new Boot({ program: { ...program, env }, papers, clock, late })
       const end = await boot.ended
       boot = undefined
-      const next = afterEnd(standing, { ...end, stopping: orders.stop.aborted })
+      const next = afterEnd(standing, { ...end, stopping: stop.aborted })
       if (next.do === 'end') return end
       standing = next.standing
       const { death, certificates } = holdInquest(papers, end)
-      for (const each of certificates) writeCertificate(folder.certificates, each)
-      tellDeath(await log(), death, next, end.readyMs !== null)
-      await clock.sleep(next.afterMs, orders.stop)
-      if (orders.stop.aborted) return { exitCode: 0, signal: null }
+      const told = await log()
+      try {
+        for (const each of certificates) writeCertificate(folder.certificates, each)
+      } catch (error) {
+        told.warn({ err: error }, 'the death certificate could not be written; the watchdog finds what was running')
+      }
+      tellDeath(told, death, next, end.readyMs !== null)
+      await clock.sleep(next.afterMs, stop)
+      if (stop.aborted) return { exitCode: 0, signal: null }
     }
   } finally {
-    orders.forget()
+    void fresh.stop()
     folder.remove()
   }
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: it only looks. The process ends as it would without it: same message, same exit code.
  */
-import type { Culprit } from '../core/death.ts'
+import { type Culprit, restartCode } from '../core/death.ts'
 import { isMarked } from './marks.ts'
 import { nameCulprit } from './papers.ts'
 
@@ -27,8 +27,9 @@ export function witness({ papers, current }: WitnessOptions): () => void {
     else name('uncaught', textOf(error), null)
   }
   const exit = (code: number) => {
-    // On its way out a job that exits ends nothing that was to go on.
-    if (!isMarked(papers, 'asked')) name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
+    // Who is on the way out, by order or to be started again, ends nothing that was to go on.
+    if (code !== restartCode && !isMarked(papers, 'asked'))
+      name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
   }
   process.on('uncaughtExceptionMonitor', uncaught)
   process.on('exit', exit)

@@ -91,6 +91,12 @@ test('who aborts is not named: those that had started are in the certificate, wi
   expect(line.msg).toBe('worker process died: SIGABRT; at most 2 jobs were running; restarting in 0.2 s')
 })
 
+test('a process that wants to be started again is, at once, and nobody is to blame', async () => {
+  const { death, line } = await bringDown('start me again')
+  expect(death).toMatchObject({ how: 'asked', exitCode: 75, culprit: null })
+  expect(line).toMatchObject({ level: 'warn', restartMs: 0 })
+})
+
 test('an error that somebody did catch names nobody for a later death', async () => {
   const { death } = await bringDown('handled')
   expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGSEGV', culprit: null })

@@ -54,6 +54,10 @@ const ways = {
     await nap(1)
     process.abort()
   },
+  async 'start me again'() {
+    await nap(1)
+    process.exit(75)
+  },
   async handled() {
     process.once('uncaughtException', () => process.kill(process.pid, 'SIGSEGV'))
     setTimeout(() => {

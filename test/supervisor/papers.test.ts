@@ -1,7 +1,7 @@
 /** What a process leaves for its supervisor, and the folder it is in. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -84,14 +84,32 @@ test('a certificate waits until it is removed, and one half-written is none', ()
   expect(readCertificates(join(folder, 'gone'))).toEqual([])
 })
 
-test('the folder of a supervisor is for its user alone, fresh for every boot, and goes with it', () => {
+test('the folder of a supervisor is for its user alone, empty for every boot, and goes with it', () => {
   const place = scratch()
   const folder = makeFolder([place])!
-  const [first, second] = [folder.papers(), folder.papers()]
-  expect([existsSync(first), existsSync(second), existsSync(folder.certificates)]).toEqual([false, true, true])
-  expect(statSync(dirname(second)).mode & 0o777).toBe(0o700)
+  const papers = folder.papers()
+  expect(statSync(dirname(papers)).mode & 0o777).toBe(0o700)
+  mark(papers, 'ready')
+  expect(readdirSync(folder.papers())).toEqual([])
   folder.remove()
   expect(readdirSync(place)).toEqual([])
+})
+
+test('a folder in use does not look old, and what was cleared away all the same is no loss', () => {
+  const folder = makeFolder([scratch()])!
+  const papers = folder.papers()
+  mark(papers, 'ready')
+  const long = new Date('2020-01-01')
+  const all = [dirname(papers), papers, join(papers, 'ready'), folder.certificates]
+  for (const path of all) utimesSync(path, long, long)
+  folder.touch()
+  for (const path of all) expect(statSync(path).mtimeMs).toBeGreaterThan(long.getTime())
+  rmSync(dirname(papers), { recursive: true })
+  const { death, certificates } = holdInquest(papers, { ...nothing, exitCode: 1, signal: null })
+  expect([death.how, certificates]).toEqual(['unexplained', []])
+  writeCertificate(folder.certificates, { worker: 'w-1', death })
+  expect(readCertificates(folder.certificates)).toHaveLength(1)
+  expect(existsSync(folder.papers())).toBe(true)
 })
 
 test('what a supervisor that was killed has left is removed by the next one, and nothing else', async () => {
