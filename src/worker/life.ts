@@ -92,8 +92,9 @@ export class Life {
     let how: Landed | undefined
     try {
       const end = await attempt.run()
-      ended(claimed, clock.elapsed() - startedAt)
+      // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
+      ended(claimed, clock.elapsed() - startedAt)
       how = await this.#settle(claimed, end)
       this.#unsettled--
       if (how === 'landed' && end.state === 'waiting') delay = end.delay

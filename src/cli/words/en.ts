@@ -1,4 +1,5 @@
 /** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
+import type { Care } from '../../core/care.ts'
 import { batch } from './batch-en.ts'
 
 export const en = {
@@ -241,6 +242,17 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
+    careOf: ({ level, death, deaths, fruitless }: Care) =>
+      [
+        ['as any other', 'apart from other suspects', 'alone'][level],
+        death === null ? null : `suspected of the death of ${death}`,
+        deaths > 1 ? `${deaths} deaths so far` : null,
+        fruitless > 0
+          ? `${fruitless} ${fruitless === 1 ? 'restart' : 'restarts in a row'} without a step of progress`
+          : null,
+      ]
+        .filter(Boolean)
+        .join('; '),
     labels: {
       id: 'id',
       kind: 'kind',
@@ -256,6 +268,7 @@ export const en = {
       failures: 'failures',
       crashes: 'crashes',
       restarts: 'restarts',
+      care: 'run with care',
       runAt: 'runs at',
       createdAt: 'created',
       startedAt: 'started',

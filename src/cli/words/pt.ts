@@ -1,4 +1,5 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
+import type { Care } from '../../core/care.ts'
 import { batch } from './batch-pt.ts'
 import type { Words } from './index.ts'
 
@@ -235,6 +236,17 @@ export const pt: Words = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
+    careOf: ({ level, death, deaths, fruitless }: Care) =>
+      [
+        ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],
+        death === null ? null : `suspeito da morte de ${death}`,
+        deaths > 1 ? `${deaths} mortes até agora` : null,
+        fruitless > 0
+          ? `${fruitless} ${fruitless === 1 ? 'reinício' : 'reinícios seguidos'} sem avançar uma etapa`
+          : null,
+      ]
+        .filter(Boolean)
+        .join('; '),
     labels: {
       id: 'id',
       kind: 'tipo',
@@ -250,6 +262,7 @@ export const pt: Words = {
       failures: 'falhas',
       crashes: 'quedas',
       restarts: 'reinícios',
+      care: 'roda com cuidado',
       runAt: 'roda em',
       createdAt: 'criado',
       startedAt: 'iniciado',
