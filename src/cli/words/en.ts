@@ -289,7 +289,7 @@ export const en = {
       savedMany: (list: string, count: number, size: string) => `saved ${count} of ${list}, ${size}`,
       slept: (step: string, until: string) => `sleeps until ${until}: ${step}`,
       failed: (how: string, message: string) => `${how}: ${message}`,
-      how: { error: 'failed', timeout: 'out of time' },
+      how: { error: 'failed', timeout: 'out of time', crash: 'its process died of it' },
       orphan: 'its worker died',
       ended: (how: string, why: string | null) => (why === null ? how : `${how}: ${why}`),
       pressed: (verb: string) => `somebody pressed ${verb}`,

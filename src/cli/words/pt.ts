@@ -283,7 +283,7 @@ export const pt: Words = {
       savedMany: (list, count, size) => `guardou ${count} de ${list}, ${size}`,
       slept: (step, until) => `dorme até ${until}: ${step}`,
       failed: (how, message) => `${how}: ${message}`,
-      how: { error: 'falhou', timeout: 'passou do tempo' },
+      how: { error: 'falhou', timeout: 'passou do tempo', crash: 'o processo morreu por causa dele' },
       orphan: 'o worker morreu',
       ended: (how, why) => (why === null ? how : `${how}: ${why}`),
       pressed: verb => `alguém apertou ${verb}`,
