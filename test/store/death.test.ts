@@ -411,7 +411,9 @@ describe('a burial', () => {
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
     expect(await bury(named(culprit!, [culprit!, other!]), 20, db)).toEqual([])
     expect([await store.job(culprit!), await store.job(other!)]).toEqual(once)
-    expect(await store.sql(`select dead_at from retoma.worker`)).toEqual([{ dead_at: at(10) }])
+    expect(await store.sql(`select dead_at, death -> 'started' as started from retoma.worker`)).toEqual([
+      { dead_at: at(10), started: [first(culprit!), first(other!)] },
+    ])
   })
 
   test('and watchdogs at once move each job once', async () => {
