@@ -21,6 +21,3 @@ export const careOf = (kept: Partial<Care> | null): Care => (kept === null ? noC
 /** So many restarts in a row without a step of progress make a job run alone, and so many stall it. */
 export const aloneAfter = 3
 export const stalledAfter = 10
-
-/** What a job has crashed once it dies alone: the unexplained deaths that it was there for count then, too. */
-export const crashesAlone = (crashes: number, care: Partial<Care> | null): number => crashes + 1 + careOf(care).deaths

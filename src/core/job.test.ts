@@ -135,3 +135,12 @@ test('the types of input and output flow from the schema and the handler', () =>
   const bare = defineJob({ kind: 'c', run: () => 1 })
   expectTypeOf(bare).toEqualTypeOf<Job<undefined, number>>()
 })
+
+test('a kind may have its own words for what the watchdog does to its jobs', () => {
+  const messages = { orphan: 'o worker morreu', overdue: 'passou da hora' }
+  expect(defineJob({ kind: 'a', messages, run }).policy.messages).toEqual(messages)
+  for (const wrong of [null, 'text', 7]) expect(refusal({ kind: 'a', messages: wrong, run })).toMatch(/messages takes/)
+  expect(refusal({ kind: 'a', messages: { orphaned: 'x' }, run })).toMatch(/messages\.orphaned.*orphan/)
+  for (const orphan of ['', '  ', 7, 'x'.repeat(1001), 'a\u0000b', '\ud800'])
+    expect(refusal({ kind: 'a', messages: { orphan }, run })).toMatch(/messages\.orphan must be a text of 1 to 1000/)
+})

@@ -40,8 +40,7 @@ const { orphanAfter, sweepEvery } = defaultPolicy
 // that asks for no more than the verdict itself.
 const orphanFrom = `
   case
-    when w.id is null
-      or w.death is null and w.suspected_at is null
+    when w.death is null and w.suspected_at is null
       or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
       or not b.begun
       or w.dead_at > ${now} + interval '1 second'

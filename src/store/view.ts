@@ -1,4 +1,5 @@
 /** Reads for people and programs; nothing here writes or locks. */
+import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
@@ -30,6 +31,8 @@ export interface JobView {
   failures: number
   crashes: number
   restarts: number
+  /** It may have killed its process, or never came further: how it is run until that is known. Null for nearly every job. */
+  care: Care | null
   runAt: Date
   input: unknown
   result: unknown
@@ -55,7 +58,7 @@ export interface FailureView {
 
 export const jobColumns = `
   id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
-  restarts, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
+  restarts, care, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
 const one = { name: 'view_job', text: `select ${jobColumns} from retoma.job where id = $1` }

@@ -160,9 +160,10 @@ export class Life {
     try {
       const end = await attempt.run(follow).finally(() => this.#handling--)
       const ms = clock.elapsed() - startedAt
+      // Before its slot is free: who must be alone waits for its outcome, too.
+      this.#unsettled++
       if (attempt.isLeftBehind) void this.#outlive(attempt).then(() => ended(claimed, ms))
       else ended(claimed, ms)
-      this.#unsettled++
       how = await this.#settle(claimed, end)
       this.#unsettled--
       if (how === 'landed' && end.state === 'waiting') delay = end.delay

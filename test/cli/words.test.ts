@@ -25,3 +25,16 @@ test('no word is missing or left in English', () => {
   const portuguese = new Map(texts(words.pt.help))
   for (const [name, text] of english) expect(portuguese.get(name), name).not.toBe(text)
 })
+
+test('how a job is run with care is said in both languages', () => {
+  const care = { level: 2, death: 'w-1', deaths: 2, fruitless: 3 } as const
+  expect(words.en.jobs.careOf(care)).toBe(
+    'alone; suspected of the death of w-1; 2 deaths so far; 3 restarts in a row without a step of progress',
+  )
+  expect(words.pt.jobs.careOf(care)).toBe(
+    'sozinho; suspeito da morte de w-1; 2 mortes até agora; 3 reinícios seguidos sem avançar uma etapa',
+  )
+  expect(words.en.jobs.careOf({ level: 0, death: null, deaths: 0, fruitless: 1 })).toBe(
+    'as any other; 1 restart without a step of progress',
+  )
+})

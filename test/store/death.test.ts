@@ -274,6 +274,18 @@ describe('of a death that nobody can explain', () => {
     expect(await rowOf(other!)).toMatchObject({ care: { level: 1, death: 'w', deaths: 1 } })
   })
 
+  test('one that dies in a process of its own pays for the deaths before, too, and for each once', async () => {
+    const id = await store.put('running')
+    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    const failure = { what: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
+    const outcome = { state: 'waiting', delay: seconds(1), failure } as const
+    await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    await again(id)
+    await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
+    expect(await rowOf(id)).toMatchObject({ crashes: 4 })
+  })
+
   test('a suspect that ends normally is cleared', async () => {
     const id = await store.put('running')
     await setCare(id, { level: 1, death: 'before', deaths: 1 })
@@ -399,7 +411,9 @@ describe('a burial', () => {
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
     expect(await bury(named(culprit!, [culprit!, other!]), 20, db)).toEqual([])
     expect([await store.job(culprit!), await store.job(other!)]).toEqual(once)
-    expect(await store.sql(`select dead_at from retoma.worker`)).toEqual([{ dead_at: at(10) }])
+    expect(await store.sql(`select dead_at, death -> 'started' as started from retoma.worker`)).toEqual([
+      { dead_at: at(10), started: [first(culprit!), first(other!)] },
+    ])
   })
 
   test('and watchdogs at once move each job once', async () => {

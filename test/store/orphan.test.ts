@@ -154,6 +154,15 @@ describe('a kind with longer times', () => {
   })
 })
 
+test('an orphan that somebody has locked is passed by, and found at the next tick', async () => {
+  const [held, free] = await store.putMany(2, 'running')
+  await store.another().transaction(async client => {
+    await client.query(`select from retoma.job where id = $1 for update`, [held])
+    expect(await tick(0)).toEqual([free])
+  })
+  expect(await tick(5)).toEqual([held])
+})
+
 test('a kind without words of its own has ours, and its cause is the same', async () => {
   await kind({ messages: { orphan: text } }, 'told')
   const ids = [await store.put('running'), await store.put('running', { kind: 'told' })]

@@ -46,6 +46,7 @@ export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
   const shown: Record<Label, unknown> = {
     ...job,
     version: job.version === 1 ? null : job.version,
+    care: job.care === null ? null : word.jobs.careOf(job.care),
     error: isSkipped ? null : errorLine(job),
     skipped: isSkipped ? job.error?.message : null,
   }

@@ -1,4 +1,5 @@
 /** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
+import type { Care } from '../../core/care.ts'
 import { batch } from './batch-en.ts'
 import { explain } from './explain-en.ts'
 
@@ -255,6 +256,17 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
+    careOf: ({ level, death, deaths, fruitless }: Care) =>
+      [
+        ['as any other', 'apart from other suspects', 'alone'][level],
+        death === null ? null : `suspected of the death of ${death}`,
+        deaths > 1 ? `${deaths} deaths so far` : null,
+        fruitless > 0
+          ? `${fruitless} ${fruitless === 1 ? 'restart' : 'restarts in a row'} without a step of progress`
+          : null,
+      ]
+        .filter(Boolean)
+        .join('; '),
     labels: {
       id: 'id',
       kind: 'kind',
@@ -270,6 +282,7 @@ export const en = {
       failures: 'failures',
       crashes: 'crashes',
       restarts: 'restarts',
+      care: 'run with care',
       runAt: 'runs at',
       createdAt: 'created',
       startedAt: 'started',
@@ -290,7 +303,7 @@ export const en = {
       savedMany: (list: string, count: number, size: string) => `saved ${count} of ${list}, ${size}`,
       slept: (step: string, until: string) => `sleeps until ${until}: ${step}`,
       failed: (how: string, message: string) => `${how}: ${message}`,
-      how: { error: 'failed', timeout: 'out of time' },
+      how: { error: 'failed', timeout: 'out of time', crash: 'its process died of it' },
       orphan: 'its worker died',
       ended: (how: string, why: string | null) => (why === null ? how : `${how}: ${why}`),
       pressed: (verb: string) => `somebody pressed ${verb}`,

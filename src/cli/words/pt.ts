@@ -1,4 +1,5 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
+import type { Care } from '../../core/care.ts'
 import { batch } from './batch-pt.ts'
 import { explain } from './explain-pt.ts'
 import type { Words } from './index.ts'
@@ -258,6 +259,17 @@ export const pt: Words = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
+    careOf: ({ level, death, deaths, fruitless }: Care) =>
+      [
+        ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],
+        death === null ? null : `suspeito da morte de ${death}`,
+        deaths > 1 ? `${deaths} mortes até agora` : null,
+        fruitless > 0
+          ? `${fruitless} ${fruitless === 1 ? 'reinício' : 'reinícios seguidos'} sem avançar uma etapa`
+          : null,
+      ]
+        .filter(Boolean)
+        .join('; '),
     labels: {
       id: 'id',
       kind: 'tipo',
@@ -273,6 +285,7 @@ export const pt: Words = {
       failures: 'falhas',
       crashes: 'quedas',
       restarts: 'reinícios',
+      care: 'roda com cuidado',
       runAt: 'roda em',
       createdAt: 'criado',
       startedAt: 'iniciado',
@@ -293,7 +306,7 @@ export const pt: Words = {
       savedMany: (list, count, size) => `guardou ${count} de ${list}, ${size}`,
       slept: (step, until) => `dorme até ${until}: ${step}`,
       failed: (how, message) => `${how}: ${message}`,
-      how: { error: 'falhou', timeout: 'passou do tempo' },
+      how: { error: 'falhou', timeout: 'passou do tempo', crash: 'o processo morreu por causa dele' },
       orphan: 'o worker morreu',
       ended: (how, why) => (why === null ? how : `${how}: ${why}`),
       pressed: verb => `alguém apertou ${verb}`,
