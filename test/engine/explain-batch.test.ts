@@ -33,13 +33,13 @@ test('one that is over says what failed, and how to run that again', async () =>
   expect(await t.said({ batch: good })).toEqual({
     verdict: 'ok',
     action: 'nothing',
-    sentence: `batch ${good} is over since 1 min: each of its 2 items has ended, none failed`,
+    sentence: `batch ${good} has been over for 1 min: each of its 2 items has ended, none failed`,
     command: null,
   })
   expect(await t.said({ batch: bad })).toEqual({
     verdict: 'failed',
     action: 'retry_failed',
-    sentence: `batch ${bad} is over since 1 min: 1 of its 2 items failed`,
+    sentence: `batch ${bad} has been over for 1 min: 1 of its 2 items failed`,
     command: `retoma batch retry-failed ${bad}`,
   })
   await t.tick()
