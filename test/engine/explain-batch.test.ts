@@ -197,6 +197,16 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'start_worker', command: 'retoma up' })
 })
 
+test('a failed item of a cancelled batch is not sent to a retry that is refused', async () => {
+  const t = await here()
+  const id = await submit(t, 'for good', 'snooze')
+  await t.run()
+  await t.engine.cancel(id)
+  const [failed] = await t.sql<{ id: string }>(`select id from retoma.job where state = 'failed'`)
+  expect(await t.said(failed!.id)).toMatchObject({ verdict: 'failed', action: 'look_at_failures' })
+  await expect(t.engine.retry(failed!.id)).rejects.toMatchObject({ code: 'batch_cancelled' })
+})
+
 test('a live worker among many dead ones is not passed over', async () => {
   const t = await here()
   const id = await submit(t, ...Array.from({ length: 8 }, () => 'ok' as const))
