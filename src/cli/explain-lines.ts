@@ -35,8 +35,14 @@ interface Failure {
   evidence: Record<string, unknown> | null
 }
 
+/** A number stays with its unit. */
+export const sentenceLines = (sentence: string, room = page): string[] =>
+  wrap(sentence.replaceAll(/(\d) (?=(?:s|min|h|d)\b)/g, '$1\u00a0'), room)
+
 type Pair = readonly [label: string, value: string]
 
+/** Beside the longest label. */
+const room = page - 16
 const mostStack = 8
 const mostRunners = 3
 /** What went well says nothing about a failure before it. */
@@ -47,7 +53,7 @@ export function explanationLines({ verdict, sentence, advice, facts }: Explanati
   const shown = facts as unknown as Shown
   const pairs = [...workerPairs(shown, voice), ...(noFailure.includes(verdict) ? [] : failurePairs(shown, voice))]
   return [
-    ...wrap(sentence, page),
+    ...sentenceLines(sentence),
     ...(pairs.length === 0 ? [] : ['', ...fields(pairs).map(line => `  ${line}`)]),
     '',
     ...wrap(`${word.explain.todo}: ${advice.text}`, page),
@@ -101,7 +107,7 @@ function failurePairs({ lastFailure, now }: Shown, { word: { explain }, language
   const when = ago(new Date(at), new Date(now), language)
   const told = Object.entries(evidence ?? {}).filter(([, value]) => value !== null && value !== undefined)
   return [
-    [explain.failure, explain.failed(attempt, what, when, brief(message, 200))],
+    [explain.failure, sentenceLines(explain.failed(attempt, what, when, brief(message, 200)), room).join('\n')],
     ...(told.length === 0 ? [] : [[explain.evidence, told.flatMap(evidenceLines).join('\n')] as const]),
   ]
 }

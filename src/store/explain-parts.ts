@@ -97,7 +97,12 @@ export function revive<T>(value: T): T {
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       name,
-      typeof each === 'string' && /(?:At|Since)$/.test(name) ? new Date(each) : revive(each),
+      typeof each === 'string' && /(?:At|Since)$/.test(name) ? (instantOf(each) ?? each) : revive(each),
     ]),
   ) as T
+}
+
+function instantOf(text: string): Date | undefined {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? undefined : at
 }

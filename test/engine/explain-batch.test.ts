@@ -33,13 +33,13 @@ test('one that is over says what failed, and how to run that again', async () =>
   expect(await t.said({ batch: good })).toEqual({
     verdict: 'ok',
     action: 'nothing',
-    sentence: `batch ${good} is over since 1 min: each of its 2 items has ended, none failed`,
+    sentence: `batch ${good} has been over for 1 min: each of its 2 items has ended, none failed`,
     command: null,
   })
   expect(await t.said({ batch: bad })).toEqual({
     verdict: 'failed',
     action: 'retry_failed',
-    sentence: `batch ${bad} is over since 1 min: 1 of its 2 items failed`,
+    sentence: `batch ${bad} has been over for 1 min: 1 of its 2 items failed`,
     command: `retoma batch retry-failed ${bad}`,
   })
   await t.tick()
@@ -195,6 +195,16 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'wait' })
   await t.clock.advance(minutes(2))
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'start_worker', command: 'retoma up' })
+})
+
+test('a failed item of a cancelled batch is not sent to a retry that is refused', async () => {
+  const t = await here()
+  const id = await submit(t, 'for good', 'snooze')
+  await t.run()
+  await t.engine.cancel(id)
+  const [failed] = await t.sql<{ id: string }>(`select id from retoma.job where state = 'failed'`)
+  expect(await t.said(failed!.id)).toMatchObject({ verdict: 'failed', action: 'look_at_failures' })
+  await expect(t.engine.retry(failed!.id)).rejects.toMatchObject({ code: 'batch_cancelled' })
 })
 
 test('a live worker among many dead ones is not passed over', async () => {

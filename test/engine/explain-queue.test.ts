@@ -65,8 +65,7 @@ test('at its limit, and with all its workers blocked', async () => {
   await t.sql(`update retoma.gate set running = 2`)
   expect(await t.said(mail)).toMatchObject({
     verdict: 'limited',
-    sentence:
-      'queue "mail" is at its limit: queue "mail" may run 2 at once and 2 run; 1 ready, the oldest for 0 s, 0 running',
+    sentence: 'queue "mail" is at its limit: it may run 2 at once and 2 run; 1 ready, the oldest for 0 s, 0 running',
   })
   await t.sql(`update retoma.gate set running = 0`)
   await t.sql(`update retoma.worker set blocked_since = $1, blocked_stack = 'at spin'`, [ago(t, 9)])

@@ -7,6 +7,7 @@ import { silentLog } from '../../lib/log.ts'
 import { countsToWrap, lastText, page, progressText, rateText, stateSentence } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
+import { sentenceLines } from '../explain-lines.ts'
 import type { Cli } from '../program.ts'
 import { brief, fields, table, wrap } from '../table.ts'
 import { when } from '../times.ts'
@@ -68,7 +69,7 @@ async function answer(batch: BatchView, engine: Engine, voice: Voice): Promise<v
   voice.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
     ...batchFields(batch, voice),
     '',
-    ...wrap(sentence, page),
+    ...sentenceLines(sentence),
     ...causeLines(batch, causes, voice),
     ...nextLines(batch, voice),
   ])

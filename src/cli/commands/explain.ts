@@ -41,7 +41,7 @@ function asked(what: string, id: string | undefined): Explained | undefined {
     const hint = suggestion(what, sorts)
     throw wrongUse((word, language) => word.wrong.explainSort(what, hint[language]))
   }
-  if (id === undefined) throw wrongUse(word => word.wrong.argumentMissing('id'))
+  if (id === undefined) throw wrongUse(word => word.wrong.argumentMissing('ID'))
   return sort === 'job' ? { job: id } : sort === 'batch' ? { batch: id } : { queue: id }
 }
 

@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { page } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
+import { sentenceLines } from '../explain-lines.ts'
 import type { Cli } from '../program.ts'
-import { fields, wrap } from '../table.ts'
+import { fields } from '../table.ts'
 import { timelineLines } from '../timeline.ts'
 import { when } from '../times.ts'
 import type { Voice } from '../voice.ts'
@@ -32,7 +32,7 @@ async function show(context: Context, id: string): Promise<void> {
   voice.answer(jobDetailWire(job), [
     ...jobFields(job, voice),
     '',
-    ...wrap(sentence, page),
+    ...sentenceLines(sentence),
     '',
     voice.word.jobs.timeline,
     ...timelineLines(job, voice),

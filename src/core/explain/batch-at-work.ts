@@ -44,8 +44,8 @@ function itRuns(batch: BatchFacts): Told {
       'orphan',
       append(
         say(
-          `batch ${id} stands: all that runs of it is on workers that are dead or silent; the watchdog puts it right${coming.late ? '' : ` when it is sure, it looks next ${comingIn(coming).en}`}`,
-          `o lote ${id} está parado: tudo que roda dele está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza, olha de novo ${comingIn(coming).pt}`}`,
+          `all that runs of batch ${id} is on workers that are dead or silent; the watchdog puts it right${coming.late ? '' : ` when it is sure; it looks next ${comingIn(coming).en}`}`,
+          `tudo que roda do lote ${id} está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza; olha de novo ${comingIn(coming).pt}`}`,
         ),
         nobodyLooks(watch, coming, now),
       ),

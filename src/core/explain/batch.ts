@@ -136,7 +136,7 @@ function over(batch: BatchFacts): Told {
     return told(
       'ok',
       say(
-        `batch ${id} is over since ${ago}: each of its ${items(total).en} has ended, none failed`,
+        `batch ${id} has been over for ${ago}: each of its ${items(total).en} has ended, none failed`,
         `o lote ${id} terminou há ${ago}: ${items(total).pt} encerrados, nenhum falhou`,
       ),
       'nothing',
@@ -145,7 +145,7 @@ function over(batch: BatchFacts): Told {
   return told(
     'failed',
     say(
-      `batch ${id} is over since ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
+      `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
       `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} falharam`,
     ),
     'retry_failed',

@@ -83,7 +83,7 @@ export interface ErrorFacts {
   code: string | null
 }
 
-export interface FailureFacts extends ErrorFacts {
+interface FailureFacts extends ErrorFacts {
   attempt: number
   at: Date
   worker: string | null
@@ -129,7 +129,7 @@ export interface JobFacts {
   watch: WatchFacts
 }
 
-export type Reason = { code: string } & Record<string, unknown>
+type Reason = { code: string } & Record<string, unknown>
 
 export interface RunnerFacts {
   id: string

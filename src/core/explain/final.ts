@@ -77,12 +77,22 @@ function explainFailed(job: JobFacts, ago: string): Told {
       `retoma jobs show ${id}`,
     )
   const tries = job.failures + job.crashes
+  const sentence = say(
+    `job ${id} failed for good ${ago} ago, after ${tries} of ${job.policy.attempts} tries: ${why}`,
+    `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${job.policy.attempts} tentativas: ${why}`,
+  )
+  // Of a cancelled batch nothing runs again.
+  if (batch?.state === 'cancelled')
+    return told(
+      'failed',
+      sentence,
+      'look_at_failures',
+      say('its batch is cancelled: it does not run again', 'o lote foi cancelado: ele não roda de novo'),
+      `retoma jobs show ${id}`,
+    )
   return told(
     'failed',
-    say(
-      `job ${id} failed for good ${ago} ago, after ${tries} of ${job.policy.attempts} tries: ${why}`,
-      `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${job.policy.attempts} tentativas: ${why}`,
-    ),
+    sentence,
     'retry',
     say(
       'mend what it failed of, then run it again; it goes on after its last step',

@@ -6,7 +6,8 @@ import { counted, lasting, quoted, until } from './words.ts'
 /** As the rest of a sentence; undefined: no limit is in the way. The one that opens last is named. */
 export function whyLimited(
   gates: readonly GateFacts[],
-  { queue, groupKey }: { queue: string; groupKey: string | null },
+  /** Without a queue it is the queue itself that is spoken of. */
+  { queue, groupKey }: { queue: string | null; groupKey: string | null },
   now: Date,
 ): Saying | undefined {
   const full = gates.filter(isFull)
@@ -14,7 +15,9 @@ export function whyLimited(
   if (gate === undefined) return undefined
   const whose = gate.group
     ? say(`its group ${quoted(groupKey ?? '')}`, `seu grupo ${quoted(groupKey ?? '')}`)
-    : say(`queue ${quoted(queue)}`, `a fila ${quoted(queue)}`)
+    : queue === null
+      ? say('it', 'ela')
+      : say(`queue ${quoted(queue)}`, `a fila ${quoted(queue)}`)
   if (atOnce(gate)) {
     const [n, of] = [counted(gate.running), counted(gate.concurrency!)]
     return say(

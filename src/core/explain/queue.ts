@@ -96,7 +96,7 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
       say('look at its batches', 'veja os lotes dela'),
       'retoma batch list',
     )
-  const limited = whyLimited(facts.gates, { queue: facts.queue, groupKey: null }, now)
+  const limited = whyLimited(facts.gates, { queue: null, groupKey: null }, now)
   if (limited !== undefined)
     return told(
       'limited',

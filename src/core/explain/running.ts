@@ -49,11 +49,14 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
     stall: say('it stalls and waits for a person', 'ele trava e espera por uma pessoa'),
     fail: say('it fails', 'ele falha'),
   }[policy.onOrphan]
-  const comma = worker?.deadAt === null ? ', ' : '; '
+  const silent = worker?.deadAt === null
+  const comma = silent ? ', ' : '; '
   return told(
     'orphan',
     append(
-      say(`job ${id} is held by nobody alive: `, `o job ${id} não está com ninguém vivo: `),
+      silent
+        ? say(`job ${id} may be held by nobody: `, `o job ${id} talvez não esteja com ninguém: `)
+        : say(`job ${id} is held by nobody alive: `, `o job ${id} não está com ninguém vivo: `),
       what,
       say(
         `${comma}${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
