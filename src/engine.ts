@@ -16,7 +16,7 @@ import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
-import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
+import { Crew, type Passed, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
@@ -34,12 +34,13 @@ import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
+import { type FindingView, viewFindings } from './store/finding.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
 
-export type { WorkerHandle, WorkOptions } from './engine/crew.ts'
+export type { Passed, WorkerHandle, WorkOptions } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
 export type { PressedQueue } from './engine/queues.ts'
 
@@ -78,6 +79,13 @@ export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
+  /**
+   * One pass of all that, for an outside cron. Where a worker is silent it takes the ten seconds between suspecting it and
+   * declaring it dead; otherwise it ends at once.
+   */
+  watchOnce(): Promise<Passed>
+  /** What the watchdog has found and only reports: hung, slow, starved; for as long as it is so. At most 500. */
+  findings(): Promise<FindingView[]>
   close(): Promise<void>
 }
 
@@ -248,9 +256,11 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ping: () => probe(db, 2000),
     work: (options = {}) => crew.work(options),
     watch: () => crew.watch(),
+    watchOnce: () => crew.once(),
+    findings: () => viewFindings(db),
     begin: (options, mode) => crew.begin(options, mode),
     tick: () => crew.tick(),
-    clean: () => crew.clean(),
+    clean: async () => void (await crew.clean()),
     schedule: () => crew.schedule(),
     guard: () => crew.guard(),
     endBatches: () => ends.now(),

@@ -8,7 +8,7 @@ import type { JobContext } from './context.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
-import { type Action, beatEvery, defaultPolicy, type Isolation, type Policy } from './policy.ts'
+import { type Action, beatEvery, defaultPolicy, type Isolation, type Messages, type Policy } from './policy.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
 export interface JobOptions {
@@ -36,6 +36,8 @@ export interface JobOptions {
   onStall?: Action
   isolation?: Isolation
   memory?: number
+  /** What is said of a job that the watchdog ended, in place of its own words. */
+  messages?: Messages
 }
 
 /** A kind of job: what `enqueue` takes and what a worker runs. */
@@ -120,7 +122,7 @@ const largestVersion = 2 ** 31 - 1
 
 const knownOptions = [
   'kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
-  'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory',
+  'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory', 'messages',
 ] // biome-ignore format: read as one list
 
 function policyOf(options: JobOptions, refuse: Refuse): Policy {
@@ -188,7 +190,24 @@ function policyOf(options: JobOptions, refuse: Refuse): Policy {
     onStall: oneOf('onStall', options.onStall, ['retry', 'stall', 'fail'], defaultPolicy.onStall),
     isolation,
     memoryBytes: memoryOf(options, refuse),
+    messages: messagesOf(options, refuse),
   }
+}
+
+const longestMessage = 1000
+
+function messagesOf({ messages = {} }: JobOptions, refuse: Refuse): Messages {
+  if (messages === null || typeof messages !== 'object')
+    refuse('messages takes { orphan, stalled, overdue }', 'messages recebe { orphan, stalled, overdue }')
+  refuseUnknown(messages, ['orphan', 'stalled', 'overdue'], refuse, 'messages.')
+  for (const [name, text] of Object.entries(messages)) {
+    if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage)
+      refuse(
+        `messages.${name} must be a text of 1 to ${longestMessage} characters`,
+        `messages.${name} deve ser um texto de 1 a ${longestMessage} caracteres`,
+      )
+  }
+  return messages
 }
 
 function memoryOf({ memory }: JobOptions, refuse: Refuse): number | null {

@@ -8,6 +8,13 @@ import { type Duration, minutes, seconds } from './duration.ts'
 export type Action = 'retry' | 'stall' | 'fail'
 export type Isolation = 'inline' | 'thread' | 'process'
 
+/** What is said of a job that the watchdog ended, in the kind's own words. */
+export interface Messages {
+  orphan?: string
+  stalled?: string
+  overdue?: string
+}
+
 export interface Policy {
   /** Tries in all: 3 means the first and two more. */
   attempts: number
@@ -25,6 +32,7 @@ export interface Policy {
   onStall: Action
   isolation: Isolation
   memoryBytes: number | null
+  messages: Messages
 }
 
 export const defaultPolicy: Policy = {
@@ -41,6 +49,7 @@ export const defaultPolicy: Policy = {
   onStall: 'stall',
   isolation: 'inline',
   memoryBytes: null,
+  messages: {},
 }
 
 export const beatEvery = seconds(5)

@@ -45,7 +45,7 @@ const finish = {
         ) b
     ), ended as (
       update retoma.batch b
-      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null,
+      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from held h
       where b.id = h.id

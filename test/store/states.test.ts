@@ -6,8 +6,10 @@ import { type State, states, transitions } from '../../src/core/state.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type ControlVerb, press } from '../../src/store/control.ts'
 import { registerKinds } from '../../src/store/kind.ts'
+import { failOverdue } from '../../src/store/overdue.ts'
 import { recoverOrphans } from '../../src/store/recover.ts'
 import { type Settle, settleJobs } from '../../src/store/settle.ts'
+import { endAttempts } from '../../src/store/watch.ts'
 import { gate } from '../support/engine.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -20,6 +22,14 @@ const settle = (outcome: Settle['outcome']) => (id: string) =>
 const recover = (onOrphan: Action) => async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
+}
+const error = { message: 'no', code: null, cause: '' }
+const endBy = (what: 'timeout' | 'stalled', state: 'waiting' | 'stalled' | 'failed') => (id: string) =>
+  endAttempts(store.db, what, [{ of: { id, attempt: 1, worker: 'w', signUs: null }, state, delayMs: 1, error }], at(5))
+const expire = async () => {
+  const policy = { ...defaultPolicy, maxAge: milliseconds(1000) }
+  await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy }], at(5))
+  await failOverdue(store.db, 10, at(5))
 }
 const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
 
@@ -35,6 +45,12 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   recover: recover('retry'),
   stall: recover('stall'),
   'give up': recover('fail'),
+  'time out': endBy('timeout', 'waiting'),
+  'time out for good': endBy('timeout', 'failed'),
+  'put back': endBy('stalled', 'waiting'),
+  'stand still': endBy('stalled', 'stalled'),
+  'stand still for good': endBy('stalled', 'failed'),
+  expire,
   resume: pressing('resume'),
   cancel: pressing('cancel'),
   retry: pressing('retry'),
