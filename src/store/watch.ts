@@ -6,7 +6,7 @@
  * the `where`. SKIP LOCKED and bounded, so any number of watchdogs may do it, and a worker that writes its outcome at that
  * moment goes first.
  */
-import type { Policy } from '../core/policy.ts'
+import { type Policy, watchEvery } from '../core/policy.ts'
 import { type JobFacts, timeoutGrace } from '../core/verdict.ts'
 import { countMoves, countOutcomes } from './batch-count.ts'
 import type { Db } from './db.ts'
@@ -22,7 +22,8 @@ export const kindClocks = (now: string): string => `
   select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
     make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
     make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
-    coalesce(swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000), true) as due
+    coalesce((policy ->> 'sweepEvery')::float8 <= ${watchEvery}, true)
+      or swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000) as due
   from retoma.kind`
 
 /** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */

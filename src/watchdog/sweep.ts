@@ -7,6 +7,7 @@
  */
 import { causeOf } from '../core/cause.ts'
 import { decide } from '../core/outcome.ts'
+import { watchEvery } from '../core/policy.ts'
 import { judge } from '../core/verdict.ts'
 import { RetomaError } from '../errors.ts'
 import type { Random } from '../lib/random.ts'
@@ -32,7 +33,7 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
     const timedOut: Ending[] = []
     const stalled: Ending[] = []
     for (const each of some) {
-      if (each.due) kinds.add(each.kind)
+      if (each.due && each.policy.sweepEvery > watchEvery) kinds.add(each.kind)
       const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
       else if (judged?.verdict === 'stalled' && each.due) stalled.push(standsStill(each))
