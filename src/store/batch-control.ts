@@ -178,8 +178,7 @@ const stall = {
   name: 'batch_stall',
   text: `
     with home as materialized (
-      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int as spent,
-        resumes >= (policy ->> 'maxResumes')::int or policy ->> 'onStall' = 'fail' as over
+      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int or policy ->> 'onStall' = 'fail' as over
       from retoma.batch
       where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
       for update
@@ -191,7 +190,7 @@ const stall = {
         todo = case when h.over then 'fail' end, todo_at = ${now}, todo_chunk = 0,
         sample_at = '{}', sample_done = '{}', stall_from = 'infinity',
         reason = case
-          when h.over and (h.spent and b.policy ->> 'onStall' <> 'fail') then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes)
+          when h.over and b.policy ->> 'onStall' <> 'fail' then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes)
           else $3::jsonb
         end
       from home h

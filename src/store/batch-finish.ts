@@ -98,7 +98,7 @@ const stop = {
         ) b
     ), stopped as (
       update retoma.batch b
-      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended,
+      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended, stall_from = 'infinity',
         reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
       from held h
       where b.id = h.id
