@@ -4,11 +4,13 @@ import type { Language } from '../errors.ts'
 import type {
   BatchView,
   FailureGroup,
+  FindingView,
   GroupLimits,
   GuardRun,
   GuardView,
   JobDetail,
   JobView,
+  Passed,
   QueueLimits,
   QueueView,
   ScheduleView,
@@ -33,6 +35,14 @@ export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
+
+/** What was found stays as it is below `facts`, but for the names. */
+export const findingWire = ({ facts, ...finding }: FindingView) => ({ ...snakeCase(finding), facts: snakeCase(facts) })
+export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
+  ...snakeCase(passed),
+  batches: batches.map(({ reason, ...batch }) => ({ ...snakeCase(batch), reason: snakeCase(reason) })),
+  findings: findings.map(findingWire),
+})
 
 /** The plan flat: `cron` and `time_zone`, or `every_ms`. */
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({

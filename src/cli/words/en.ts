@@ -1,5 +1,6 @@
 /** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
 import { batch } from './batch-en.ts'
+import { watch } from './watch-en.ts'
 
 export const en = {
   error: 'error',
@@ -276,7 +277,7 @@ export const en = {
       savedMany: (list: string, count: number, size: string) => `saved ${count} of ${list}, ${size}`,
       slept: (step: string, until: string) => `sleeps until ${until}: ${step}`,
       failed: (how: string, message: string) => `${how}: ${message}`,
-      how: { error: 'failed', timeout: 'out of time' },
+      how: { error: 'failed', timeout: 'out of time', stalled: 'no progress', overdue: 'too old' },
       orphan: 'its worker died',
       ended: (how: string, why: string | null) => (why === null ? how : `${how}: ${why}`),
       pressed: (verb: string) => `somebody pressed ${verb}`,
@@ -292,6 +293,7 @@ export const en = {
     attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
   },
   batch,
+  watch,
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',

@@ -1,5 +1,6 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
 import { batch } from './batch-pt.ts'
+import { watch } from './watch-pt.ts'
 import type { Words } from './index.ts'
 
 export const pt: Words = {
@@ -270,7 +271,7 @@ export const pt: Words = {
       savedMany: (list, count, size) => `guardou ${count} de ${list}, ${size}`,
       slept: (step, until) => `dorme até ${until}: ${step}`,
       failed: (how, message) => `${how}: ${message}`,
-      how: { error: 'falhou', timeout: 'passou do tempo' },
+      how: { error: 'falhou', timeout: 'passou do tempo', stalled: 'sem progresso', overdue: 'velho demais' },
       orphan: 'o worker morreu',
       ended: (how, why) => (why === null ? how : `${how}: ${why}`),
       pressed: verb => `alguém apertou ${verb}`,
@@ -286,6 +287,7 @@ export const pt: Words = {
     attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
   },
   batch,
+  watch,
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',
