@@ -34,6 +34,7 @@ import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
+import { readTick } from './store/facts.ts'
 import { type FindingView, viewFindings } from './store/finding.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
@@ -76,6 +77,8 @@ export interface Engine extends Inbox, Submits, Desk, Batches, Queues, Timetable
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
+  /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
+  watchdogLag(): Promise<number | null>
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
@@ -254,6 +257,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kinds: () => [...registry.jobs.values()],
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
+    watchdogLag: () => readTick(db, clock.instant()),
     work: (options = {}) => crew.work(options),
     watch: () => crew.watch(),
     watchOnce: () => crew.once(),

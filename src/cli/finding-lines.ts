@@ -6,21 +6,22 @@ import type { Voice } from './voice.ts'
 
 const most = 20
 
-export function findingLines(findings: readonly FindingView[], { word, language }: Voice): string[] {
+export function findingLines(findings: readonly FindingView[], voice: Voice): string[] {
   if (findings.length === 0) return []
-  const now = systemClock.now()
-  const { watch } = word
-  const text = (fact: unknown): string => String(fact ?? '')
-  const lines = findings.slice(0, most).map(({ verdict, since, facts }) => {
-    const when = ago(since, now, language)
-    switch (verdict) {
-      case 'hung':
-        return watch.hung(text(facts.worker), facts.job === null ? null : text(facts.job), when)
-      case 'slow':
-        return watch.slow(text(facts.job), text(facts.kind), when)
-      case 'starved':
-        return watch.starved(text(facts.queue), text(facts.kind), facts.noWorker === true, when)
-    }
-  })
-  return [watch.findings, ...lines.map(line => `  ${line}`), ...(findings.length > most ? ['  …'] : [])]
+  const lines = findings.slice(0, most).map(each => `  ${sentence(each, voice)}`)
+  return [voice.word.watch.findings, ...lines, ...(findings.length > most ? ['  …'] : [])]
 }
+
+function sentence({ verdict, since, facts }: FindingView, { word: { watch }, language }: Voice): string {
+  const when = ago(since, systemClock.now(), language)
+  switch (verdict) {
+    case 'hung':
+      return watch.hung(text(facts.worker), facts.job === null ? null : text(facts.job), when)
+    case 'slow':
+      return watch.slow(text(facts.job), text(facts.kind), when)
+    case 'starved':
+      return watch.starved(text(facts.queue), text(facts.kind), facts.noWorker === true, when)
+  }
+}
+
+const text = (fact: unknown): string => String(fact ?? '')

@@ -20,7 +20,15 @@ import {
   pinSeconds,
   pinTransactions,
 } from '../core/checkup/server.ts'
-import { checkFindings, checkListen, checkPaused, checkStarved, checkWatchdog, checkWorkers, most } from '../core/checkup/work.ts'
+import {
+  checkFindings,
+  checkListen,
+  checkPaused,
+  checkStarved,
+  checkWatchdog,
+  checkWorkers,
+  most,
+} from '../core/checkup/work.ts'
 import { isRetomaError, type Saying, say } from '../errors.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'

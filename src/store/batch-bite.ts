@@ -29,7 +29,11 @@ const message = `
   case when ${spent} then 'batch ended after ' || (select resumes from home) || ' resumes; item not processed'
   else 'batch ended: no progress; item not processed' end`
 const causes = {
-  spent: causeOf({ what: 'stalled', code: 'resumes_spent', message: 'batch ended after 3 resumes; item not processed' }),
+  spent: causeOf({
+    what: 'stalled',
+    code: 'resumes_spent',
+    message: 'batch ended after 3 resumes; item not processed',
+  }),
   failed: causeOf({ what: 'stalled', code: 'batch_stalled', message: 'batch ended: no progress; item not processed' }),
 }
 

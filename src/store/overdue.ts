@@ -116,7 +116,9 @@ export interface Overdue {
 export async function failOverdue(db: Db, limit: number, now: Date | null): Promise<Overdue[]> {
   const kinds = await db.run<Aged>(aged, [], tickMs)
   if (kinds.length === 0) return []
-  const messages = kinds.map(({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`)
+  const messages = kinds.map(
+    ({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`,
+  )
   return db.run<Overdue>(fail, [
     now, limit, kinds.map(each => each.name), kinds.map(each => each.queue), kinds.map(each => each.policy.maxAge), messages,
     messages.map(message => causeOf({ what: 'overdue', code: null, message })),

@@ -16,11 +16,7 @@ export interface StalledBatch {
   queue: string | null
 }
 
-export async function stallBatches(
-  db: Db,
-  ids: readonly string[],
-  now: () => Date | null,
-): Promise<StalledBatch[]> {
+export async function stallBatches(db: Db, ids: readonly string[], now: () => Date | null): Promise<StalledBatch[]> {
   const stalled: StalledBatch[] = []
   const run: string[] = []
   const stand: string[] = []

@@ -108,7 +108,10 @@ export class Watchdog {
     for (const what of ['timedOut', 'stalled'] as const) {
       const ended = swept[what]
       if (ended.length > 0)
-        this.#log.warn({ jobs: ended.length, sample: ended.slice(0, 5).map(({ id, state }) => ({ id, state })) }, told[what])
+        this.#log.warn(
+          { jobs: ended.length, sample: ended.slice(0, 5).map(({ id, state }) => ({ id, state })) },
+          told[what],
+        )
     }
     return swept
   }
@@ -120,7 +123,10 @@ export class Watchdog {
     const cost = this.#clock.elapsed() - begun
     if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
     if (found.unseenMs !== null && found.unseenMs > lateMs)
-      this.#log.warn({ seconds: Math.round(found.unseenMs / 1000) }, 'no watchdog had looked for a while; this one does')
+      this.#log.warn(
+        { seconds: Math.round(found.unseenMs / 1000) },
+        'no watchdog had looked for a while; this one does',
+      )
     return found
   }
 }

@@ -26,7 +26,9 @@ afterAll(async () => {
   await client.end()
   await database.drop()
 })
-beforeEach(() => client.query(`delete from retoma.job; delete from retoma.worker; update retoma.tick set at = '-infinity'`))
+beforeEach(() =>
+  client.query(`delete from retoma.job; delete from retoma.worker; update retoma.tick set at = '-infinity'`),
+)
 
 const job = (state: string, worker: string | null, created = 'now()') =>
   client
@@ -72,7 +74,9 @@ test('in the first second after an outage one pass makes no orphan of a worker t
   const pass = start(['watchdog', '--once', '--json'], { folder, env })
   // As soon as it suspects: a heart beats at once when it reconnects.
   for (;;) {
-    const { rows } = await client.query(`update retoma.worker set beat_at = now(), suspected_at = null where suspected_at is not null returning id`)
+    const { rows } = await client.query(
+      `update retoma.worker set beat_at = now(), suspected_at = null where suspected_at is not null returning id`,
+    )
     if (rows.length > 0) break
   }
   const { code, stdout } = await pass.ended
@@ -93,6 +97,8 @@ test('without --once it ticks until it is told to stop, and status shows what it
   await client.query(`insert into retoma.finding (verdict, subject, since, seen_at, facts)
     values ('starved', 'queue:mail/kind:send', now(), now(), '{"queue": "mail", "kind": "send", "noWorker": true}')`) // biome-ignore format: one statement
   expect((await run(['status'], { folder, env })).stdout).toContain('no live worker takes queue mail (send)')
-  expect(await answer(['status'], { folder, env })).toMatchObject({ findings: [{ verdict: 'starved', facts: { no_worker: true } }] })
+  expect(await answer(['status'], { folder, env })).toMatchObject({
+    findings: [{ verdict: 'starved', facts: { no_worker: true } }],
+  })
   await client.query(`delete from retoma.finding`)
 })

@@ -1,12 +1,13 @@
 /** The stall clock of a batch on the virtual clock: what runs it, what does not, and what a stall does. */
 import { expect, onTestFinished, test } from 'vitest'
+import type { DrivenEngine } from '../../src/engine.ts'
 import {
   type Action,
   type BatchView,
   createEngine,
+  type Duration,
   defineBatch,
   defineJob,
-  type Duration,
   doNotRetry,
   hours,
   milliseconds,
@@ -14,7 +15,6 @@ import {
   presets,
   seconds,
 } from '../../src/index.ts'
-import type { DrivenEngine } from '../../src/engine.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
 import { auditBatches } from '../support/batches.ts'
 import { aborted, engineOf, gate, timePasses, until } from '../support/engine.ts'
@@ -74,7 +74,7 @@ test('a document that fails three times with its time-outs of two minutes does n
   expect(await t.engine.batch(id)).toMatchObject({ succeeded: 1, failed: 1, resumes: 0 })
 })
 
-test('five minutes without the end of any attempt stalls it, within one tick and not before; three resumes, then it is failed with all that is left', async () => {
+test('five minutes without the end of any attempt stalls it, within one tick and not before, and after three resumes it is failed with all that is left', async () => {
   const { batch, begun, ended } = hanging()
   const t = await engineOf({ batches: [batch] })
   const { engine, clock } = t
@@ -86,7 +86,13 @@ test('five minutes without the end of any attempt stalls it, within one tick and
     // Its clock begins at the first tick after the start, which is at most one later.
     expect(took).toBeGreaterThanOrEqual(minutes(5))
     expect(took).toBeLessThanOrEqual(minutes(5) + seconds(11))
-    expect(await engine.batch(id)).toMatchObject({ stalled: 2, running: 0, waiting: 1, resumes, reason: { code: 'no_progress' } })
+    expect(await engine.batch(id)).toMatchObject({
+      stalled: 2,
+      running: 0,
+      waiting: 1,
+      resumes,
+      reason: { code: 'no_progress' },
+    })
     // The handlers hear of it within a beat.
     await clock.advance(seconds(6))
     expect(ended).toHaveLength(2 * (resumes + 1))
@@ -108,7 +114,12 @@ test('two watchdogs that judge at once, and ten people who press resume: one sta
   const { batch, begun } = hanging()
   const t = await engineOf({ batches: [batch] })
   const { engine, clock } = t
-  const rival = (await createEngine({ databaseUrl: t.databaseUrl, batches: [batch], clock, connections: 4 })) as DrivenEngine
+  const rival = (await createEngine({
+    databaseUrl: t.databaseUrl,
+    batches: [batch],
+    clock,
+    connections: 4,
+  })) as DrivenEngine
   onTestFinished(() => rival.close())
   await engine.work({ queues: { q: 1 } })
   const { id } = await engine.submit(batch, ['a'])
@@ -120,7 +131,13 @@ test('two watchdogs that judge at once, and ten people who press resume: one sta
       await Promise.all([t.tick(), rival.tick(), t.tick(), rival.tick()])
       await clock.advance(seconds(1))
     }
-    await Promise.all([t.tick(), rival.tick(), ...Array.from({ length: 10 }, (_, i) => (i % 2 ? engine : rival).resume(id)), t.tick(), rival.tick()])
+    await Promise.all([
+      t.tick(),
+      rival.tick(),
+      ...Array.from({ length: 10 }, (_, i) => (i % 2 ? engine : rival).resume(id)),
+      t.tick(),
+      rival.tick(),
+    ])
     await Promise.all([t.tick(), rival.tick()])
     await timePasses(clock, () => begun.length === round + 1)
     expect(await engine.batch(id)).toMatchObject({ state: 'running', resumes: round })
@@ -172,7 +189,12 @@ test('a system that was switched off does not stall it: after a start its clock 
   await worker.stop()
   await t.engine.close()
   await t.clock.advance(hours(10))
-  const again = (await createEngine({ databaseUrl: t.databaseUrl, batches: [batch], clock: t.clock, connections: 4 })) as DrivenEngine
+  const again = (await createEngine({
+    databaseUrl: t.databaseUrl,
+    batches: [batch],
+    clock: t.clock,
+    connections: 4,
+  })) as DrivenEngine
   onTestFinished(() => again.close())
   await again.work()
   await until(() => begun.length === 2)

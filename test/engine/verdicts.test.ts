@@ -25,7 +25,11 @@ test('a handler that awaits for ever is stalled within stallAfter and one tick, 
   await clock.advance(seconds(119))
   expect(await engine.job(id)).toMatchObject({ state: 'running' })
   await clock.advance(seconds(12))
-  expect(await engine.job(id)).toMatchObject({ state: 'stalled', failures: 0, history: [{ what: 'stalled', attempt: 1 }] })
+  expect(await engine.job(id)).toMatchObject({
+    state: 'stalled',
+    failures: 0,
+    history: [{ what: 'stalled', attempt: 1 }],
+  })
   expect(await reason.passed).toMatchObject({ code: 'lease_lost' })
   await clock.advance(minutes(10))
   expect(await engine.job(id)).toMatchObject({ state: 'stalled' })
@@ -111,7 +115,11 @@ test('one pass takes two beats where a worker is silent: after an outage one tha
   const beat = () => sql(databaseUrl, `update retoma.worker set beat_at = $1, suspected_at = null`, [clock.instant()])
   await sql(databaseUrl, `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
     values ('w-gone', 'h', 1, '0', '{}', '{long}', $1, $1)`, [clock.instant()]) // biome-ignore format: one statement
-  await sql(databaseUrl, `update retoma.job set state = 'running', attempt = 1, worker_id = 'w-gone', started_at = $1`, [clock.instant()])
+  await sql(
+    databaseUrl,
+    `update retoma.job set state = 'running', attempt = 1, worker_id = 'w-gone', started_at = $1`,
+    [clock.instant()],
+  )
   await clock.advance(minutes(3))
   const first = engine.watchOnce()
   await clock.advance(seconds(3))

@@ -31,7 +31,16 @@ test('no fence in the store names the state', () => {
     fences(readFileSync(new URL(file, folder), 'utf8')).map(clause => ({ file, clause })),
   )
   expect(new Set(found.map(each => each.file))).toEqual(
-    new Set(['checkpoint.ts', 'claim.ts', 'event.ts', 'fenced.ts', 'heartbeat.ts', 'recover.ts', 'settle.ts', 'watch.ts']),
+    new Set([
+      'checkpoint.ts',
+      'claim.ts',
+      'event.ts',
+      'fenced.ts',
+      'heartbeat.ts',
+      'recover.ts',
+      'settle.ts',
+      'watch.ts',
+    ]),
   )
   expect(found.filter(each => namesState(each.clause))).toEqual([])
 })

@@ -85,7 +85,12 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: seconds(1) })
     const [moved, locked] = [await running(), await running()]
     const error = { message: 'm', code: null, cause: '' }
-    const endings = (await findLate(store.db, '0', 10, at(100))).map(of => ({ of, state: 'waiting' as const, delayMs: 0, error }))
+    const endings = (await findLate(store.db, '0', 10, at(100))).map(of => ({
+      of,
+      state: 'waiting' as const,
+      delayMs: 0,
+      error,
+    }))
     expect(endings).toHaveLength(2)
     await store.sql(`update retoma.job set attempt = 2 where id = $1`, [moved])
     await store.another().transaction(async client => {
@@ -103,15 +108,17 @@ describe('an attempt that its worker does not end', () => {
     await store.sql(`update retoma.job set started_at = $1`, [at(0)])
     await store.sql(`update retoma.tick set at = $1, since = $1`, [at(0)])
     await store.sql(`update retoma.worker set beat_at = $1`, [at(100)])
-    const dogs = [store.db, store.another(), store.another()].map(db => new Watchdog(db, clockAt(100), silentLog, () => 0))
+    const dogs = [store.db, store.another(), store.another()].map(
+      db => new Watchdog(db, clockAt(100), silentLog, () => 0),
+    )
     await store.sql(`update retoma.tick set at = $1`, [at(95)])
     const ended = (await Promise.all(dogs.map(dog => dog.tick()))).flatMap(each => each.timedOut)
     // What one had locked, another passed by: the next tick has it.
     ended.push(...(await tick(105)).timedOut)
     expect(ended.map(each => each.id).sort()).toEqual(ids.sort())
-    expect(await store.sql(`select count(*)::int as n, sum(failures)::int as f from retoma.job where state = 'waiting'`)).toEqual([
-      { n: 1200, f: 1200 },
-    ])
+    expect(
+      await store.sql(`select count(*)::int as n, sum(failures)::int as f from retoma.job where state = 'waiting'`),
+    ).toEqual([{ n: 1200, f: 1200 }])
   })
 })
 
@@ -134,7 +141,13 @@ describe('an attempt without progress', () => {
     await stall({ onStall: 'retry' })
     const again = await running()
     await tick(600)
-    expect(await store.job(again)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0, run_at: at(600), rank: 8 })
+    expect(await store.job(again)).toMatchObject({
+      state: 'waiting',
+      failures: 0,
+      restarts: 0,
+      run_at: at(600),
+      rank: 8,
+    })
     await stall({ onStall: 'fail', messages: { stalled: 'Processing timeout (watchdog)' } })
     const failed = await running()
     await tick(600)
@@ -185,10 +198,15 @@ describe('a slow attempt', () => {
     expect(await viewFindings(store.db)).toEqual([])
     await Promise.all([tick(45), tick(45, { db: store.another() })])
     await tick(50)
-    expect(await viewFindings(store.db)).toMatchObject([{ verdict: 'slow', subject: `job:${id}`, since: at(45), facts: { job: id } }])
+    expect(await viewFindings(store.db)).toMatchObject([
+      { verdict: 'slow', subject: `job:${id}`, since: at(45), facts: { job: id } },
+    ])
     expect(await warnings()).toEqual(['slow'])
     expect(await store.job(id)).toMatchObject({ state: 'running' })
-    await store.sql(`update retoma.job set state = 'succeeded', worker_id = null, finished_at = $2 where id = $1`, [id, at(51)])
+    await store.sql(`update retoma.job set state = 'succeeded', worker_id = null, finished_at = $2 where id = $1`, [
+      id,
+      at(51),
+    ])
     await tick(55)
     expect(await viewFindings(store.db)).toEqual([])
     expect(await warnings()).toEqual(['slow', 'slow over'])
@@ -208,7 +226,12 @@ describe('a worker whose main loop stands still', () => {
     await tick(10)
     await tick(15)
     expect(await viewFindings(store.db)).toMatchObject([
-      { verdict: 'hung', subject: 'worker:w', since: at(5), facts: { worker: 'w', job: id, stack: 'at spin (a.js:1)', pid: 1 } },
+      {
+        verdict: 'hung',
+        subject: 'worker:w',
+        since: at(5),
+        facts: { worker: 'w', job: id, stack: 'at spin (a.js:1)', pid: 1 },
+      },
     ])
     await store.sql(`update retoma.worker set blocked_since = null`)
     await tick(20)
@@ -219,7 +242,8 @@ describe('a worker whose main loop stands still', () => {
 })
 
 describe('ready jobs that nobody takes', () => {
-  const found = async () => (await viewFindings(store.db)).map(({ subject, facts }) => ({ subject, noWorker: facts.noWorker }))
+  const found = async () =>
+    (await viewFindings(store.db)).map(({ subject, facts }) => ({ subject, noWorker: facts.noWorker }))
   const queue = (name = 'q') => store.sql(`insert into retoma.queue (name) values ($1) on conflict do nothing`, [name])
 
   test('are starved after half a minute, not a second before, once for their queue and kind; taken, they are so no more', async () => {
@@ -243,7 +267,11 @@ describe('ready jobs that nobody takes', () => {
     const [newer] = await store.putMany(1, 'waiting', { queue: 'v' })
     await queue('v')
     await store.sql(`update retoma.job set version = 2 where id = $1`, [newer])
-    await registerWorker(store.db, { id: 'w', host: 'h', pid: 1, version: '0', queues: { q: 1, v: 1 }, kinds: ['k'] }, at(0))
+    await registerWorker(
+      store.db,
+      { id: 'w', host: 'h', pid: 1, version: '0', queues: { q: 1, v: 1 }, kinds: ['k'] },
+      at(0),
+    )
     await tick(40)
     expect(await found()).toEqual([
       { subject: 'queue:q/kind:other', noWorker: false },
@@ -278,20 +306,23 @@ describe('ready jobs that nobody takes', () => {
 })
 
 describe('jobs older than maxAge', () => {
-  test.each(['waiting', 'running', 'stalled'] as const)('that are %s are failed at maxAge, not a second before, with the kind’s words', async state => {
-    await kind({ maxAge: hours(24), messages: { overdue: 'too old' } })
-    const id = await store.put(state)
-    expect(await failOverdue(store.db, 10, at(86_399))).toEqual([])
-    expect(await failOverdue(store.db, 10, at(86_400))).toMatchObject([{ id }])
-    expect(await store.job(id)).toMatchObject({
-      state: 'failed',
-      worker_id: null,
-      finished_at: at(86_400),
-      error: { what: 'overdue', message: 'too old' },
-    })
-    expect((await store.failures(id)).map(each => each.what)).toEqual(state === 'running' ? ['overdue'] : [])
-    expect(await failOverdue(store.db, 10, at(86_401))).toEqual([])
-  })
+  test.each(['waiting', 'running', 'stalled'] as const)(
+    'that are %s are failed at maxAge, not a second before, with the kind’s words',
+    async state => {
+      await kind({ maxAge: hours(24), messages: { overdue: 'too old' } })
+      const id = await store.put(state)
+      expect(await failOverdue(store.db, 10, at(86_399))).toEqual([])
+      expect(await failOverdue(store.db, 10, at(86_400))).toMatchObject([{ id }])
+      expect(await store.job(id)).toMatchObject({
+        state: 'failed',
+        worker_id: null,
+        finished_at: at(86_400),
+        error: { what: 'overdue', message: 'too old' },
+      })
+      expect((await store.failures(id)).map(each => each.what)).toEqual(state === 'running' ? ['overdue'] : [])
+      expect(await failOverdue(store.db, 10, at(86_401))).toEqual([])
+    },
+  )
 
   test('for later are as old as the time since they might have begun; others and those without maxAge are left', async () => {
     await kind({ maxAge: hours(1) })
@@ -342,7 +373,11 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         const suspected = pick(null, null, 5, 9.999, 10, 30, 300)
         const looks = suspected === null ? 0 : pick(1, 2, 4, 5, 6)
         const kinds = [`k${orphanAfter}`, 'k60000']
-        await registerWorker(store.db, { id: `w${i}`, host: 'h', pid: 1, version: '0', queues: {}, kinds }, at(now - beat))
+        await registerWorker(
+          store.db,
+          { id: `w${i}`, host: 'h', pid: 1, version: '0', queues: {}, kinds },
+          at(now - beat),
+        )
         await store.sql(`update retoma.worker set suspected_at = $2, suspected_looks = $3 where id = $1`, [
           `w${i}`,
           suspected === null ? null : at(now - suspected),
@@ -383,7 +418,9 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       },
     }))
     for (const { name, policy } of kinds) await kind(policy, name)
-    const workers = [null, 10, 80, 120].flatMap(free => ['no', 'by it', 'by another'].map(blocked => ({ free, blocked })))
+    const workers = [null, 10, 80, 120].flatMap(free =>
+      ['no', 'by it', 'by another'].map(blocked => ({ free, blocked })),
+    )
     for (const [i, { free, blocked }] of workers.entries()) {
       await store.worker(`w${i}`)
       await store.sql(`update retoma.worker set unblocked_at = $2, blocked_since = $3 where id = $1`, [
@@ -425,8 +462,13 @@ describe('where a statement judges, it judges as the pure function does:', () =>
     expect(new Set(expected.values()).size).toBe(5)
     await failOverdue(store.db, 1000, at(now))
     await tick(now)
-    const rows = await store.sql<{ id: string; what: string | null }>(`select id, error ->> 'what' as what from retoma.job`)
-    const slow = new Set((await viewFindings(store.db)).filter(each => each.verdict === 'slow').map(each => each.subject))
-    for (const { id, what } of rows) expect(what ?? (slow.has(`job:${id}`) ? 'slow' : undefined), id).toBe(expected.get(id))
+    const rows = await store.sql<{ id: string; what: string | null }>(
+      `select id, error ->> 'what' as what from retoma.job`,
+    )
+    const slow = new Set(
+      (await viewFindings(store.db)).filter(each => each.verdict === 'slow').map(each => each.subject),
+    )
+    for (const { id, what } of rows)
+      expect(what ?? (slow.has(`job:${id}`) ? 'slow' : undefined), id).toBe(expected.get(id))
   })
 })

@@ -1,7 +1,7 @@
 /** As palavras da linha de comando em português; en.ts diz quais são. */
 import { batch } from './batch-pt.ts'
-import { watch } from './watch-pt.ts'
 import type { Words } from './index.ts'
+import { watch } from './watch-pt.ts'
 
 export const pt: Words = {
   error: 'erro',

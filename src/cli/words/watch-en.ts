@@ -16,7 +16,8 @@ export const watch = {
   starved: (queue: string, kind: string, noWorker: boolean, since: string) =>
     `starved: ready ${since}, and no live worker takes ${noWorker ? `queue ${queue} (${kind})` : `${kind} of queue ${queue}`}`,
   help: {
-    watchdog: 'look after workers, jobs, batches, schedules and guards, without working; any worker or server does so too',
+    watchdog:
+      'look after workers, jobs, batches, schedules and guards, without working; any worker or server does so too',
     watchdogOnce: 'one pass and end, for an outside cron; ten seconds more when a worker is silent',
   },
 }

@@ -12,12 +12,14 @@ export const watch: typeof english = {
   batch: (id, state, noWorker) =>
     `o lote ${id} não avançou${noWorker ? ' (nenhum worker está vivo)' : ''}: está ${state}`,
   findings: 'achados:',
-  hung: (worker, job, since) => `preso: o worker ${worker} está parado ${since}${job === null ? '' : `, no job ${job}`}`,
+  hung: (worker, job, since) =>
+    `preso: o worker ${worker} está parado ${since}${job === null ? '' : `, no job ${job}`}`,
   slow: (job, kind, since) => `lento: o job ${job} (${kind}) devia ter terminado ${since}`,
   starved: (queue, kind, noWorker, since) =>
     `sem worker: pronto ${since}, e nenhum worker vivo pega ${noWorker ? `a fila ${queue} (${kind})` : `${kind} da fila ${queue}`}`,
   help: {
-    watchdog: 'cuidar de workers, jobs, lotes, agendamentos e guards, sem trabalhar; todo worker e servidor também o faz',
+    watchdog:
+      'cuidar de workers, jobs, lotes, agendamentos e guards, sem trabalhar; todo worker e servidor também o faz',
     watchdogOnce: 'uma passada e fim, para um cron externo; dez segundos a mais quando um worker está calado',
   },
 }

@@ -121,7 +121,8 @@ const look = say(
 
 /** Starved jobs have a check of their own. */
 export function checkFindings(findings: readonly FindingFacts[]): Check {
-  const of = (verdict: FindingFacts['verdict']) => findings.filter(each => each.verdict === verdict).map(each => each.subject)
+  const of = (verdict: FindingFacts['verdict']) =>
+    findings.filter(each => each.verdict === verdict).map(each => each.subject)
   const [hung, slow] = [of('hung'), of('slow')]
   if (hung.length + slow.length === 0)
     return ok('findings', say('no worker hangs and no job is slow', 'nenhum worker está preso e nenhum job está lento'))
