@@ -1,3 +1,4 @@
+alter table retoma.batch drop column stall_from;
 alter table retoma.tick drop column since;
 alter table retoma.kind drop column swept_at;
 drop table retoma.finding;

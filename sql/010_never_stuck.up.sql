@@ -35,3 +35,7 @@ alter table retoma.kind add column swept_at timestamptz not null default '-infin
 
 -- Since when somebody has looked without a gap: what nobody could look at, such as an outage, counts against nobody.
 alter table retoma.tick add column since timestamptz not null default '-infinity';
+
+-- Since when a batch's stall clock runs; infinity: it stands still (all of it waits for a run_at, it is paused, it is over).
+-- Written only when that changes.
+alter table retoma.batch add column stall_from timestamptz not null default 'infinity';

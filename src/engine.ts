@@ -16,7 +16,7 @@ import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
-import { Crew, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
+import { Crew, type Passed, type WorkerHandle, type WorkOptions } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
@@ -35,12 +35,14 @@ import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
+import { readTick } from './store/facts.ts'
+import { type FindingView, viewFindings } from './store/finding.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
 
-export type { WorkerHandle, WorkOptions } from './engine/crew.ts'
+export type { Passed, WorkerHandle, WorkOptions } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
 export type { PressedQueue } from './engine/queues.ts'
 
@@ -89,9 +91,18 @@ export interface Engine
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
+  /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
+  watchdogLag(): Promise<number | null>
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
+  /**
+   * One pass of all that, for an outside cron. Where a worker is silent it takes the ten seconds between suspecting it and
+   * declaring it dead; otherwise it ends at once.
+   */
+  watchOnce(): Promise<Passed>
+  /** What the watchdog has found and only reports: hung, slow, starved; for as long as it is so. At most 500. */
+  findings(): Promise<FindingView[]>
   close(): Promise<void>
 }
 
@@ -263,11 +274,14 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kinds: () => [...registry.jobs.values()],
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
+    watchdogLag: () => readTick(db, clock.instant()),
     work: (options = {}) => crew.work(options),
     watch: () => crew.watch(),
+    watchOnce: () => crew.once(),
+    findings: () => viewFindings(db),
     begin: (options, mode) => crew.begin(options, mode),
     tick: () => crew.tick(),
-    clean: () => crew.clean(),
+    clean: async () => void (await crew.clean()),
     schedule: () => crew.schedule(),
     guard: () => crew.guard(),
     endBatches: () => ends.now(),

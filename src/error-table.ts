@@ -108,6 +108,12 @@ export const errorTable = define({
   },
 
   // The database
+  watchdog_late: {
+    status: 503,
+    retryable: true,
+    en: 'no watchdog has looked for {seconds} s: nobody sees to what stands still',
+    pt: 'nenhum watchdog olha há {seconds} s: ninguém cuida do que está parado',
+  },
   database_unreachable: {
     status: 503,
     retryable: true,

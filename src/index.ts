@@ -34,6 +34,7 @@ export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
+export { presets } from './core/presets.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
@@ -47,6 +48,7 @@ export {
   type Engine,
   type EngineOptions,
   type JobDetail,
+  type Passed,
   type Pressed,
   type PressedQueue,
   type WorkerHandle,
@@ -58,6 +60,7 @@ export type { Log } from './lib/log.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './store/batch-items.ts'
 export type { BatchView } from './store/batch-view.ts'
 export type { Enqueued } from './store/enqueue.ts'
+export type { FindingView } from './store/finding.ts'
 export type { RowKey } from './store/guard.ts'
 export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
 export type { ScheduleView } from './store/schedule.ts'
@@ -72,4 +75,5 @@ export type {
   QueueView,
   WorkerView,
 } from './store/view.ts'
+export type { StalledBatch } from './watchdog/batch-stall.ts'
 export type { GuardRun } from './watchdog/guard-run.ts'

@@ -19,6 +19,7 @@ import { schedulesCommand } from './commands/schedules.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
 import { upCommand } from './commands/up.ts'
+import { watchdogCommand } from './commands/watchdog.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
 import { type ActionOptions, type Context, createContext, type GlobalOptions } from './context.ts'
@@ -92,6 +93,7 @@ const commands = [
   upCommand,
   serveCommand,
   workerCommand,
+  watchdogCommand,
   migrateCommand,
   initCommand,
   statusCommand,

@@ -5,11 +5,13 @@ import type {
   BatchView,
   Explanation,
   FailureGroup,
+  FindingView,
   GroupLimits,
   GuardRun,
   GuardView,
   JobDetail,
   JobView,
+  Passed,
   QueueLimits,
   QueueView,
   ScheduleView,
@@ -43,6 +45,14 @@ function deepSnakeCase(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(snakeCase(value)).map(([name, each]) => [name, deepSnakeCase(each)]))
 }
+
+/** What was found stays as it is below `facts`, but for the names. */
+export const findingWire = ({ facts, ...finding }: FindingView) => ({ ...snakeCase(finding), facts: snakeCase(facts) })
+export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
+  ...snakeCase(passed),
+  batches: batches.map(({ reason, ...batch }) => ({ ...snakeCase(batch), reason: snakeCase(reason) })),
+  findings: findings.map(findingWire),
+})
 
 /** The plan flat: `cron` and `time_zone`, or `every_ms`. */
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({

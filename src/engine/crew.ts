@@ -16,14 +16,17 @@ import { systemRandom } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
 import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/scheduler.ts'
 import type { Db } from '../store/db.ts'
+import { type FindingView, viewFindings } from '../store/finding.ts'
+import type { Overdue } from '../store/overdue.ts'
 import { anew, type Listener, listen } from '../store/wake.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { witness } from '../supervisor/witness.ts'
 import { version } from '../version.ts'
+import type { StalledBatch } from '../watchdog/batch-stall.ts'
 import { batchTick } from '../watchdog/batches.ts'
 import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
-import { Watchdog } from '../watchdog/watchdog.ts'
+import { type Tick, Watchdog } from '../watchdog/watchdog.ts'
 import { currentJob } from '../worker/current.ts'
 import { defaultMemoryCap, type HeartSettings } from '../worker/pulse.ts'
 import { Worker } from '../worker/worker.ts'
@@ -82,6 +85,23 @@ export interface CrewOptions {
   /** A worker here has claimed a job of that queue. */
   claimed: (queue: string, job: string) => void
 }
+
+/** What one pass of everything that ticks has done, and what it found. */
+export interface Passed {
+  /** Workers that were declared dead. */
+  dead: string[]
+  /** Jobs whose worker was dead. */
+  recovered: string[]
+  /** Jobs whose attempt was out of time, or made no progress. */
+  timedOut: string[]
+  stalled: string[]
+  /** Jobs older than their maxAge. */
+  overdue: string[]
+  batches: StalledBatch[]
+  findings: FindingView[]
+}
+
+const idsOf = (jobs: readonly { id: string }[]): string[] => jobs.map(each => each.id)
 
 export class Crew {
   readonly #given: CrewOptions
@@ -205,7 +225,7 @@ export class Crew {
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
-    this.#janitor ??= ticking('janitor', janitorMs, () => this.clean())
+    this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
   }
@@ -216,16 +236,53 @@ export class Crew {
 
   async tick(): Promise<undefined> {
     await this.#bury()
-    const { recovered, batches } = await this.#dog.tick()
-    // What is not given back may have freed a place under its queue's limit.
-    for (const queue of new Set(recovered.map(each => each.queue))) this.tell(queue)
-    const { db, clock, ends } = this.#given
-    if (batches) await batchTick({ db, clock, ask: ids => ends.ask(ids) })
+    await this.#follow(await this.#dog.tick())
   }
 
-  async clean(): Promise<undefined> {
+  /** What follows from a tick; answers the batches that made no progress. */
+  async #follow({ recovered, timedOut, stalled, batches }: Tick): Promise<StalledBatch[]> {
+    // What is not given back may have freed a place under its queue's limit.
+    this.#moved([...recovered, ...timedOut, ...stalled])
+    const { db, clock, ends, log } = this.#given
+    if (!batches) return []
+    const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
+    for (const { id, state, reason, queue } of still) {
+      log.warn({ batch: id, state, ...reason }, 'a batch made no progress')
+      if (queue !== null) this.tell(queue)
+      this.#given.waiters.settled(id)
+    }
+    return still
+  }
+
+  #moved(jobs: readonly { id: string; queue: string }[]): void {
+    for (const queue of new Set(jobs.map(each => each.queue))) this.tell(queue)
+    for (const { id } of jobs) this.#given.waiters.settled(id)
+  }
+
+  async clean(): Promise<Overdue[]> {
     const { db, log, clock, retention } = this.#given
-    await janitorTick(db, log, retention, clock.instant())
+    const overdue = await janitorTick(db, log, retention, clock.instant())
+    this.#moved(overdue)
+    return overdue
+  }
+
+  /** One pass of everything that ticks, for who comes by only now and then. */
+  async once(): Promise<Passed> {
+    const { db, schedules, guards } = this.#given
+    const tick = await this.#dog.once()
+    const batches = await this.#follow(tick)
+    const overdue = await this.clean()
+    if (schedules.length > 0) await this.schedule()
+    if (guards.length > 0) await this.guard()
+    return {
+      dead: tick.dead,
+      recovered: idsOf(tick.recovered),
+      timedOut: idsOf(tick.timedOut),
+      stalled: idsOf(tick.stalled),
+      overdue: idsOf(overdue),
+      batches,
+      findings: await viewFindings(db),
+    }
   }
 
   /** Answers the milliseconds until it has something to do again. */

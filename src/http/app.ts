@@ -18,6 +18,9 @@ export interface App {
   fetch(request: Request): Response | Promise<Response>
 }
 
+/** As the doctor says it. */
+const lateSeconds = 60
+
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const log = options.log ?? silentLog
   const app = new Hono()
@@ -27,6 +30,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
 
   app.get('/ready', async context => {
     await engine.ping()
+    const seconds = await engine.watchdogLag()
+    if (seconds === null || seconds > lateSeconds) throw new RetomaError('watchdog_late', { seconds: seconds ?? '∞' })
     return context.json({ status: 'ok' })
   })
 

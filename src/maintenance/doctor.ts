@@ -20,7 +20,15 @@ import {
   pinSeconds,
   pinTransactions,
 } from '../core/checkup/server.ts'
-import { checkListen, checkPaused, checkStarved, checkWatchdog, checkWorkers, most } from '../core/checkup/work.ts'
+import {
+  checkFindings,
+  checkListen,
+  checkPaused,
+  checkStarved,
+  checkWatchdog,
+  checkWorkers,
+  most,
+} from '../core/checkup/work.ts'
 import { isRetomaError, type Saying, say } from '../errors.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
@@ -36,6 +44,7 @@ import {
   readTick,
   readWork,
 } from '../store/facts.ts'
+import { viewFindings } from '../store/finding.ts'
 import { viewGuards } from '../store/guard-turn.ts'
 import { addressOf, isLockTimeout } from '../store/trouble.ts'
 import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../store/view.ts'
@@ -137,6 +146,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
   // Both are judged by what that look found.
   await look('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
   await look('watchdog', async () => (work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork)))
+  await look('findings', async () => checkFindings(await viewFindings(db)))
   await look('guards', async () => {
     const guards = await viewGuards(db, now)
     return checkGuards(guards.filter(each => each.active || each.late)) // the others were given up

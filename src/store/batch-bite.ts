@@ -23,19 +23,26 @@ export interface Bite {
   done: boolean
 }
 
-const message = (resumes: string) => `'batch ended after ' || ${resumes} || ' resumes; item not processed'`
-const cause = causeOf({
-  what: 'stalled',
-  code: 'resumes_spent',
-  message: 'batch ended after 3 resumes; item not processed',
-})
+// By its reason: a person may resume it no more, or its policy says to fail it at once.
+const spent = `(select reason ->> 'code' from home) = 'resumes_spent'`
+const message = `
+  case when ${spent} then 'batch ended after ' || (select resumes from home) || ' resumes; item not processed'
+  else 'batch ended: no progress; item not processed' end`
+const causes = {
+  spent: causeOf({
+    what: 'stalled',
+    code: 'resumes_spent',
+    message: 'batch ended after 3 resumes; item not processed',
+  }),
+  failed: causeOf({ what: 'stalled', code: 'batch_stalled', message: 'batch ended: no progress; item not processed' }),
+}
 
 // What each was is joined to what it became: joined to the update, every job would be compared with every other.
 const end = {
   name: 'batch_bite_end',
   text: `
     with home as materialized (
-      select id, todo, todo_chunk, chunks, resumes from retoma.batch
+      select id, todo, todo_chunk, chunks, resumes, reason from retoma.batch
       where id = $1 and todo in ('cancel', 'fail')
       for update
     ), chunk as materialized (
@@ -60,7 +67,8 @@ const end = {
         error = case
           when (select todo from home) = 'cancel' then j.error
           else jsonb_build_object(
-            'what', 'stalled', 'code', 'resumes_spent', 'message', ${message('(select resumes from home)')}, 'stack', null, 'cause', $4::text)
+            'what', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
+            'cause', case when ${spent} then $4::text else $5::text end)
         end
       where j.id = any (array(select id from before))
       returning j.id, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
@@ -205,7 +213,7 @@ export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bi
   switch (todo?.todo) {
     case 'cancel':
     case 'fail':
-      return (await db.run<Bite>(end, [id, now, chunksPerBite, cause]))[0]
+      return (await db.run<Bite>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
     case 'retry':
       return retryBite(db, id, now)
     case 'prune': {

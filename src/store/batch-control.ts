@@ -5,6 +5,7 @@
  *
  * Invariant: pressed twice, or by ten at once, is pressed once; what did not move is answered by the state it is in.
  */
+import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
 import { asQueueSays } from './control.ts'
 import { type Db, runOn } from './db.ts'
@@ -20,7 +21,8 @@ const pause = {
       select id, state from retoma.batch where id = $1 and state in ('submitting', 'running') for update
     ), pressed as (
       update retoma.batch b
-      set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}'
+      set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}',
+        stall_from = 'infinity'
       from home h
       where b.id = h.id
       returning b.id, h.state as was, b.state
@@ -161,28 +163,42 @@ export async function retriedBy(
   return row
 }
 
-// While it may be resumed: it stands, and so does what ran. After that it is failed, and what has not ended follows.
+// Its clock, and the last end of an attempt, are still what they were when it was judged: otherwise it has moved on, or another
+// watchdog was first and a person has resumed it since.
+const asJudged = `
+  ($4::bigint is null or stall_from <> 'infinity' and (extract(epoch from stall_from) * 1000000)::bigint = $4)
+    and ($4::bigint is null or not exists (
+      select from retoma.batch_count c
+      where c.batch_id = $1 and (extract(epoch from c.progress_at) * 1000000)::bigint > coalesce($5::bigint, 0)
+    ))`
+
+// While it may be resumed: it stands, and so does what ran. After that it is failed, and what has not ended follows; so it is at
+// once where its policy says 'fail'.
 const stall = {
   name: 'batch_stall',
   text: `
     with home as materialized (
-      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int as spent from retoma.batch
-      where id = $1 and state in ('submitting', 'running') and todo is null
+      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int or policy ->> 'onStall' = 'fail' as over
+      from retoma.batch
+      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
       for update
     ), pressed as (
       update retoma.batch b
-      set state = case when h.spent then 'failed' else 'stalled' end,
+      set state = case when h.over then 'failed' else 'stalled' end,
         held = true,
-        finished_at = case when h.spent then ${now} end,
-        todo = case when h.spent then 'fail' end, todo_at = ${now}, todo_chunk = 0,
-        sample_at = '{}', sample_done = '{}',
-        reason = case when h.spent then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes) else $3::jsonb end
+        finished_at = case when h.over then ${now} end,
+        todo = case when h.over then 'fail' end, todo_at = ${now}, todo_chunk = 0,
+        sample_at = '{}', sample_done = '{}', stall_from = 'infinity',
+        reason = case
+          when h.over and b.policy ->> 'onStall' <> 'fail' then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes)
+          else $3::jsonb
+        end
       from home h
       where b.id = h.id
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('pressed', now)}, before as materialized (
       select id from retoma.job
-      where state = 'running' and batch_id = (select id from home where not spent)
+      where state = 'running' and batch_id = (select id from home where not over)
       order by id
       for update
     ), moved as (
@@ -195,13 +211,70 @@ const stall = {
     select state from pressed`,
 }
 
-/** Its verdict, with why; undefined: it was not at work. */
+/** What a watchdog judged by; without it a batch is stalled however it fares. */
+export interface StallSeen {
+  fromUs: string
+  progressUs: string | null
+}
+
+/** Its verdict, with why; undefined: it was not at work, or not as it was judged. */
 export async function stallBatch(
   db: Db,
   id: string,
   reason: { code: string },
   now: Date | null,
+  seen?: StallSeen,
 ): Promise<'stalled' | 'failed' | undefined> {
-  const [row] = await db.run<{ state: 'stalled' | 'failed' }>(stall, [id, now, JSON.stringify(reason)])
+  const values = [id, now, JSON.stringify(reason), seen?.fromUs ?? null, seen?.progressUs ?? null]
+  const [row] = await db.run<{ state: 'stalled' | 'failed' }>(stall, values)
   return row?.state
+}
+
+// What runs gives up its lease and runs again, at no charge; what was ready and nobody took has nothing to give up.
+const rerun = {
+  name: 'batch_stall_retry',
+  text: `
+    with pressed as (
+      update retoma.batch
+      set stall_from = ${now}
+      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
+      returning id, queue
+    ), before as materialized (
+      select id, worker_id from retoma.job
+      where state = 'running' and batch_id = (select id from pressed)
+      order by id
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', last_worker = j.worker_id, worker_id = null, rank = rank & ~1, run_at = ${now},
+        error = jsonb_build_object('what', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
+      where j.id = any (array(select id from before))
+      returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.gated, j.gate_key, j.error
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      select id, attempt, 'stalled', $6, last_worker, ${now} from moved
+      on conflict do nothing
+    ), told_stall as (
+      insert into retoma.event (at, type, batch_id, data)
+      select ${now}, 'warning', id, $3::jsonb || jsonb_build_object('what', 'stalled')
+      from pressed
+    ), ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select queue, (select count(*)::int from moved) as jobs from pressed`,
+}
+
+const retryMessage = 'stalled: its batch made no progress; it runs again'
+const retryCause = causeOf({ what: 'stalled', code: null, message: retryMessage })
+
+/** Lets what runs of it run again; undefined: it was not at work, or not as it was judged. */
+export async function rerunStalled(
+  db: Db,
+  id: string,
+  reason: { code: string },
+  now: Date | null,
+  seen: StallSeen,
+): Promise<{ queue: string; jobs: number } | undefined> {
+  const values = [id, now, JSON.stringify(reason), seen.fromUs, seen.progressUs, retryMessage, retryCause]
+  const [row] = await db.run<{ queue: string; jobs: number }>(rerun, values)
+  return row
 }

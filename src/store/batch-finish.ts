@@ -45,7 +45,7 @@ const finish = {
         ) b
     ), ended as (
       update retoma.batch b
-      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null,
+      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from held h
       where b.id = h.id
@@ -98,7 +98,7 @@ const stop = {
         ) b
     ), stopped as (
       update retoma.batch b
-      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended,
+      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended, stall_from = 'infinity',
         reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
       from held h
       where b.id = h.id

@@ -7,12 +7,15 @@
  * has for that long (the database was away, nothing ran) suspicion begins anew. A database that comes and goes never
  * lets anybody look for two beats; there a suspect is dead who was silent at six looks in a row.
  */
+import { silentLooks } from '../core/verdict.ts'
 import type { Db } from './db.ts'
+import { isLate, kindClocks } from './watch.ts'
 
 /** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
 const tickMs = 8000
 
 export interface OrphanRule {
+  /** Of a worker all of whose kinds allow more. */
   orphanAfterMs: number
   beatMs: number
   /** Looks are at least so far apart; who comes sooner finds that it was done. */
@@ -27,26 +30,38 @@ interface JudgedWorker {
 }
 
 export interface Look {
+  /** This look was ours: nobody has looked within the last seconds. */
+  won: boolean
+  /** How long nobody had looked, when it was ours; null: never before, or it was not ours. */
+  unseenMs: number | null
   /** Workers that have become suspect or dead, or still are suspect. */
   judged: JudgedWorker[]
   /** Jobs run that belong to nobody. */
   orphans: boolean
   /** There are batches that are not over, or whose rows still follow. */
   batches: boolean
+  /** Workers that were silent at the last look, or would be at this one, and are not dead. */
+  suspects: boolean
+  /** Attempts run for longer than something of their kind's policy allows without a look at them. */
+  late: boolean
+  /** A worker's main loop stands still. */
+  hung: boolean
+  /** Jobs wait; null: that was not looked at. */
+  waiting: boolean | null
+  /** Something was reported, and may be over. */
+  findings: boolean
 }
-
-/** A live worker beats within two beats of the database's return: more looks than a watch of that long has. */
-const silentLooks = 6
 
 // One statement, so that an idle watchdog costs one. The look is won by the row of retoma.tick: whoever finds it locked or
 // young writes nothing. A beat in the future (after a failover to a clock that runs behind) would never age: it is taken
 // as one of now; so is the last look. Workers dead for a day are forgotten, once their orphans are recovered. Orphans are
-// looked for among all that runs, or only among what the lately dead have left.
+// looked for among all that runs, or only among what the lately dead have left; so are attempts that run for long. A worker is
+// dead by the least orphanAfter of its kinds. Since when looks have followed each other is kept with the look.
 const look = {
   name: 'watchdog_look',
   text: `
     with won as materialized (
-      select at > coalesce($1::timestamptz, now()) + interval '1 second'
+      select at, at > coalesce($1::timestamptz, now()) + interval '1 second'
         or at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0) as unwatched
       from retoma.tick
       where name = 'watchdog'
@@ -56,8 +71,17 @@ const look = {
         )
       for update skip locked
     ), noted as (
-      update retoma.tick set at = coalesce($1::timestamptz, now())
-      where name = 'watchdog' and exists (select from won)
+      update retoma.tick t
+      set at = coalesce($1::timestamptz, now()),
+        since = case when won.unwatched then coalesce($1::timestamptz, now()) else t.since end
+      from won
+      where name = 'watchdog'
+    ), rule as materialized (
+      select w.id, least($2::float8, (
+          select min((k.policy ->> 'orphanAfter')::float8) from retoma.kind k where k.name = any (w.kinds)
+        )) as ms
+      from retoma.worker w
+      where w.dead_at is null
     ), judged as (
       update retoma.worker w
       set beat_at = least(beat_at, coalesce($1::timestamptz, now())),
@@ -68,27 +92,29 @@ const look = {
         end,
         suspected_looks = case when suspected_at is null then 1 else suspected_looks + 1 end,
         dead_at = case
-          when beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+          when beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 1000)
             and (
               not won.unwatched and suspected_at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0)
               or suspected_at is not null and suspected_looks + 1 >= $5
             )
           then coalesce($1::timestamptz, now())
         end
-      from won
-      where dead_at is null
+      from won, rule
+      where w.id = rule.id and w.dead_at is null
         and (
-          beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 2000.0)
+          beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
           or beat_at > coalesce($1::timestamptz, now()) + interval '1 second'
         )
-      returning id, host, pid, dead_at is not null as dead
+      returning w.id, host, pid, dead_at is not null as dead
     ), forgotten as (
       delete from retoma.worker w
       using won
       where dead_at < coalesce($1::timestamptz, now()) - interval '1 day'
         and not exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
     )
-    select coalesce((select jsonb_agg(to_jsonb(judged)) from judged), '[]') as judged,
+    select exists (select from won) as won,
+      (select extract(epoch from coalesce($1::timestamptz, now()) - at)::float8 * 1000 from won where isfinite(at)) as "unseenMs",
+      coalesce((select jsonb_agg(to_jsonb(judged)) from judged), '[]') as judged,
       case
         when $6 then exists (
           select from retoma.job j
@@ -101,7 +127,21 @@ const look = {
             and exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
         )
       end as orphans,
-      exists (select from retoma.batch where finished_at is null or todo is not null) as batches`,
+      exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
+      exists (
+        select from retoma.worker w join rule on rule.id = w.id
+        where w.suspected_at is not null
+          or w.beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
+      ) as suspects,
+      $6 and exists (
+        with clock as materialized (${kindClocks('coalesce($1::timestamptz, now())')})
+        select from retoma.job j join clock k on k.name = j.kind
+        where j.state = 'running' and ${isLate('coalesce($1::timestamptz, now())')}
+      ) as late,
+      exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
+      case when $6 then exists (select from retoma.job where state = 'waiting' and not gated)
+        or exists (select from retoma.job where state = 'waiting' and gated) end as waiting,
+      exists (select from retoma.finding) as findings`,
 }
 
 export async function lookAfterWorkers(
@@ -112,7 +152,6 @@ export async function lookAfterWorkers(
 ): Promise<Look> {
   const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks, among === 'all']
   const [found] = await db.run<Look>(look, values, tickMs)
-  const { judged, orphans, batches } = found!
   // The statement saw the workers as they were before it: who has just died may have left some, too.
-  return { judged, orphans: orphans || judged.some(each => each.dead), batches }
+  return { ...found!, orphans: found!.orphans || found!.judged.some(each => each.dead) }
 }

@@ -8,6 +8,7 @@ import { takeBite } from '../store/batch-bite.ts'
 import { openBatches, sampleBatches } from '../store/batch-finish.ts'
 import type { Db } from '../store/db.ts'
 import { isLockTimeout, sqlState } from '../store/trouble.ts'
+import { type StalledBatch, stallBatches } from './batch-stall.ts'
 
 const bite = 500
 /** Rows that follow may take so long of a tick; the next one goes on. */
@@ -20,7 +21,9 @@ export interface BatchTickOptions {
   ask: (batches: readonly string[]) => Promise<unknown>
 }
 
-export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<void> {
+/** Answers those that made no progress, and what became of them. */
+export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<StalledBatch[]> {
+  const stalled: StalledBatch[] = []
   const until = clock.elapsed() + followMs
   const troubles: unknown[] = []
   for (let after = '0'; ; ) {
@@ -38,9 +41,11 @@ export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<v
     const ids = some.map(each => each.id)
     await ask(ids)
     await sampleBatches(db, ids, clock.instant())
+    stalled.push(...(await stallBatches(db, ids, () => clock.instant())))
     if (some.length < bite) break
   }
   if (troubles.length > 0) throw troubles[0]
+  return stalled
 }
 
 /** Bites until nothing more has to follow, or the time is up; answers whether it is done. */

@@ -1,6 +1,7 @@
 /**
- * One tick of the janitor: finished work older than its retention goes, in bounded bites, and so do events and gates nobody
- * uses; what a change of limits left in the wrong place is put right. Runs wherever the watchdog does.
+ * One tick of the janitor: what is older than its kind's maxAge is failed; finished work older than its retention goes, in
+ * bounded bites, and so do events and gates nobody uses; what a change of limits left in the wrong place is put right. Runs
+ * wherever the watchdog does.
  */
 import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
@@ -9,6 +10,7 @@ import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
+import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
 
@@ -21,7 +23,8 @@ export async function janitorTick(
   log: Log,
   retention: Record<FinalState, Duration>,
   now: Date | null,
-): Promise<number> {
+): Promise<Overdue[]> {
+  const overdue = await endOverdue(db, log, now)
   let pruned = 0
   for (const [duration, states] of byDuration(retention)) {
     pruned += await inBites(() => pruneJobs(db, states, duration, bite, now))
@@ -30,7 +33,20 @@ export async function janitorTick(
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
-  return pruned
+  return overdue
+}
+
+/** Until nothing is found; fewer than a bite may mean that somebody had locked some of it. */
+async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]> {
+  const overdue: Overdue[] = []
+  for (let i = 0; i < bites; i++) {
+    const some = await failOverdue(db, bite, now)
+    overdue.push(...some)
+    if (some.length === 0) break
+  }
+  if (overdue.length > 0)
+    log.warn({ jobs: overdue.length, sample: overdue.slice(0, 5).map(each => each.id) }, 'overdue jobs were failed')
+  return overdue
 }
 
 /** Whole ones, by how the batch ended: from here on it is gone, and the batches' own tick removes its jobs. */

@@ -94,7 +94,7 @@ test('a schema that is not up to date, and one that is not there, are failures',
     expect.objectContaining({ check: 'schema', verdict: 'failure', advice: expect.stringContaining('retoma migrate') }),
   )
   expect(checks.filter(each => each.verdict === 'unseen').map(each => each.check)).toEqual([
-    ...['rights', 'vacuum', 'starved', 'workers', 'paused', 'watchdog', 'guards'],
+    ...['rights', 'vacuum', 'starved', 'workers', 'paused', 'watchdog', 'findings', 'guards'],
   ])
   const newer = await place('ours')
   await newer.sql(`insert into retoma.migration (version, name, applied_at) values (9999, 'next', now())`)
@@ -140,7 +140,7 @@ test('a database that is not there is the failure; the rest is not seen; bad set
   expect(code).toBe(1)
   expect(stdout).toMatch(/^falha +settings: PORT .*; TRUST_PROXY /)
   expect(stdout).toMatch(/^falha +database: o banco de dados em 127\.0\.0\.1:1\/db não responde/m)
-  expect(stdout.match(/^não visto/gm)).toHaveLength(15)
+  expect(stdout.match(/^não visto/gm)).toHaveLength(16)
   const [file] = readdirSync(folder).filter(name => name.startsWith('retoma-doctor-'))
   const bundle = readFileSync(join(folder, file!), 'utf8')
   expect(bundle).not.toMatch(/secret-word|ana|99999|maybe|:1\/db/)

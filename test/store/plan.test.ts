@@ -43,6 +43,7 @@ test('no fence in the store names the state', () => {
       'heartbeat.ts',
       'orphan.ts',
       'settle.ts',
+      'watch.ts',
     ]),
   )
   expect(found.filter(each => namesState(each.clause))).toEqual([])

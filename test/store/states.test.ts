@@ -9,7 +9,9 @@ import { type ControlVerb, press } from '../../src/store/control.ts'
 import { buryWorker } from '../../src/store/death.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
+import { failOverdue } from '../../src/store/overdue.ts'
 import { type Settle, settleJobs } from '../../src/store/settle.ts'
+import { endAttempts } from '../../src/store/watch.ts'
 import { gate } from '../support/engine.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -31,6 +33,14 @@ const bury =
     const died = { how, why: 'exit', signal: null, exitCode: 1, memoryBytes: null, oom: false, stderr: null }
     await buryWorker(store.db, 'w', { ...died, started: [`${id}/1`], culprit: how === 'named' ? culprit : null }, at(5))
   }
+const error = { message: 'no', code: null, cause: '' }
+const endBy = (what: 'timeout' | 'stalled', state: 'waiting' | 'stalled' | 'failed') => (id: string) =>
+  endAttempts(store.db, what, [{ of: { id, attempt: 1, worker: 'w', signUs: null }, state, delayMs: 1, error }], at(5))
+const expire = async () => {
+  const policy = { ...defaultPolicy, maxAge: milliseconds(1000) }
+  await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy }], at(5))
+  await failOverdue(store.db, 10, at(5))
+}
 const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
 
 const verbs: Record<string, (id: string) => Promise<unknown>> = {
@@ -53,6 +63,12 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   restart: bury('asked'),
   charge: bury('named'),
   poison: bury('named', 2),
+  'time out': endBy('timeout', 'waiting'),
+  'time out for good': endBy('timeout', 'failed'),
+  'put back': endBy('stalled', 'waiting'),
+  'stand still': endBy('stalled', 'stalled'),
+  'stand still for good': endBy('stalled', 'failed'),
+  expire,
   resume: pressing('resume'),
   cancel: pressing('cancel'),
   retry: pressing('retry'),

@@ -28,7 +28,7 @@ export const emptyTables = `
   delete from retoma.job;
   delete from retoma.worker;
   delete from retoma.finding;
-  update retoma.tick set at = '-infinity';
+  update retoma.tick set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;
   delete from retoma.kind;

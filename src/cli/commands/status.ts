@@ -1,4 +1,4 @@
-/** `retoma status`: what is in the queues, which batches are not over, and who works on it. */
+/** `retoma status`: what is in the queues, which batches are not over, who works on it, and what the watchdog found. */
 import type { Command } from 'commander'
 import { formatDuration } from '../../core/duration.ts'
 import type { BatchState, BatchView, Engine, GroupLimits, QueueLimits, QueueView } from '../../index.ts'
@@ -6,10 +6,11 @@ import { systemClock } from '../../lib/clock.ts'
 import { batchTable } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
+import { findingLines } from '../finding-lines.ts'
 import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import type { Voice } from '../voice.ts'
-import { batchWire, queueWire, workerWire } from '../wire.ts'
+import { batchWire, findingWire, queueWire, workerWire } from '../wire.ts'
 import type { Words } from '../words/index.ts'
 import { workerLines } from './workers.ts'
 
@@ -26,14 +27,25 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
   await refuseWithoutData(context)
   await withEngine(context, {}, async (engine, asked) => {
     do {
-      const [queues, workers, batches] = await Promise.all([engine.queues(), engine.workers(), openBatches(engine)])
+      const [queues, workers, batches, findings] = await Promise.all([
+        engine.queues(),
+        engine.workers(),
+        openBatches(engine),
+        engine.findings(),
+      ])
       if (watch && !voice.json && process.stdout.isTTY) process.stdout.write(clearScreen)
-      const wire = { queues: queues.map(queueWire), batches: batches.map(batchWire), workers: workers.map(workerWire) }
+      const wire = {
+        queues: queues.map(queueWire),
+        batches: batches.map(batchWire),
+        workers: workers.map(workerWire),
+        findings: findings.map(findingWire),
+      }
       voice.answer(wire, [
         ...queueLines(queues, voice),
         ...batchLines(batches, voice),
         '',
         ...workerLines(workers, voice),
+        ...(findings.length === 0 ? [] : ['', ...findingLines(findings, voice)]),
       ])
       if (watch) await systemClock.sleep(againMs, asked)
     } while (watch && !asked.aborted)

@@ -2,6 +2,7 @@
 import type { Care } from '../../core/care.ts'
 import { batch } from './batch-en.ts'
 import { explain } from './explain-en.ts'
+import { watch } from './watch-en.ts'
 
 export const en = {
   error: 'error',
@@ -303,7 +304,13 @@ export const en = {
       savedMany: (list: string, count: number, size: string) => `saved ${count} of ${list}, ${size}`,
       slept: (step: string, until: string) => `sleeps until ${until}: ${step}`,
       failed: (how: string, message: string) => `${how}: ${message}`,
-      how: { error: 'failed', timeout: 'out of time', crash: 'its process died of it' },
+      how: {
+        error: 'failed',
+        timeout: 'out of time',
+        crash: 'its process died of it',
+        stalled: 'no progress',
+        overdue: 'too old',
+      },
       orphan: 'its worker died',
       ended: (how: string, why: string | null) => (why === null ? how : `${how}: ${why}`),
       pressed: (verb: string) => `somebody pressed ${verb}`,
@@ -320,6 +327,7 @@ export const en = {
   },
   batch,
   explain,
+  watch,
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',

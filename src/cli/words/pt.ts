@@ -3,6 +3,7 @@ import type { Care } from '../../core/care.ts'
 import { batch } from './batch-pt.ts'
 import { explain } from './explain-pt.ts'
 import type { Words } from './index.ts'
+import { watch } from './watch-pt.ts'
 
 export const pt: Words = {
   error: 'erro',
@@ -306,7 +307,13 @@ export const pt: Words = {
       savedMany: (list, count, size) => `guardou ${count} de ${list}, ${size}`,
       slept: (step, until) => `dorme até ${until}: ${step}`,
       failed: (how, message) => `${how}: ${message}`,
-      how: { error: 'falhou', timeout: 'passou do tempo', crash: 'o processo morreu por causa dele' },
+      how: {
+        error: 'falhou',
+        timeout: 'passou do tempo',
+        crash: 'o processo morreu por causa dele',
+        stalled: 'sem progresso',
+        overdue: 'velho demais',
+      },
       orphan: 'o worker morreu',
       ended: (how, why) => (why === null ? how : `${how}: ${why}`),
       pressed: verb => `alguém apertou ${verb}`,
@@ -323,6 +330,7 @@ export const pt: Words = {
   },
   batch,
   explain,
+  watch,
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',

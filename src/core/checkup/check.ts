@@ -24,6 +24,7 @@ export const checkNames = [
   'workers',
   'paused',
   'watchdog',
+  'findings',
   'guards',
 ] as const
 export type CheckName = (typeof checkNames)[number]

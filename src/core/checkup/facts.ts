@@ -60,6 +60,12 @@ export interface WorkFacts {
   paused: { queue: string; jobs: number }[]
 }
 
+/** What a watchdog found and only reports. */
+export interface FindingFacts {
+  verdict: 'hung' | 'slow' | 'starved'
+  subject: string
+}
+
 /** shared: a pooler hands the sessions on, so nobody can listen in one. */
 export type Hearing = 'heard' | 'lost' | 'shared'
 

@@ -4,7 +4,7 @@ import { say } from '../../errors.ts'
 import { defaultPolicy } from '../policy.ts'
 import { span } from '../span.ts'
 import { type Check, failure, ok, upTo, warning } from './check.ts'
-import type { Hearing, StarvedFacts, WorkFacts } from './facts.ts'
+import type { FindingFacts, Hearing, StarvedFacts, WorkFacts } from './facts.ts'
 
 /** Counting stops here: more is "many". */
 export const most = 10_000
@@ -118,6 +118,28 @@ const look = say(
   'workers live but none sweeps: see their log for errors of the watchdog, and restart them',
   'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
 )
+
+/** Starved jobs have a check of their own. */
+export function checkFindings(findings: readonly FindingFacts[]): Check {
+  const of = (verdict: FindingFacts['verdict']) =>
+    findings.filter(each => each.verdict === verdict).map(each => each.subject)
+  const [hung, slow] = [of('hung'), of('slow')]
+  if (hung.length + slow.length === 0)
+    return ok('findings', say('no worker hangs and no job is slow', 'nenhum worker está preso e nenhum job está lento'))
+  const parts = [
+    ...(hung.length > 0 ? [say(`workers that hang: ${few(hung)}`, `workers presos: ${few(hung)}`)] : []),
+    ...(slow.length > 0 ? [say(`slow jobs: ${few(slow)}`, `jobs lentos: ${few(slow)}`)] : []),
+  ]
+  const all = (language: 'en' | 'pt') => parts.map(each => each[language]).join('; ')
+  return warning(
+    'findings',
+    say(all('en'), all('pt')),
+    say(
+      '`retoma status` says since when; a slow job may need a longer `expect`, one that hangs code that gives way or `isolation`',
+      '`retoma status` diz desde quando; um job lento pode precisar de um `expect` maior, um preso de código que ceda a vez ou de `isolation`',
+    ),
+  )
+}
 
 const few = (all: readonly string[]): string =>
   `${all.slice(0, listed).join(', ')}${all.length > listed ? `, … (+${all.length - listed})` : ''}`

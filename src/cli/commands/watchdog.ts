@@ -1,0 +1,55 @@
+/** `retoma watchdog`: looks after all that runs without working itself; `--once` is one pass, for an outside cron. */
+import type { Command } from 'commander'
+import { days } from '../../core/duration.ts'
+import type { Passed } from '../../index.ts'
+import { version } from '../../version.ts'
+import { loadConfig } from '../config.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import { findingLines } from '../finding-lines.ts'
+import type { Cli } from '../program.ts'
+import { live } from '../service.ts'
+import type { Voice } from '../voice.ts'
+import { passedWire } from '../wire.ts'
+
+export function watchdogCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word.watch
+  program
+    .command('watchdog')
+    .description(help.watchdog)
+    .option('--once', help.watchdogOnce)
+    .action((options: { once?: true }, command: Command) =>
+      cli.action(options.once ? once : watch, { quiet: options.once === true })(options, command),
+    )
+}
+
+async function watch(context: Context): Promise<void> {
+  const { voice } = context
+  const config = await loadConfig(context)
+  await live(context, config, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
+    const { up, watch } = voice.word
+    voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])
+  })
+}
+
+async function once(context: Context): Promise<void> {
+  const { voice, settings } = context
+  await refuseWithoutData(context)
+  const { jobs, batches, schedules, guards } = await loadConfig(context)
+  const options = { jobs, batches, schedules, guards, retention: days(settings.RETENTION_DAYS) }
+  const passed = await withEngine(context, options, engine => engine.watchOnce())
+  voice.answer(passedWire(passed), passedLines(passed, voice))
+}
+
+function passedLines(passed: Passed, voice: Voice): string[] {
+  const { watch } = voice.word
+  const done = (['dead', 'recovered', 'timedOut', 'stalled', 'overdue'] as const)
+    .filter(what => passed[what].length > 0)
+    .map(what => watch[what](few(passed[what])))
+  const batches = passed.batches.map(({ id, state, reason }) => watch.batch(id, state, reason.code === 'no_worker'))
+  const lines = [...done, ...batches, ...findingLines(passed.findings, voice)]
+  return lines.length === 0 ? [watch.allIsWell] : lines
+}
+
+const few = (ids: readonly string[]): string =>
+  `${ids.length} (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`

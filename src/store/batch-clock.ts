@@ -1,0 +1,140 @@
+/**
+ * The stall clocks of batches: what is needed to judge them (core/verdict.ts), and since when each runs.
+ *
+ * Invariant: `stall_from` is infinity while a batch's clock stands still. It is written when that changes and not otherwise, by
+ * whoever looks; who looks second finds it written. So an open batch at which all goes well costs no write.
+ */
+import type { BatchPolicy } from '../core/batch.ts'
+import { defaultPolicy } from '../core/policy.ts'
+import type { BatchFacts } from '../core/verdict.ts'
+import { sumsOf } from './batch-count.ts'
+import type { Db } from './db.ts'
+
+const tickMs = 8000
+const now = 'coalesce($1::timestamptz, now())'
+const us = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
+const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
+
+export interface BatchClock extends Omit<BatchFacts, 'of'> {
+  id: string
+  policy: BatchPolicy
+  /** Since when an attempt has not ended, as an instant and exactly. */
+  quietSince: Date
+  /** null: the clock stands still. */
+  fromUs: string | null
+  progressUs: string | null
+}
+
+/** Rows that are looked at for one that is ready: those at its end have not begun, those that came back lie in front. */
+const depth = 1000
+
+// Room first, queue by queue: while all workers of a queue are busy, nothing else is asked of its batches. A worker without a
+// heart has told nobody what room it has: then it is what it has in all, less what it runs. Under a limit of its queue's there is
+// room for what runs alone: whether a job could begin is for the limit to say.
+const clocks = {
+  name: 'batch_clock',
+  text: `
+    with live as materialized (
+      select id, queues, kinds, versions, free_slots from retoma.worker
+      where dead_at is null and beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+    ), watch as materialized (
+      select case when isfinite(since) then since else ${now} end as since from retoma.tick where name = 'watchdog'
+    ), open as materialized (
+      select b.id, b.kind, b.queue, b.priority, b.policy, b.total, b.chunks, b.stall_from, b.created_at
+      from unnest((select $2::bigint[])) as g (id)
+        cross join lateral (
+          select * from retoma.batch
+          where id = g.id and state in ('submitting', 'running') and todo is null and policy ->> 'stallAfter' is not null
+        ) b
+    ), place as materialized (
+      select o.queue, o.kind,
+        not coalesce((select q.paused or q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
+        and exists (
+          select from live w
+          where w.queues ? o.queue and (o.kind = any (w.kinds) or w.versions ? o.kind)
+            and case
+              when w.free_slots <> '{}' then coalesce((w.free_slots ->> o.queue)::int, 0) > 0
+              else (w.queues ->> o.queue)::int > (
+                select count(*) from retoma.job j where j.worker_id = w.id and j.state = 'running' and j.queue = o.queue
+              )
+            end
+        )
+        and coalesce((
+          select coalesce(g.running, 0) < (q.limits ->> 'concurrency')::int
+          from retoma.queue q left join retoma.gate g on g.queue = q.name and g.group_key = ''
+          where q.name = o.queue and q.limits ? 'concurrency'
+        ), true) as room
+      from (select distinct queue, kind from open) o
+    ), told as (
+      select o.*, s.running, s.stalled, o.total - s.ended as left, p.room, exists (select from live) as anybody,
+        (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at
+      from open o
+        join place p on p.queue = o.queue and p.kind = o.kind
+        cross join lateral (${sumsOf('o.id')}) s
+    )
+    select t.id::text as id, t.policy, t.running, t.stalled, t.left, t.room, t.anybody,
+      case
+        when t.running > 0 or t.left <= t.stalled or t.anybody and not t.room then false
+        else exists (
+          select from (
+            select j.state, j.run_at
+            from (select last_id from retoma.batch_chunk where batch_id = t.id order by n desc limit 1) c
+              cross join lateral (
+                select state, run_at from retoma.job where id <= c.last_id and id > c.last_id - ${depth} and batch_id = t.id
+              ) j
+          ) j where state = 'waiting' and run_at <= ${now}
+        ) or exists (
+          select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (rank)
+            cross join lateral (
+              select batch_id from retoma.job
+              where queue = t.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= ${now}
+              order by run_at, id
+              limit ${depth}
+            ) j
+          where j.batch_id = t.id
+        ) or exists (
+          select from (
+            select batch_id from retoma.job
+            where queue = t.queue and state = 'waiting' and gated and run_at <= ${now}
+            limit ${depth}
+          ) j
+          where j.batch_id = t.id
+        )
+      end as ready,
+      greatest(t.progress_at, t.created_at) as "quietSince",
+      ${ms(`${now} - greatest(t.progress_at, t.created_at)`)} as "quietMs",
+      case when t.stall_from <> 'infinity' then ${ms(`${now} - t.stall_from`)} end as "ranMs",
+      case when t.stall_from <> 'infinity' then ${us('t.stall_from')} end as "fromUs",
+      ${us('t.progress_at')} as "progressUs",
+      (select ${ms(`${now} - since`)} from watch) as "watchedMs"
+    from told t
+    order by t.id`,
+}
+
+/** Of these batches, those that are at work and may stall. */
+export const readBatchClocks = (db: Db, ids: readonly string[], now: Date | null): Promise<BatchClock[]> =>
+  db.run<BatchClock>(clocks, [now, ids], tickMs)
+
+const set = {
+  name: 'batch_clock_set',
+  text: `
+    update retoma.batch b
+    set stall_from = case when b.id = any ($2::bigint[]) then ${now} else 'infinity' end
+    where b.id = any (array(
+      select id from retoma.batch
+      where id = any ($2::bigint[]) and stall_from = 'infinity' and state in ('submitting', 'running')
+        or id = any ($3::bigint[]) and stall_from <> 'infinity'
+      order by id
+      for update skip locked
+    ))`,
+}
+
+/** From now on the clocks of `run` run, and those of `stand` stand still. */
+export async function setBatchClocks(
+  db: Db,
+  run: readonly string[],
+  stand: readonly string[],
+  now: Date | null,
+): Promise<void> {
+  if (run.length + stand.length > 0) await db.run(set, [now, run, stand], tickMs)
+}

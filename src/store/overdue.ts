@@ -1,0 +1,126 @@
+/**
+ * Jobs that are older than their kind's maxAge are failed, whatever they wait for: ready ones nobody takes, stalled ones nobody
+ * resumes, those that are tried again and again. One that has not begun is as old as the time since it might have, so one
+ * asked for next week is not too old today; from its first attempt on it is as old as the time since it was enqueued.
+ *
+ * Invariant: in bounded bites, SKIP LOCKED; whatever a lost attempt still writes finds no row.
+ */
+import { causeOf } from '../core/cause.ts'
+import type { Policy } from '../core/policy.ts'
+import { countMoves } from './batch-count.ts'
+import type { Db } from './db.ts'
+import { noteJobStates } from './event.ts'
+import { freeGates } from './gate.ts'
+
+const tickMs = 8000
+const now = 'coalesce($1::timestamptz, now())'
+
+const aged = {
+  name: 'overdue_kinds',
+  text: `select name, queue, policy from retoma.kind where policy ->> 'maxAge' is not null order by name`,
+}
+
+interface Aged {
+  name: string
+  queue: string
+  policy: Policy
+}
+
+/** Of those that came back, so many of each lane are looked at; the oldest run_at first. */
+const depth = 10_000
+const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
+
+// Each state by its own index. What never began lies in front of its lane when it is too old.
+const fail = {
+  name: 'overdue_fail',
+  text: `
+    with k as materialized (
+      select name, queue, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
+      from unnest((select $3::text[]), (select $4::text[]), (select $5::float8[]), (select $6::text[]), (select $7::text[]))
+        as g (name, queue, max_age, message, cause)
+    ), found as materialized (
+      (
+        select j.id
+        from k cross join generate_series(1, 19, 2) as r (rank)
+          cross join lateral (
+            select id from retoma.job
+            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= k.before and kind = k.name and ${tooOld}
+            order by run_at, id
+            limit $2
+          ) j
+        limit $2
+      )
+      union all
+      (
+        select j.id
+        from k cross join generate_series(0, 18, 2) as r (rank)
+          cross join lateral (
+            select id, kind, attempt, run_at, created_at from retoma.job
+            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated
+            order by run_at, id
+            limit ${depth}
+          ) j
+        where kind = k.name and ${tooOld}
+        limit $2
+      )
+      union all
+      (
+        select j.id
+        from k join retoma.job j on j.queue = k.queue and j.kind = k.name
+        where j.state = 'waiting' and j.gated and ${tooOld}
+        limit $2
+      )
+      union all
+      (
+        select j.id from retoma.job j join k on j.kind = k.name where j.state = 'running' and ${tooOld} limit $2
+      )
+      union all
+      (
+        select j.id from retoma.job j join k on j.kind = k.name where j.state = 'stalled' and ${tooOld} limit $2
+      )
+      limit $2
+    ), before as materialized (
+      select j.id, j.state, k.message, k.cause
+      from retoma.job j join k on k.name = j.kind
+      where j.id = any (array(select id from found)) and j.state in ('waiting', 'running', 'stalled') and ${tooOld}
+      order by j.id
+      for update of j skip locked
+    ), ended as (
+      update retoma.job j
+      set state = 'failed', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null, finished_at = ${now},
+        key_hold = nullif(j.key_hold, 'final'),
+        error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
+      from before b
+      where j.id = b.id
+      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+    ), ran as (
+      select * from ended where was = 'running'
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      select id, attempt, 'overdue', error ->> 'message', last_worker, ${now} from ran
+      on conflict do nothing
+    ), ${noteJobStates('ended', now, { from: 'm.was' })},
+    ${freeGates('ran', now)},
+    ${countMoves('ended')}
+    select id, queue, kind, batch_id as batch from ended`,
+}
+
+export interface Overdue {
+  id: string
+  queue: string
+  kind: string
+  batch: string | null
+}
+
+/** At most `limit` of each sort; answers those it failed. */
+export async function failOverdue(db: Db, limit: number, now: Date | null): Promise<Overdue[]> {
+  const kinds = await db.run<Aged>(aged, [], tickMs)
+  if (kinds.length === 0) return []
+  const messages = kinds.map(
+    ({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`,
+  )
+  return db.run<Overdue>(fail, [
+    now, limit, kinds.map(each => each.name), kinds.map(each => each.queue), kinds.map(each => each.policy.maxAge), messages,
+    messages.map(message => causeOf({ what: 'overdue', code: null, message })),
+  ], tickMs) // biome-ignore format: the columns in their order
+}

@@ -1,0 +1,118 @@
+/**
+ * Ready jobs that no live worker takes. Looked for in the oldest of each lane, so that it costs little however many wait:
+ * what is taken goes, and what nobody takes comes to lie in front. Where the kinds that are known show that some kind of a
+ * queue has nobody, it is looked for further in.
+ */
+import { defaultPolicy } from '../core/policy.ts'
+import { starvedAfter } from '../core/verdict.ts'
+import { notHeld } from './claim.ts'
+import type { Db } from './db.ts'
+
+/** Rows of a lane that are looked at: when all kinds of its queue are taken, and when one is not. */
+const few = 100
+const many = 5000
+const now = 'coalesce($1::timestamptz, now())'
+
+export interface StarvedLane {
+  queue: string
+  kind: string
+  version: number
+  /** Of those that were looked at. */
+  jobs: number
+  noWorker: boolean
+  readySince: Date
+  readyMs: number
+  watchedMs: number
+}
+
+// Lanes by a loose walk over the claim's own indexes. Gated jobs have another, where a lane is of a group.
+const starved = {
+  name: 'starved',
+  text: `
+    with recursive live as materialized (
+      select queues, kinds, versions from retoma.worker
+      where dead_at is null and beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+    ), open_lane as (
+      (
+        select queue, rank from retoma.job
+        where state = 'waiting' and not gated
+        order by queue, rank
+        limit 1
+      )
+      union all
+      select next.*
+      from open_lane l cross join lateral (
+        select j.queue, j.rank from retoma.job j
+        where j.state = 'waiting' and not j.gated and (j.queue, j.rank) > (l.queue, l.rank)
+        order by j.queue, j.rank
+        limit 1
+      ) next
+    ), gated_lane as (
+      (
+        select queue, gate_key, rank, 1 as n from retoma.job
+        where state = 'waiting' and gated
+        order by queue, gate_key, rank
+        limit 1
+      )
+      union all
+      select next.*, l.n + 1
+      from gated_lane l cross join lateral (
+        select j.queue, j.gate_key, j.rank from retoma.job j
+        where j.state = 'waiting' and j.gated and (j.queue, j.gate_key, j.rank) > (l.queue, l.gate_key, l.rank)
+        order by j.queue, j.gate_key, j.rank
+        limit 1
+      ) next
+      where l.n < 1000
+    ), open_queue as materialized (
+      select q.name,
+        case when exists (
+          select from retoma.kind k
+          where k.queue = q.name and not exists (select from live w where w.queues ? q.name and k.name = any (w.kinds))
+        ) then ${many} else ${few} end as depth
+      from retoma.queue q
+      where not q.paused
+    ), seen as (
+      select j.*
+      from open_lane l join open_queue q on q.name = l.queue
+        cross join lateral (
+          select queue, kind, version, run_at, batch_id from retoma.job
+          where queue = l.queue and rank = l.rank and state = 'waiting' and not gated and run_at <= ${now}
+          order by run_at, id
+          limit q.depth
+        ) j
+      union all
+      select j.*
+      from gated_lane l join open_queue q on q.name = l.queue
+        cross join lateral (
+          select queue, kind, version, run_at, batch_id from retoma.job
+          where queue = l.queue and gate_key = l.gate_key and rank = l.rank and state = 'waiting' and gated and run_at <= ${now}
+          order by run_at, id
+          limit ${few}
+        ) j
+    ), lane as (
+      select queue, kind, coalesce(version, 1) as version, count(*)::int as jobs, min(run_at) as run_at
+      from seen
+      where ${notHeld}
+      group by 1, 2, 3
+    )
+    select l.queue, l.kind, l.version, l.jobs, l.run_at as "readySince",
+      not exists (select from live w where w.queues ? l.queue) as "noWorker",
+      (extract(epoch from ${now} - l.run_at) * 1000)::float8 as "readyMs",
+      coalesce((select (extract(epoch from ${now} - since) * 1000)::float8 from retoma.tick where name = 'watchdog' and isfinite(since)), 0) as "watchedMs"
+    from lane l
+    where l.run_at <= ${now} - make_interval(secs => ${starvedAfter / 1000})
+      and not exists (
+        select from live w
+        where w.queues ? l.queue
+          and case
+            when l.version = 1 and not w.versions ? l.kind then l.kind = any (w.kinds)
+            else l.version between (w.versions -> l.kind -> 0)::int and (w.versions -> l.kind -> 1)::int
+          end
+      )
+    order by l.run_at
+    limit 100`,
+}
+
+/** Those whose kind and version no live worker takes, ready for long enough. */
+export const starvedLanes = (db: Db, now: Date | null): Promise<StarvedLane[]> =>
+  db.run<StarvedLane>(starved, [now], 8000)

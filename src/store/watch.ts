@@ -1,0 +1,181 @@
+/**
+ * Attempts that take too long, or move no further: found here by their kind's own thresholds, with the facts that
+ * core/verdict.ts judges them by, and ended here when it says so.
+ *
+ * Invariant: who is ended is who was judged: the fence of the attempt, and for one that stood still also its last sign, are in
+ * the `where`. SKIP LOCKED and bounded, so any number of watchdogs may do it, and a worker that writes its outcome at that
+ * moment goes first.
+ */
+import { type Policy, watchEvery } from '../core/policy.ts'
+import { type JobFacts, timeoutGrace } from '../core/verdict.ts'
+import { countMoves, countOutcomes } from './batch-count.ts'
+import type { Db } from './db.ts'
+import { noteJobStates } from './event.ts'
+import { freeGates } from './gate.ts'
+
+const tickMs = 8000
+const now = 'coalesce($1::timestamptz, now())'
+const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
+
+/** What a kind allows, read out of its policy once, not for each job; `due`: its jobs are swept at this look. */
+export const kindClocks = (now: string): string => `
+  select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
+    make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
+    make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
+    coalesce((policy ->> 'sweepEvery')::float8 <= ${watchEvery}, true)
+      or swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000) as due
+  from retoma.kind`
+
+/** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */
+export const isLate = (now: string): string => `(
+  j.started_at <= ${now} - least(k.timeout, k.expect)
+  or greatest(j.started_at, j.progress_at) <= ${now} - k.stall
+)`
+
+/** A running attempt, what is known of it, and how its kind is to be judged. */
+export interface LateAttempt {
+  id: string
+  attempt: number
+  worker: string
+  queue: string
+  kind: string
+  ref: string | null
+  batch: string | null
+  failures: number
+  crashes: number
+  policy: Policy
+  /** Its kind is swept at this look. */
+  due: boolean
+  /** Its last sign, in microseconds: exactly. */
+  signUs: string | null
+  startedAt: Date
+  runningMs: number
+  quietMs: number
+  blocked: JobFacts['blocked']
+  freeMs: number | null
+  watchedMs: number
+}
+
+// In the order of ids, so that those with nothing wrong do not keep others from being looked at.
+const find = {
+  name: 'watch_find',
+  text: `
+    with clock as materialized (${kindClocks(now)})
+    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes, k.policy, k.due,
+      (extract(epoch from j.progress_at) * 1000000)::bigint::text as "signUs", j.started_at as "startedAt",
+      ${ms(`${now} - j.started_at`)} as "runningMs",
+      ${ms(`${now} - greatest(j.started_at, j.progress_at)`)} as "quietMs",
+      case
+        when w.blocked_since is null then 'no'
+        when w.blocked_job = j.id and coalesce(w.blocked_attempt, j.attempt) = j.attempt then 'by it'
+        else 'by another'
+      end as blocked,
+      ${ms(`${now} - w.unblocked_at`)} as "freeMs",
+      coalesce((select ${ms(`${now} - t.since`)} from retoma.tick t where t.name = 'watchdog' and isfinite(t.since)), 0) as "watchedMs"
+    from retoma.job j
+      join clock k on k.name = j.kind
+      join retoma.worker w on w.id = j.worker_id and w.dead_at is null
+    where j.state = 'running' and j.id > $2 and ${isLate(now)}
+    order by j.id
+    limit $3`,
+}
+
+/** Those after that id, at most `limit`. */
+export const findLate = (db: Db, after: string, limit: number, now: Date | null): Promise<LateAttempt[]> =>
+  db.run<LateAttempt>(find, [now, after, limit], tickMs)
+
+/** How an attempt is ended. */
+export interface Ending {
+  of: Pick<LateAttempt, 'id' | 'attempt' | 'worker' | 'signUs'>
+  state: 'waiting' | 'stalled' | 'failed'
+  delayMs: number
+  error: { message: string; code: string | null; cause: string }
+}
+
+export interface Ended {
+  id: string
+  queue: string
+  kind: string
+  batch: string | null
+  state: Ending['state']
+}
+
+const end = (what: 'timeout' | 'stalled', fence: string, parts: string) => ({
+  name: `watch_end_${what}`,
+  text: `
+    with given as materialized (
+      select *
+      from unnest((select $2::bigint[]), (select $3::int[]), (select $4::text[]), (select $5::bigint[]), (select $6::text[]),
+          (select $7::float8[]), (select $8::jsonb[]))
+        as g (id, attempt, worker_id, sign_us, state, delay_ms, error)
+    ), held as materialized (
+      select g.*
+      from given g join retoma.job j on j.id = g.id and j.attempt = g.attempt and j.worker_id = g.worker_id${fence}
+      order by g.id
+      for update of j skip locked
+    ), moved as (
+      update retoma.job j
+      set state = h.state,
+        worker_id = null,
+        last_worker = h.worker_id,
+        failures = j.failures + ${what === 'timeout' ? 1 : 0},
+        rank = case when h.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case when h.state = 'waiting' then ${now} + make_interval(secs => h.delay_ms / 1000) else j.run_at end,
+        finished_at = case when h.state = 'failed' then ${now} end,
+        key_hold = case when h.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        error = jsonb_build_object('what', '${what}', 'stack', null) || h.error
+      from held h
+      where j.id = h.id
+      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      select id, attempt, '${what}', error ->> 'code', error ->> 'message', worker, ${now} from moved
+      on conflict do nothing
+    ), ${freeGates('moved', now)},
+    ${parts}
+    select id, queue, kind, batch_id as batch, state from moved`,
+})
+
+// Its end is progress of its batch, as one its worker ended is. A try that is followed by another is told by its failure alone.
+const outOfTime = end(
+  'timeout',
+  '',
+  `${countOutcomes('moved', '0', now)}, ${noteJobStates('moved', now, { where: `m.state = 'failed'` })}`,
+)
+
+// To stand still is no progress.
+const standsStill = end(
+  'stalled',
+  `
+        and (extract(epoch from j.progress_at) * 1000000)::bigint is not distinct from g.sign_us`,
+  `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
+)
+
+/** Answers those that were ended; the others have moved on, or are another watchdog's. */
+export function endAttempts(
+  db: Db,
+  what: 'timeout' | 'stalled',
+  endings: readonly Ending[],
+  now: Date | null,
+): Promise<Ended[]> {
+  const of = <T>(column: (each: Ending) => T) => endings.map(column)
+  const values = [
+    now, of(each => each.of.id), of(each => each.of.attempt), of(each => each.of.worker), of(each => each.of.signUs),
+    of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)),
+  ] // biome-ignore format: the columns in their order
+  return db.run<Ended>(what === 'timeout' ? outOfTime : standsStill, values, tickMs)
+}
+
+const swept = {
+  name: 'watch_swept',
+  text: `
+    update retoma.kind
+    set swept_at = ${now}
+    where name = any ($2::text[])
+      and swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000)`,
+}
+
+/** Notes that these kinds were swept: the next time is theirs to say. */
+export async function noteSwept(db: Db, kinds: readonly string[], now: Date | null): Promise<void> {
+  await db.run(swept, [now, kinds], tickMs)
+}

@@ -1,0 +1,49 @@
+/**
+ * Judges the stall clocks of batches and does what core/verdict.ts says: a clock begins or stands still, a batch that has made no
+ * progress for its stallAfter stalls, runs again or fails. Any number of watchdogs may: what they judged by is in the `where`.
+ */
+import { judge } from '../core/verdict.ts'
+import { type BatchClock, readBatchClocks, setBatchClocks } from '../store/batch-clock.ts'
+import { rerunStalled, stallBatch } from '../store/batch-control.ts'
+import type { Db } from '../store/db.ts'
+
+export interface StalledBatch {
+  id: string
+  /** What became of it; `running`: what ran of it runs again. */
+  state: 'stalled' | 'failed' | 'running'
+  reason: { code: 'no_progress' | 'no_worker'; since: string; stallAfterMs: number }
+  /** The queue in which jobs wait again. */
+  queue: string | null
+}
+
+export async function stallBatches(db: Db, ids: readonly string[], now: () => Date | null): Promise<StalledBatch[]> {
+  const stalled: StalledBatch[] = []
+  const run: string[] = []
+  const stand: string[] = []
+  for (const clock of await readBatchClocks(db, ids, now())) {
+    const { verdict, action } = judge({ of: 'batch', ...clock }, clock.policy)
+    if (action === 'stand' && clock.fromUs !== null) stand.push(clock.id)
+    if (action === 'run' && clock.fromUs === null) run.push(clock.id)
+    if (verdict !== 'no progress' && verdict !== 'no worker') continue
+    const done = await stall(db, clock, verdict === 'no worker' ? 'no_worker' : 'no_progress', now())
+    if (done !== undefined) stalled.push(done)
+  }
+  await setBatchClocks(db, run, stand, now())
+  return stalled
+}
+
+async function stall(
+  db: Db,
+  { id, policy, quietSince, fromUs, progressUs }: BatchClock,
+  code: 'no_progress' | 'no_worker',
+  now: Date | null,
+): Promise<StalledBatch | undefined> {
+  const reason = { code, since: quietSince.toISOString(), stallAfterMs: policy.stallAfter! }
+  const seen = { fromUs: fromUs!, progressUs }
+  if (policy.onStall === 'retry') {
+    const again = await rerunStalled(db, id, reason, now, seen)
+    return again && { id, state: 'running', reason, queue: again.queue }
+  }
+  const state = await stallBatch(db, id, reason, now, seen)
+  return state && { id, state, reason, queue: null }
+}

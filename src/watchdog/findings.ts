@@ -1,0 +1,77 @@
+/**
+ * What is only reported: workers whose main loop stands still, attempts slower than expected, ready jobs that nobody takes. Each
+ * is written down while it is so, and told once when it begins and once when it is over.
+ */
+import { judge, starvedAfter } from '../core/verdict.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { Db } from '../store/db.ts'
+import { clearFindings, clearStarvedBut, type Finding, hungWorkers, reportFindings } from '../store/finding.ts'
+import type { Look } from '../store/recover.ts'
+import { type StarvedLane, starvedLanes } from '../store/starved.ts'
+
+/** Beyond it a look for what is starved is taken less often: it may have to pass by all that somebody's transaction pins. */
+const share = 20
+
+export class Findings {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #log: Log
+  #starvedAt = Number.NEGATIVE_INFINITY
+
+  constructor(db: Db, clock: Clock, log: Log) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** What a look has seen: whether a worker hangs, jobs wait, something was reported before; and what is slow. */
+  async tick(seen: Pick<Look, 'hung' | 'waiting' | 'findings'> & { slow: readonly Finding[] }): Promise<void> {
+    const db = this.#db
+    if (seen.findings) this.#over(await clearFindings(db, this.#clock.instant()))
+    const found = [...seen.slow, ...(seen.hung ? await this.#hung() : [])]
+    const begun = await reportFindings(db, found, this.#clock.instant())
+    for (const { verdict, subject } of begun) {
+      const { facts } = found.find(each => each.verdict === verdict && each.subject === subject)!
+      this.#log.warn(facts, verdict === 'hung' ? 'a worker hangs: its main loop stands still' : 'a job is slow')
+    }
+    if (seen.waiting || seen.findings) await this.#starved(seen.findings)
+  }
+
+  async #hung(): Promise<Finding[]> {
+    return (await hungWorkers(this.#db)).map(({ id, blockedSince: since, batch, ...facts }) => ({
+      verdict: 'hung',
+      subject: `worker:${id}`,
+      since,
+      job: facts.job,
+      batch,
+      facts: { worker: id, ...facts },
+    }))
+  }
+
+  async #starved(findings: boolean): Promise<void> {
+    const begun = this.#clock.elapsed()
+    if (begun < this.#starvedAt) return
+    const lanes = await starvedLanes(this.#db, this.#clock.instant())
+    this.#starvedAt = begun + Math.max(starvedAfter, (this.#clock.elapsed() - begun) * share)
+    // Whether it is watched for long enough only keeps it from being reported: what was is not over for that.
+    const still = lanes.map(toFinding)
+    const found = still.filter((_, i) => judge({ of: 'lane', taken: false, paused: false, ...lanes[i]! }) !== null)
+    if (findings) {
+      const subjects = still.map(each => each.subject)
+      this.#over(await clearStarvedBut(this.#db, subjects, this.#clock.instant()))
+    }
+    for (const { subject } of await reportFindings(this.#db, found, this.#clock.instant()))
+      this.#log.warn({ subject }, 'ready jobs that no live worker takes')
+  }
+
+  #over(over: readonly { verdict: string; subject: string }[]): void {
+    for (const { verdict, subject } of over) this.#log.info({ subject }, `${verdict} no more`)
+  }
+}
+
+function toFinding({ queue, kind, version, jobs, noWorker, readySince }: StarvedLane): Finding {
+  const subject = `queue:${queue}/kind:${kind}${version === 1 ? '' : `/version:${version}`}`
+  const facts = { queue, kind, version, jobs, noWorker }
+  return { verdict: 'starved', subject, since: readySince, job: null, batch: null, facts }
+}

@@ -1,0 +1,175 @@
+/** The policies of the five seeds, with their own numbers and words, on the virtual clock (docs/seeds.md). */
+import { expect, test } from 'vitest'
+import { type AnyJob, defineBatch, defineJob, hours, milliseconds, minutes, presets, seconds } from '../../src/index.ts'
+import type { TestEngine } from '../../src/testing/index.ts'
+import { aborted, engineWith, timePasses, until } from '../support/engine.ts'
+
+/** Looks at it every second until it is so; answers how long that took. */
+async function timeTo({ engine, clock }: TestEngine, id: string, state: string, atLeast: number): Promise<number> {
+  const begun = clock.elapsed()
+  await clock.advance(milliseconds(atLeast - seconds(2)))
+  expect((await engine.job(id))!.state).not.toBe(state)
+  while ((await engine.job(id))!.state !== state) {
+    if (clock.elapsed() - begun > hours(30)) throw new Error('never')
+    await clock.advance(seconds(1))
+  }
+  return clock.elapsed() - begun
+}
+
+/** The instants at which it was tried, in seconds from the first. */
+async function triesOf(preset: object, tries: number, more: object = {}): Promise<number[]> {
+  const at: number[] = []
+  const job = defineJob({
+    ...preset,
+    ...more,
+    kind: 'k',
+    run: () => {
+      at.push(t.clock.elapsed())
+      throw new Error('no')
+    },
+  })
+  const t = await engineWith(job)
+  await t.engine.work()
+  const { id } = await t.engine.enqueue(job, undefined)
+  await timePasses(t.clock, async () => (await t.engine.job(id))?.state === 'failed')
+  expect(at).toHaveLength(tries)
+  return at.map(each => (each - at[0]!) / 1000)
+}
+
+function expectSpread(at: number[], waits: number[]): void {
+  for (const [i, wait] of waits.entries()) {
+    const waited = at[i + 1]! - at[i]!
+    expect(waited).toBeGreaterThanOrEqual(wait)
+    expect(waited).toBeLessThanOrEqual(wait * 1.1 + 0.6)
+  }
+}
+
+test('every preset defines a job, or a batch', () => {
+  const { classification, ...jobs } = presets
+  const made = Object.values(jobs).map(preset => defineJob({ ...preset, kind: 'k', run: () => 1 }))
+  expect(made.map(({ policy }) => policy.attempts)).toEqual([3, 1_000_000, 1, 5, 3])
+  expect(defineBatch({ ...classification, name: 'b', job: made[0] as AnyJob }).policy).toMatchObject({ maxResumes: 3 })
+})
+
+test('classifier: a document has two minutes, and is tried again after 5 s and 10 s, twice', async () => {
+  const times: number[] = []
+  const job = defineJob({
+    ...presets.classifier,
+    kind: 'document',
+    run: async ctx => {
+      times.push(t.clock.elapsed())
+      throw await aborted(ctx.signal)
+    },
+  })
+  const t = await engineWith(job)
+  await t.engine.work()
+  const { id } = await t.engine.enqueue(job, undefined)
+  await timePasses(t.clock, async () => (await t.engine.job(id))?.state === 'failed')
+  expect(times).toHaveLength(3)
+  expectSpread(
+    times.map(each => each / 1000),
+    [125, 130],
+  )
+  expect((await t.engine.job(id))!.history.map(each => each.what)).toEqual(['timeout', 'timeout', 'timeout'])
+})
+
+test('snaps: five tries, with 5 s, 10 s, 20 s and 40 s between them', async () => {
+  expectSpread(await triesOf(presets.snaps, 5), [5, 10, 20, 40])
+})
+
+test('documents: three tries, with 5 s and 10 s between them', async () => {
+  expectSpread(await triesOf(presets.documents, 3), [5, 10])
+})
+
+test('documents: ten minutes without a sign make it failed with "Processing timeout (watchdog)", not one second earlier, and its late finish lands nowhere', async () => {
+  let begun = 0
+  const job = defineJob({
+    ...presets.documents,
+    timeout: hours(1),
+    kind: 'pdf',
+    run: async ctx => {
+      begun++
+      await aborted(ctx.signal)
+      return 'DONE'
+    },
+  })
+  const t = await engineWith(job)
+  await t.engine.work()
+  const { id } = await t.engine.enqueue(job, undefined)
+  await until(() => begun === 1)
+  const took = await timeTo(t, id, 'failed', minutes(10))
+  expect(took).toBeGreaterThanOrEqual(minutes(10))
+  expect(took).toBeLessThanOrEqual(minutes(10) + seconds(6))
+  await t.clock.advance(seconds(20))
+  expect(await t.engine.job(id)).toMatchObject({
+    state: 'failed',
+    result: null,
+    attempt: 1,
+    error: { message: 'Processing timeout (watchdog)' },
+  })
+})
+
+test('quotes: without a sign for ten minutes it is put back by itself and goes on from its checkpoint, as often as it takes', async () => {
+  const ran: string[] = []
+  let begun = 0
+  const job = defineJob({
+    ...presets.quotes,
+    kind: 'quote',
+    run: async ctx => {
+      begun++
+      await ctx.step('AI_ANALYSIS', () => void ran.push('AI_ANALYSIS'))
+      throw await aborted(ctx.signal)
+    },
+  })
+  const t = await engineWith(job)
+  await t.engine.work()
+  const { id } = await t.engine.enqueue(job, undefined)
+  await until(() => ran.length === 1)
+  await t.clock.advance(milliseconds(minutes(10) - seconds(1)))
+  expect(begun).toBe(1)
+  await t.clock.advance(seconds(12))
+  expect(begun).toBe(2)
+  await t.clock.advance(milliseconds(minutes(10) + seconds(12)))
+  expect(begun).toBe(3)
+  expect(ran).toEqual(['AI_ANALYSIS'])
+  expect(await t.engine.job(id)).toMatchObject({ state: 'running', failures: 0, attempt: 3 })
+})
+
+test('quotes: what is not done after 24 h is failed, with a text that says so', async () => {
+  const job = defineJob({ ...presets.quotes, kind: 'quote', run: () => 1 })
+  const t = await engineWith(job)
+  const { id } = await t.engine.enqueue(job, undefined)
+  await t.clock.advance(milliseconds(hours(24) - 1))
+  await t.clean()
+  expect(await t.engine.job(id)).toMatchObject({ state: 'waiting' })
+  await t.clock.advance(milliseconds(1))
+  await t.clean()
+  expect(await t.engine.job(id)).toMatchObject({
+    state: 'failed',
+    error: { message: 'ERROR: processing for more than 24 h' },
+  })
+})
+
+test('planner: a PENDING job that no worker takes is reported, and failed with a message after 24 h', async () => {
+  const job = defineJob({ ...presets.planner, kind: 'generate_schedule_job', queue: 'planner', run: () => 1 })
+  const t = await engineWith(job)
+  const { id } = await t.engine.enqueue(job, undefined)
+  for (let i = 0; i < 8; i++) {
+    await t.tick()
+    await t.clock.advance(seconds(5))
+  }
+  expect(await t.engine.findings()).toMatchObject([
+    { verdict: 'starved', facts: { queue: 'planner', kind: 'generate_schedule_job' } },
+  ])
+  expect(await t.engine.job(id)).toMatchObject({ state: 'waiting' })
+  await t.clock.advance(hours(24))
+  await t.clean()
+  expect(await t.engine.job(id)).toMatchObject({
+    state: 'failed',
+    error: { message: 'orphan: job PENDING sem worker há mais de 24 h' },
+  })
+})
+
+test('planner: one try; a failure is the end', async () => {
+  expect(await triesOf(presets.planner, 1)).toEqual([0])
+})
