@@ -6,7 +6,7 @@
  * one folder is told about that, not about the port the first one holds.
  */
 import { isIPv6 } from 'node:net'
-import { wornOut } from '../core/death.ts'
+import { restartCode } from '../core/death.ts'
 import { days } from '../core/duration.ts'
 import { megabytes } from '../core/megabytes.ts'
 import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
@@ -66,7 +66,7 @@ export async function live(
     signals.forget()
   }
   voice.say(voice.word.up.stopped)
-  return signals.asked.aborted ? 0 : wornOut
+  return signals.asked.aborted ? 0 : restartCode
 }
 
 class House {

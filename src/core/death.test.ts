@@ -24,6 +24,12 @@ test.each<[string, Partial<Seen>, string, string]>([
   ['SIGKILL long after the kernel', { signal: 'SIGKILL', oomBefore: 4, oomAfter: 4 }, 'asked', 'SIGKILL'],
   ['SIGKILL with no count at all', { signal: 'SIGKILL', oomBefore: null, oomAfter: null }, 'asked', 'SIGKILL'],
   ['SIGKILL with no count before', { signal: 'SIGKILL', oomBefore: null, oomAfter: 7 }, 'asked', 'SIGKILL'],
+  [
+    'its own hand, over its memory',
+    { signal: 'SIGKILL', overMemory: true },
+    'unexplained',
+    'SIGKILL, over the memory it may have',
+  ],
   ['a segfault beside the kernel', { signal: 'SIGSEGV', oomAfter: 1 }, 'unexplained', 'SIGSEGV'],
   ['exit code 1', { exitCode: 1 }, 'unexplained', 'exit code 1'],
   ['exit code 0 that nobody asked for', { exitCode: 0 }, 'unexplained', 'exit code 0'],

@@ -19,12 +19,6 @@ export interface Death {
   stderr: string | null
 }
 
-/**
- * The exit code of a worker that wants another in its place: too many of its handlers do not end. It has handed its jobs back:
- * the death is asked for.
- */
-export const wornOut = 75
-
 /** The job that ended its process, by the word of that process itself. */
 export interface Culprit {
   job: string
@@ -42,6 +36,8 @@ export interface Seen {
   /** It was told to stop, by its supervisor or by anybody else. */
   askedToStop: boolean
   memoryBytes: number | null
+  /** It ended itself because of the memory it had. */
+  overMemory?: boolean
   /** How often the kernel had killed for want of memory, a moment before the end and after it; null: not to be told. */
   oomBefore: number | null
   oomAfter: number | null
@@ -50,7 +46,10 @@ export interface Seen {
   stderr: string | null
 }
 
-/** What a process exits with that wants to be started again: there is nothing wrong with its jobs. */
+/**
+ * What a process exits with that wants to be started again: too many of its handlers do not end. It has handed its jobs back, and
+ * there is nothing wrong with them.
+ */
 export const restartCode = 75
 
 /** Sent from outside: nothing that runs in a process ends it by these. */
@@ -74,8 +73,9 @@ export function makeDeath(seen: Seen): Death {
 }
 
 /** A job that is known to have ended its process has, whatever else was asked of that. */
-function howOf({ signal, exitCode, askedToStop, culprit }: Seen, oom: boolean): Death['how'] {
+function howOf({ signal, exitCode, askedToStop, overMemory, culprit }: Seen, oom: boolean): Death['how'] {
   if (culprit !== null) return 'named'
+  if (overMemory) return 'unexplained'
   if (askedToStop || exitCode === restartCode) return 'asked'
   return signal !== null && fromOutside.includes(signal) && !oom ? 'asked' : 'unexplained'
 }
@@ -87,8 +87,9 @@ const ends: Record<Culprit['how'], string> = {
   memory: 'took more memory than the worker may have',
 }
 
-function whyOf({ signal, exitCode, culprit }: Seen, oom: boolean): string {
-  const end = oom ? `${signal}, out of memory` : (signal ?? `exit code ${exitCode}`)
+function whyOf({ signal, exitCode, overMemory, culprit }: Seen, oom: boolean): string {
+  const short = oom ? ', out of memory' : overMemory ? ', over the memory it may have' : ''
+  const end = `${signal ?? `exit code ${exitCode}`}${short}`
   if (culprit === null) return end
   return `${end}: job ${culprit.job} ${ends[culprit.how]}: ${culprit.message}`
 }

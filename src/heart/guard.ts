@@ -7,6 +7,7 @@
  */
 import { hungAfter } from '../core/policy.ts'
 import type { Blocked } from '../store/heartbeat.ts'
+import { mark } from '../supervisor/marks.ts'
 import { nameCulprit } from '../supervisor/papers.ts'
 import type { Running } from './hook.ts'
 import { LoopWatch } from './loop-watch.ts'
@@ -173,9 +174,9 @@ export class Guard {
 
   #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
-    if (job !== undefined && task.papers !== undefined) {
-      const { id, attempt } = job
-      nameCulprit(task.papers, { job: id, attempt, how, message: why, stack: seen.stack })
+    if (task.papers !== undefined) {
+      if (job === undefined) mark(task.papers, 'memory')
+      else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }
     voice.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })

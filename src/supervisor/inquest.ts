@@ -11,9 +11,17 @@ export interface Inquest {
   certificates: Certificate[]
 }
 
-export function holdInquest(papers: string, end: Omit<Seen, 'askedToStop' | 'started' | 'culprit'>): Inquest {
+export function holdInquest(
+  papers: string,
+  end: Omit<Seen, 'askedToStop' | 'overMemory' | 'started' | 'culprit'>,
+): Inquest {
   const starts = readStarts(papers)
-  const seen = { ...end, askedToStop: isMarked(papers, 'asked'), culprit: readCulprit(papers) }
+  const seen = {
+    ...end,
+    askedToStop: isMarked(papers, 'asked'),
+    overMemory: isMarked(papers, 'memory'),
+    culprit: readCulprit(papers),
+  }
   return {
     death: makeDeath({ ...seen, started: [...starts.values()].flat() }),
     certificates: Array.from(starts, ([worker, started]) => ({ worker, death: makeDeath({ ...seen, started }) })),
