@@ -109,7 +109,6 @@ export class Intake {
   /** For a new life. The dead are given nothing, which says nothing of what waits: claims go from the start. */
   beginAnew(): void {
     for (const queue of this.queues) this.#claimer.forget(queue)
-    this.#quarantine.takeOut(() => true)
     this.#suspended = false
     this.#loop?.wake()
   }

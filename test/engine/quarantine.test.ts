@@ -127,7 +127,7 @@ describe('suspects', () => {
 
 describe('a suspect that must be alone', () => {
   test('starts when all others have ended, and nothing else starts until it has', async () => {
-    const { begin, suspect, enqueue, runs, end, running } = await workerWith()
+    const { begin, suspect, enqueue, runs, row, end, running } = await workerWith()
     const first = await enqueue()
     const worker = await begin()
     expect(await runs()).toEqual([first])
@@ -140,8 +140,25 @@ describe('a suspect that must be alone', () => {
     await end(first)
     await until(() => running.size > 0)
     expect(await runs(6)).toEqual([dangerous])
+    // Nor is anything asked for meanwhile: others may have a slot for it.
+    expect(await row(second)).toMatchObject({ attempt: 0 })
     await end(dangerous)
     expect(await runs(6)).toEqual([second])
+  })
+
+  test('keeps from starting also what the same claim has brought, which goes back within a second', async () => {
+    const { begin, suspect, enqueue, runs, row, end } = await workerWith()
+    const first = await enqueue()
+    const worker = await begin()
+    await runs()
+    const [dangerous, normal] = [await suspect(alone), await enqueue()]
+    worker.wake('q')
+    expect(await runs()).toEqual([first])
+    expect([await row(dangerous), await row(normal)]).toMatchObject([{ state: 'running' }, { state: 'running' }])
+    await runs(2.5)
+    expect([await row(dangerous), await row(normal)]).toMatchObject([{ state: 'running' }, { state: 'waiting' }])
+    await end(first)
+    expect(await runs(1)).toEqual([dangerous])
   })
 
   test('waits for the outcomes of others to be in the database: a death would be theirs, too', async () => {
