@@ -14,6 +14,9 @@ const head = (due: '<=' | '>') => `
       limit 1
     ) h`
 
+/** Gated ones lie by their keys: which is the oldest is known only when none was left out. */
+const seenAll = `(select count(*) from gated) < ${most}`
+
 const notTaken = `not exists (
   select from retoma.worker w
   where ${isLive('w')} and w.queues ? $2
@@ -55,8 +58,8 @@ const queue = {
         select count(*)::int from ready
         where batch_id is not null and batch_id = any (array(select id from retoma.batch where held))
       ) as held,
-      least((${head('<=')}), (select min(run_at) from gated where run_at <= ${now})) as "oldestAt",
-      least((${head('>')}), (select min(run_at) from gated where run_at > ${now})) as "dueAt",
+      least((${head('<=')}), (select min(run_at) from gated where run_at <= ${now} and ${seenAll})) as "oldestAt",
+      least((${head('>')}), (select min(run_at) from gated where run_at > ${now} and ${seenAll})) as "dueAt",
       ${countOf(`select 1 from retoma.job where queue = $2 and state = 'running'`)} as running,
       (
         select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'version', s.version, 'jobs', s.jobs) order by s.jobs desc, s.kind), '[]')

@@ -52,6 +52,19 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await readCatalog(database.url)).toBe(schema)
   })
 
+  test('a job, a batch and a queue are explained', async () => {
+    const wait = defineJob<{ n: number }>({ kind: 'wait', queue: 'slow', run: () => 1 })
+    const all = defineBatch({ name: 'all', job: wait })
+    await using t = await testEngine({ batches: [all], limits: { slow: { concurrency: 1 } }, serverUrl: server.url })
+    const { id: batch } = await t.engine.submit(all, [{ n: 1 }])
+    const { id: job } = await t.engine.enqueue(wait, { n: 2 })
+    for (const what of [{ job }, { batch }, { queue: 'slow' }])
+      expect(await t.engine.explain(what)).toMatchObject({ verdict: 'starved' })
+    await t.run()
+    for (const what of [{ job }, { batch }, { queue: 'slow' }])
+      expect(await t.engine.explain(what)).toMatchObject({ verdict: 'ok' })
+  })
+
   test('jobs run to every end, come back, are recovered, cancelled, run again and resumed', async () => {
     const ends = defineJob({
       kind: 'ends',
