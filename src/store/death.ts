@@ -80,7 +80,7 @@ const bury = {
         cross join (select count(*) filter (where begun) as started from taken) a
     ), costed as materialized (
       select j.*,
-        j.crashes + case when fate <> 'crash' then 0 when $3 = 'named' then 1 else 1 + ${kept('j', 'deaths')} end as crashed,
+        j.crashes + case when fate = 'crash' then 1 + ${kept('j', 'deaths')} else 0 end as crashed,
         fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
       from judged j
       where fate <> 'later'
@@ -98,7 +98,8 @@ const bury = {
           else ${inItsWords('$11::jsonb', 'policy')}
         end as error,
         case
-          when fate = 'crash' and $3 = 'unexplained' then ${careWith('2', 'null::text', '0', kept('c', 'fruitless'))}
+          when fate = 'crash'
+          then ${careWith(`case when $3 = 'unexplained' then 2 else ${kept('c', 'level')} end`, 'null::text', '0', kept('c', 'fruitless'))}
           when fate = 'suspect'
           then ${careWith(`case when fruitless >= ${aloneAfter} then 2 else ${kept('c', 'level')} + 1 end`, '$2::text', `${kept('c', 'deaths')} + 1`, 'fruitless')}
           when unknown then ${careAfterRestart('c', 'fruitless')}

@@ -234,6 +234,18 @@ describe('of a death that nobody can explain', () => {
     expect(await rowOf(other!)).toMatchObject({ crashes: 0, failures: 0 })
   })
 
+  test('one that is named after deaths that nobody could explain pays for those, too, and for each once', async () => {
+    await policy({ maxCrashes: 10, attempts: 10 })
+    await store.worker('w')
+    const id = await store.put('running')
+    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    await bury(named(id, [id]))
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    await again(id)
+    await bury(named(id, [id]))
+    expect(await rowOf(id)).toMatchObject({ crashes: 4 })
+  })
+
   test('one that was the only one to have started pays at once, and runs alone from then on', async () => {
     await policy({ attempts: 5 })
     await store.worker('w')
