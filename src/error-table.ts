@@ -310,6 +310,27 @@ export const errorTable = define({
     en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
     pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
   },
+  child_crashed: {
+    status: 500,
+    en: 'its {place} died: {how}',
+    pt: 'seu {place} morreu: {how}',
+  },
+  poison: {
+    status: 500,
+    en: 'it has crashed {crashes} times and is not run again; the last time: {last}',
+    pt: 'já derrubou o processo {crashes} vezes e não roda mais; da última vez: {last}',
+  },
+  child_not_started: {
+    status: 503,
+    retryable: true,
+    en: 'a {place} for its handler could not be started: {problem}',
+    pt: 'não foi possível iniciar um {place} para o handler: {problem}',
+  },
+  handler_unusable: {
+    status: 500,
+    en: 'the handler of {kind} jobs, {file}, cannot be used: {problem}',
+    pt: 'o handler dos jobs {kind}, {file}, não pode ser usado: {problem}',
+  },
   step_twice: {
     status: 500,
     en: 'two steps of one job are named "{step}"; each needs a name of its own',

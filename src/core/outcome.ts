@@ -17,8 +17,7 @@ export interface Failure {
   message: string
   code: string | null
   stack: string | null
-  /** What a dead process left: signal, exit code, memory, the end of its stderr. */
-  evidence?: Readonly<Record<string, unknown>>
+  evidence?: Evidence
 }
 
 export type Outcome =
@@ -27,7 +26,11 @@ export type Outcome =
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
 
-export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean }
+/** What a dead process left: signal, exit code, memory, the end of its stderr. */
+export type Evidence = Readonly<Record<string, unknown>>
+
+/** `evidence`: its process died; without being timed out, of its own doing. */
+export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean; evidence?: Evidence }
 
 export class Skip {
   readonly reason: string
@@ -76,14 +79,10 @@ export interface Tried {
   crashes: number
 }
 
-export function decide(
-  job: Tried,
-  policy: Pick<Policy, 'attempts' | 'backoff'>,
-  ended: Ended,
-  random: number,
-): Outcome {
-  if ('thrown' in ended)
-    return afterFailure(job, policy, describe(ended.thrown, ended.timedOut), random, isFinal(ended.thrown))
+type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
+
+export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
+  if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = storable(ended.returned)
@@ -99,24 +98,30 @@ export function decide(
 const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip')
 const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
 
-function afterFailure(
-  job: Tried,
-  policy: Pick<Policy, 'attempts' | 'backoff'>,
-  failure: Failure,
-  random: number,
-  final: boolean,
-): Outcome {
+function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
+  if (failure.what === 'crash' && job.crashes + 1 >= policy.maxCrashes)
+    return { state: 'failed', failure: poison(failure, job.crashes + 1) }
   const spent = job.failures + job.crashes + 1
   if (final || spent >= policy.attempts) return { state: 'failed', failure }
   return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
+}
+
+/** It does it again and again: not run any more, whatever tries are left. */
+function poison(last: Failure, crashes: number): Failure {
+  const { message } = new RetomaError('poison', { crashes, last: last.message })
+  return { ...last, code: 'poison', message: cut(message, maxMessage) }
+}
+
+function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { returned: unknown }>): Failure {
+  const what = timedOut ? 'timeout' : evidence === undefined ? 'error' : 'crash'
+  return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
 }
 
 const maxMessage = 10_000
 const maxStack = 20_000
 
 /** Whatever was thrown, as something a person can read and PostgreSQL can store. */
-function describe(thrown: unknown, timedOut = false): Failure {
-  const what = timedOut ? 'timeout' : 'error'
+function describe(thrown: unknown, what: Failure['what']): Failure {
   try {
     if (thrown instanceof Error) return { what, ...factsOf(thrown) }
   } catch {
