@@ -12,11 +12,15 @@ import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
+import { handlerOf, isolationOf } from '../isolation/able.ts'
+import type { Children } from '../isolation/children.ts'
+import type { Run } from '../isolation/run.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
+import { type Away, sendAway } from './away.ts'
 import { Context, type ContextHost } from './context.ts'
 import type { Landed } from './group-commit.ts'
 import { type Noted, Place } from './place.ts'
@@ -32,6 +36,8 @@ export interface AttemptOptions {
   /** How long after its signal a handler may still end by itself. */
   graceMs: number
   keeper: Keeper
+  /** Where handlers run that do not run here; undefined: in a child itself. */
+  children?: Children
 }
 
 /** Where an attempt's checkpoints are. */
@@ -66,11 +72,13 @@ export class Attempt {
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
   #reason: RetomaError | undefined
-  #leave: ((ended: Ended) => void) | undefined
+  #leave: ((ended: Ended | Away) => void) | undefined
   #ended = false
   #grace: AbortController | undefined
   #steps: Steps | undefined
   #place: Place | undefined
+  /** Its handler, where that runs in a thread or a process. */
+  #away: Run | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
@@ -88,6 +96,18 @@ export class Attempt {
     return this.started && !this.#ended
   }
 
+  /** Its handler runs in a thread or a process. */
+  get isAway(): boolean {
+    return this.#away !== undefined && !this.#ended
+  }
+
+  /** Its handler, if that runs in a thread or a process, is dead after so many milliseconds, whatever its grace. */
+  async killChild(afterMs: number): Promise<void> {
+    if (this.#away === undefined) return
+    await this.#options.clock.sleep(afterMs)
+    await this.#away.kill()
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -98,24 +118,35 @@ export class Attempt {
 
   /**
    * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
-   * the handler has its grace, and then is left behind.
+   * the handler has its grace, and then is left behind; a child is killed.
    */
   abort(reason: RetomaError): void {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
+    this.#away?.abort(reason)
     const { clock, graceMs } = this.#options
     this.#grace = new AbortController()
-    void clock.sleep(graceMs, this.#grace.signal).then(() => this.#leave?.({ thrown: reason }))
+    void clock.sleep(graceMs, this.#grace.signal).then(async () => {
+      await this.#away?.kill()
+      this.#leave?.({ thrown: reason })
+    })
   }
 
   timeOut(): void {
+    // Its time begins with its handler, however long a child takes to start.
+    if (this.#away?.begun === false) return void this.allow()
     const { id, attempt } = this.claimed
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.job.policy.timeout / 1000 }))
   }
 
-  run(): Promise<AttemptEnd> {
+  /** It has its whole time from now on. */
+  allow(): void {
     this.deadline = this.#options.clock.elapsed() + this.job.policy.timeout
+  }
+
+  run(): Promise<AttemptEnd> {
+    this.allow()
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
@@ -129,19 +160,34 @@ export class Attempt {
 
   /** The handler, and after it whatever it has begun to write. */
   async #handle(): Promise<void> {
-    let ended: Ended
+    let ended: Ended | Away
     try {
       const parsed = await this.job.parse(this.claimed.input)
       ended =
         'problem' in parsed
           ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
-          : { returned: await this.job.run(new Context(this, this.#options.log), parsed.value as never) }
+          : await this.#work(parsed.value)
     } catch (thrown) {
       ended = { thrown }
     }
     // Most keep nothing on their way.
-    if (this.#place !== undefined) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
+    if (this.#place !== undefined && !('end' in ended)) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
     this.#leave!(ended)
+  }
+
+  async #work(input: unknown): Promise<Ended | Away> {
+    const { job, claimed } = this
+    const { children, log } = this.#options
+    const isolation = children === undefined ? 'inline' : isolationOf(job, claimed.care)
+    if (isolation === 'inline') {
+      const run = job.run ?? (await handlerOf(job))
+      return { returned: await run(new Context(this, log), input as never) }
+    }
+    // Told meanwhile: it need not begin.
+    if (this.#reason !== undefined) return { thrown: this.#reason }
+    const away = sendAway(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
+    this.#away = away.run
+    return away.ended
   }
 
   async #closed(ended: Ended): Promise<Ended> {
@@ -166,7 +212,8 @@ export class Attempt {
   }
 
   /** What a handler answered may throw when it is looked at: then that is how it ended. */
-  #decided(ended: Ended): AttemptEnd {
+  #decided(ended: Ended | Away): AttemptEnd {
+    if ('end' in ended) return ended.end
     try {
       return this.#decide(ended)
     } catch (thrown) {
@@ -182,21 +229,24 @@ export class Attempt {
     if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
     // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
     if (ended.thrown !== reason) reason.cause = ended.thrown
-    return decide(this.claimed, policy, { thrown: reason, timedOut: true }, this.#options.random())
+    return decide(this.claimed, policy, { ...ended, thrown: reason, timedOut: true }, this.#options.random())
+  }
+
+  /** Who finds the lease lost tells the handler. */
+  readonly told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
+    const { id, attempt } = this.claimed
+    const how = await landed
+    if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
+    return how
   }
 
   /** What the context asks for when the handler keeps something. */
   host(): ContextHost {
     const { clock, random, keeper } = this.#options
     const { claimed } = this
-    const { id, attempt } = claimed
+    const { id } = claimed
     const self = this
-    /** Who finds the lease lost tells the handler. */
-    const told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
-      const how = await landed
-      if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
-      return how
-    }
+    const told = this.told
     return {
       get place() {
         self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))

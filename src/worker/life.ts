@@ -7,6 +7,7 @@
  */
 import type { AnyJob } from '../core/job.ts'
 import { RetomaError } from '../errors.ts'
+import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -25,6 +26,7 @@ export interface LifeOptions {
   log: Log
   random: Random
   graceMs: number
+  children: Children
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
@@ -32,6 +34,9 @@ export interface LifeOptions {
   /** Something of that queue was handed back unbegun. */
   gaveBack: (queue: string) => void
 }
+
+/** How long a child goes on whose job may run elsewhere. */
+const lastWordMs = 500
 
 export class Life {
   readonly id: string
@@ -169,6 +174,16 @@ export class Life {
     this.#over = true
     this.#alarm?.abort()
     for (const each of this.#held.values()) this.#lose(each)
+    this.killChildren()
+  }
+
+  /** Their jobs may run elsewhere soon: whatever runs in a child hears it, and is dead a moment later. */
+  killChildren(): void {
+    for (const each of this.#held.values()) {
+      if (!each.isAway) continue
+      this.#lose(each)
+      void each.killChild(lastWordMs)
+    }
   }
 
   /** One that has not begun never will: whoever would start it looks here first. */
@@ -200,7 +215,8 @@ export class Life {
     let next = Number.POSITIVE_INFINITY
     for (const attempt of this.#held.values()) {
       if (attempt.deadline <= now) attempt.timeOut()
-      else next = Math.min(next, attempt.deadline)
+      // Or it has more time now.
+      if (attempt.deadline > now) next = Math.min(next, attempt.deadline)
     }
     this.#due = Number.POSITIVE_INFINITY
     this.#watch(next)
