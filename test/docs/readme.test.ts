@@ -76,7 +76,14 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
 }
 
 test('every block of code in the pages compiles', async () => {
-  const pages = ['README.md', 'README.pt-BR.md', 'docs/events.md', 'docs/guards.md', 'docs/testing.md']
+  const pages = [
+    'README.md',
+    'README.pt-BR.md',
+    'docs/events.md',
+    'docs/guards.md',
+    'docs/isolation.md',
+    'docs/testing.md',
+  ]
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))
   expect(blocks.size).toBeGreaterThanOrEqual(14)
   expect(await problemsOf(blocks)).toBe('')
