@@ -321,6 +321,11 @@ export const errorTable = define({
     en: 'attempt {attempt} of job {job} took longer than its timeout of {seconds} s',
     pt: 'a tentativa {attempt} do job {job} passou do seu timeout de {seconds} s',
   },
+  child_crashed: {
+    status: 500,
+    en: 'its {place} died: {how}',
+    pt: 'seu {place} morreu: {how}',
+  },
   poison: {
     status: 500,
     en: 'it has crashed {crashes} times and is not run again; the last time: {last}',
@@ -330,6 +335,17 @@ export const errorTable = define({
     status: 500,
     en: 'its worker died {restarts} times in a row while this job ran, and it never came a step further; resume it to try again',
     pt: 'o worker morreu {restarts} vezes seguidas enquanto este job rodava, e ele não avançou nenhuma etapa; retome-o para tentar de novo',
+  },
+  child_not_started: {
+    status: 503,
+    retryable: true,
+    en: 'a {place} for its handler could not be started: {problem}',
+    pt: 'não foi possível iniciar um {place} para o handler: {problem}',
+  },
+  handler_unusable: {
+    status: 500,
+    en: 'the handler of {kind} jobs, {file}, cannot be used: {problem}',
+    pt: 'o handler dos jobs {kind}, {file}, não pode ser usado: {problem}',
   },
   step_twice: {
     status: 500,

@@ -85,7 +85,8 @@ const isFile = async (path: string): Promise<boolean> => {
   )
 }
 
-async function evaluate(file: string, folder: string): Promise<unknown> {
+/** A module of the user's, loaded as the config is. */
+export async function importModule<Module>(file: string): Promise<Module> {
   // The loader takes as long to load as all the rest, and only commands with a config need it.
   const { createJiti } = await import('jiti')
   const jiti = createJiti(import.meta.url, {
@@ -93,8 +94,12 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
     interopDefault: false,
     virtualModules: { retoma: library, 'retoma/http': http },
   })
+  return jiti.import<Module>(file)
+}
+
+async function evaluate(file: string, folder: string): Promise<unknown> {
   try {
-    const loading = jiti.import<{ default?: unknown }>(file).then(module => module.default)
+    const loading = importModule<{ default?: unknown }>(file).then(module => module.default)
     const exported = await withDeadline(loading, longestLoad, () => new Error('it did not load within 60 s'))
     // Read here, so that a getter that throws is a fault of the file's too.
     return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported

@@ -12,6 +12,7 @@ import { megabytes } from '../core/megabytes.ts'
 import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
+import { startedFrom } from '../isolation/able.ts'
 import { systemClock } from '../lib/clock.ts'
 import { suggestion } from '../settings/index.ts'
 import { mark, unmark } from '../supervisor/marks.ts'
@@ -21,6 +22,9 @@ import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
 import { Door } from './door.ts'
 import { hearSignals, whenAborted } from './signals.ts'
+
+/** What a child of a worker loads the config with. */
+const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 
 export interface Parts {
   /** Takes the data folder for itself, so that a second one is told where the first is. */
@@ -102,6 +106,7 @@ class House {
     })
     unmark(papersFolder(), 'database')
     if (asked.aborted) return undefined
+    if (config.file !== undefined) startedFrom(childLoader, { folder: this.#context.folder, file: config.file })
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
     this.#door?.open(createApp(this.#engine, { log }))

@@ -4,6 +4,7 @@ import { englishIn } from '../../test/support/portuguese.ts'
 import type { JobContext } from './context.ts'
 import { minutes, seconds } from './duration.ts'
 import { defineJob, type Job } from './job.ts'
+import { megabytes } from './megabytes.ts'
 import { skip, snooze } from './outcome.ts'
 import { defaultPolicy } from './policy.ts'
 
@@ -84,7 +85,11 @@ test.each([
   [{ kind: 'a', run, onOrphan: 'ignore' }, /onOrphan must be one of retry, stall, fail, not "ignore"/],
   [{ kind: 'a', run, onStall: 'ignore' }, /onStall must be one of/],
   [{ kind: 'a', run, isolation: 'vm' }, /isolation must be one of inline, thread, process/],
-  [{ kind: 'a', run, isolation: 'thread' }, /isolation "thread" is not built yet/],
+  [{ kind: 'a', run, isolation: 'thread' }, /isolation "thread" needs its handler in a module/],
+  [{ kind: 'a', run, handler: new URL('file:///a.js') }, /it has both run and handler/],
+  [{ kind: 'a', handler: './a.js' }, /handler must be the URL of a file/],
+  [{ kind: 'a', handler: new URL('https://a.example/b.js') }, /handler must be the URL of a file/],
+  [{ kind: 'a', run, memory: megabytes(20) }, /memory must be at least megabytes\(128\)/],
   [{ kind: 'a', run, memory: -5 }, /memory must be a number of bytes/],
   [{ kind: 'a', run, memory: '512MB' }, /memory must be a number of bytes/],
 ])('%o is refused', (options, message) => {

@@ -7,6 +7,7 @@ import type { Backoff } from './backoff.ts'
 import type { JobContext } from './context.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { cleanText } from './json.ts'
+import { megabytes } from './megabytes.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Messages, type Policy } from './policy.ts'
@@ -35,10 +36,18 @@ export interface JobOptions {
   maxCrashes?: number
   onOrphan?: Action
   onStall?: Action
+  /** Where its handler runs. thread and process need `handler`: a function cannot be handed to another process. */
   isolation?: Isolation
+  /** Of its thread (heap) or process (all of it) at most: `megabytes(512)`; over it the child is ended, as a crash of its job. */
   memory?: number
   /** What is said of a job that the watchdog ended, in place of its own words. */
   messages?: Messages
+}
+
+/** A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`. */
+interface InModule {
+  handler: URL
+  run?: undefined
 }
 
 /** A kind of job: what `enqueue` takes and what a worker runs. */
@@ -50,7 +59,10 @@ export interface Job<Input = never, Output = unknown> {
   readonly policy: Policy
   /** The parsed input, or the sentence that says what is wrong with it: the schema's own words. */
   readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: Saying }>
-  readonly run: (context: JobContext, input: never) => Promise<unknown>
+  /** Null: it is in a module. */
+  readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
+  /** The module's address. */
+  readonly handler: string | null
   /** Types only. */
   readonly types?: { input: Input; output: Output }
 }
@@ -65,6 +77,12 @@ export const isJob = (job: AnyJob | undefined): boolean =>
 
 type Result<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
 
+export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
+  options: JobOptions & { input: Schema } & InModule,
+): Job<StandardSchemaV1.InferInput<Schema>, Output>
+export function defineJob<Input = undefined, Output = unknown>(
+  options: JobOptions & { input?: undefined } & InModule,
+): Job<Input, Output>
 export function defineJob<Schema extends StandardSchemaV1, Output>(
   options: JobOptions & {
     input: Schema
@@ -75,7 +93,11 @@ export function defineJob<Input = undefined, Output = unknown>(
   options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => Result<Output> },
 ): Job<Input, Output>
 export function defineJob(
-  options: JobOptions & { input?: StandardSchemaV1 | undefined; run: (context: JobContext, input: never) => unknown },
+  options: JobOptions & {
+    input?: StandardSchemaV1 | undefined
+    run?: ((context: JobContext, input: never) => unknown) | undefined
+    handler?: URL
+  },
 ): AnyJob {
   const name = typeof options?.kind === 'string' ? options.kind : ''
   const refuse: Refuse = refuseDefinition(name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job'))
@@ -86,8 +108,6 @@ export function defineJob(
   const queue = options.queue ?? 'default'
   if (typeof queue !== 'string' || !namePattern.test(queue))
     refuse(`queue must be ${nameRule.en}`, `queue deve ter ${nameRule.pt}`)
-  if (typeof options.run !== 'function')
-    refuse('run must be a function (ctx, input) => result', 'run deve ser uma função (ctx, input) => result')
   if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
     refuse(
       'input must be a Standard Schema, such as one of zod, valibot or arktype',
@@ -106,6 +126,7 @@ export function defineJob(
       `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
     )
   const policy = policyOf(options, refuse)
+  const handler = handlerOf(options, refuse)
   const parse = parser(options.input)
   return {
     kind: name,
@@ -114,7 +135,8 @@ export function defineJob(
     oldestVersion,
     policy,
     parse,
-    run: async (context, input) => run(context, input),
+    run: run === undefined ? null : async (context, input) => run(context, input),
+    handler,
   }
 }
 
@@ -122,7 +144,7 @@ export function defineJob(
 const largestVersion = 2 ** 31 - 1
 
 const knownOptions = [
-  'kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
+  'kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
   'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory', 'messages',
 ] // biome-ignore format: read as one list
 
@@ -172,11 +194,6 @@ function policyOf(options: JobOptions, refuse: Refuse): Policy {
       `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
     )
   const isolation = oneOf('isolation', options.isolation, ['inline', 'thread', 'process'], defaultPolicy.isolation)
-  if (isolation !== 'inline')
-    refuse(
-      `isolation "${isolation}" is not built yet; only "inline" runs in this version`,
-      `isolation "${isolation}" ainda não foi feito; só "inline" roda nesta versão`,
-    )
   return {
     attempts: whole('attempts', 1),
     backoff,
@@ -211,9 +228,40 @@ function messagesOf({ messages = {} }: JobOptions, refuse: Refuse): Messages {
   return messages
 }
 
+/** The handler's module, where it has one. */
+function handlerOf(
+  { run, handler, isolation = 'inline' }: JobOptions & { run?: unknown; handler?: unknown },
+  refuse: Refuse,
+): string | null {
+  if (run !== undefined && handler !== undefined)
+    refuse('it has both run and handler; give one of them', 'tem run e handler; dê só um deles')
+  if (handler === undefined && typeof run !== 'function')
+    refuse('run must be a function (ctx, input) => result', 'run deve ser uma função (ctx, input) => result')
+  if (handler === undefined && isolation !== 'inline')
+    refuse(
+      `isolation "${isolation}" needs its handler in a module: handler: new URL('./work.js', import.meta.url)`,
+      `isolation "${isolation}" precisa do handler num módulo: handler: new URL('./work.js', import.meta.url)`,
+    )
+  if (handler === undefined) return null
+  if (!(handler instanceof URL) || handler.protocol !== 'file:')
+    refuse(
+      "handler must be the URL of a file, such as new URL('./work.js', import.meta.url)",
+      "handler deve ser a URL de um arquivo, como new URL('./work.js', import.meta.url)",
+    )
+  return handler.href
+}
+
+/** A process that has done nothing takes half of that. */
+const leastMemory = megabytes(128)
+
 function memoryOf({ memory }: JobOptions, refuse: Refuse): number | null {
   if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0))
     refuse('memory must be a number of bytes', 'memory deve ser um número de bytes')
+  if (memory !== undefined && memory < leastMemory)
+    refuse(
+      `memory must be at least megabytes(${leastMemory / megabytes(1)}), half of which an empty process takes`,
+      `memory deve ser de pelo menos megabytes(${leastMemory / megabytes(1)}), metade disso um processo vazio já usa`,
+    )
   return memory ?? null
 }
 

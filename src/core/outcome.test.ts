@@ -4,7 +4,7 @@ import { defaultBackoff } from './backoff.ts'
 import { days, milliseconds, minutes, seconds } from './duration.ts'
 import { decide, doNotRetry, type Ended, type Failure, type Outcome, skip, snooze } from './outcome.ts'
 
-const policy = { attempts: 3, backoff: { ...defaultBackoff, jitter: 0 } }
+const policy = { attempts: 3, maxCrashes: 3, backoff: { ...defaultBackoff, jitter: 0 } }
 const job = { kind: 'greet', failures: 0, crashes: 0 }
 const after = (ended: Ended, tried: Partial<typeof job> = {}): Outcome =>
   decide({ ...job, ...tried }, policy, ended, 0.5)
@@ -17,6 +17,24 @@ function kept(thrown: unknown): Failure {
 }
 
 describe('a handler that returns', () => {
+  test('a crash counts as one, keeps its evidence, and at maxCrashes the job is poison whatever tries are left', () => {
+    const evidence = { signal: 'SIGSEGV' }
+    const died = { thrown: new Error('its process died'), evidence }
+    const many = { ...policy, attempts: 10 }
+    expect(decide({ ...job, failures: 3, crashes: 1 }, many, died, 0.5)).toMatchObject({
+      state: 'waiting',
+      failure: { what: 'crash', message: 'its process died', evidence },
+    })
+    expect(decide({ ...job, failures: 0, crashes: 2 }, many, died, 0.5)).toMatchObject({
+      state: 'failed',
+      failure: { what: 'crash', code: 'poison', message: expect.stringContaining('3 times'), evidence },
+    })
+    expect(decide({ ...job, failures: 0, crashes: 2 }, many, { ...died, timedOut: true }, 0.5)).toMatchObject({
+      state: 'waiting',
+      failure: { what: 'timeout', evidence },
+    })
+  })
+
   test('succeeds with its result as JSON, nothing being null', () => {
     expect(after({ returned: { a: 1 } })).toEqual({ state: 'succeeded', result: '{"a":1}' })
     expect(after({ returned: undefined })).toEqual({ state: 'succeeded', result: 'null' })
@@ -82,7 +100,7 @@ describe('a handler that throws', () => {
 
   test('spreads its wait by the jitter', () => {
     const backoff = { ...policy.backoff, jitter: 0.1 }
-    const [early, late] = [0, 0.999].map(random => decide(job, { attempts: 3, backoff }, { thrown: 'x' }, random))
+    const [early, late] = [0, 0.999].map(random => decide(job, { ...policy, backoff }, { thrown: 'x' }, random))
     expect([early, late]).toMatchObject([{ delay: 5000 }, { delay: 5500 }])
   })
 

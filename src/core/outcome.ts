@@ -6,8 +6,10 @@
 import { brand, hasBrand } from '../brand.ts'
 import { RetomaError, say } from '../errors.ts'
 import { backoffAfter } from './backoff.ts'
+import { type Care, careOf } from './care.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText, cleanText, storable } from './json.ts'
+import { poisonFailure } from './poison.ts'
 import type { Policy } from './policy.ts'
 
 /** What is kept of an error: on the job, and in its failure history. */
@@ -17,8 +19,7 @@ export interface Failure {
   message: string
   code: string | null
   stack: string | null
-  /** What a dead process left: signal, exit code, memory, the end of its stderr. */
-  evidence?: Readonly<Record<string, unknown>>
+  evidence?: Evidence
 }
 
 export type Outcome =
@@ -27,7 +28,11 @@ export type Outcome =
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
 
-export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean }
+/** What a dead process left: signal, exit code, memory, the end of its stderr. */
+export type Evidence = Readonly<Record<string, unknown>>
+
+/** `evidence`: its process died; without being timed out, of its own doing. */
+export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean; evidence?: Evidence }
 
 export class Skip {
   readonly reason: string
@@ -74,16 +79,13 @@ export interface Tried {
   kind: string
   failures: number
   crashes: number
+  care?: Partial<Care> | null
 }
 
-export function decide(
-  job: Tried,
-  policy: Pick<Policy, 'attempts' | 'backoff'>,
-  ended: Ended,
-  random: number,
-): Outcome {
-  if ('thrown' in ended)
-    return afterFailure(job, policy, describe(ended.thrown, ended.timedOut), random, isFinal(ended.thrown))
+type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
+
+export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
+  if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = storable(ended.returned)
@@ -99,24 +101,26 @@ export function decide(
 const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip')
 const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
 
-function afterFailure(
-  job: Tried,
-  policy: Pick<Policy, 'attempts' | 'backoff'>,
-  failure: Failure,
-  random: number,
-  final: boolean,
-): Outcome {
-  const spent = job.failures + job.crashes + 1
+function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
+  // The deaths it was suspected of count, too, once it has shown what it does.
+  const crashes = job.crashes + (failure.what === 'crash' ? 1 + careOf(job.care ?? null).deaths : 0)
+  if (failure.what === 'crash' && crashes >= policy.maxCrashes)
+    return { state: 'failed', failure: poisonFailure(crashes, failure) }
+  const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)
   if (final || spent >= policy.attempts) return { state: 'failed', failure }
   return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
+}
+
+function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { returned: unknown }>): Failure {
+  const what = timedOut ? 'timeout' : evidence === undefined ? 'error' : 'crash'
+  return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
 }
 
 const maxMessage = 10_000
 const maxStack = 20_000
 
 /** Whatever was thrown, as something a person can read and PostgreSQL can store. */
-function describe(thrown: unknown, timedOut = false): Failure {
-  const what = timedOut ? 'timeout' : 'error'
+function describe(thrown: unknown, what: Failure['what']): Failure {
   try {
     if (thrown instanceof Error) return { what, ...factsOf(thrown) }
   } catch {

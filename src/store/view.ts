@@ -52,6 +52,8 @@ export interface FailureView {
   code: string | null
   message: string
   stack: string | null
+  /** What a child or process left that died of it. */
+  evidence: Readonly<Record<string, unknown>> | null
   worker: string | null
   at: Date
 }
@@ -70,7 +72,7 @@ export async function viewJob(db: Db, id: string): Promise<JobView | undefined> 
 
 const failures = {
   name: 'view_failures',
-  text: `select attempt, what, code, message, stack, worker, at from retoma.failure where job_id = $1 order by attempt`,
+  text: `select attempt, what, code, message, stack, evidence, worker, at from retoma.failure where job_id = $1 order by attempt`,
 }
 
 export const viewFailures = (db: Db, id: string): Promise<FailureView[]> => db.run<FailureView>(failures, [id])

@@ -13,12 +13,16 @@ import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
+import { handlerOf, isolationOf } from '../isolation/able.ts'
+import type { Children } from '../isolation/children.ts'
+import type { Run } from '../isolation/run.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
 import { AttemptClock } from './attempt-clock.ts'
+import { type Away, sendAway } from './away.ts'
 import { Context, type ContextHost } from './context.ts'
 import { runAs } from './current.ts'
 import type { Landed } from './group-commit.ts'
@@ -42,6 +46,8 @@ export interface AttemptOptions {
   resumed: (attempt: Attempt) => void
   /** A handler was given up, or one that was has ended after all. */
   abandoned: (more: 1 | -1) => void
+  /** Where handlers run that do not run here; undefined: in a child itself. */
+  children?: Children
 }
 
 /** Where an attempt's checkpoints are. */
@@ -81,11 +87,13 @@ export class Attempt {
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
   #reason: RetomaError | undefined
-  #leave: ((ended: Ended) => void) | undefined
+  #leave: ((ended: Ended | Away) => void) | undefined
   #ended = false
   #patience: Patience | undefined
   #steps: Steps | undefined
   #place: Place | undefined
+  /** Its handler, where that runs in a thread or a process. */
+  #away: Run | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
@@ -126,6 +134,18 @@ export class Attempt {
     this.#patience?.end()
   }
 
+  /** Its handler runs in a thread or a process. */
+  get isAway(): boolean {
+    return this.#away !== undefined && !this.#ended
+  }
+
+  /** Its handler, if that runs in a thread or a process, is dead after so many milliseconds, whatever its grace. */
+  async killChild(afterMs: number): Promise<void> {
+    if (this.#away === undefined) return
+    await this.#options.clock.sleep(afterMs)
+    await this.#away.kill()
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -136,18 +156,25 @@ export class Attempt {
 
   /**
    * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
-   * the handler has its grace, and then is left behind.
+   * the handler has its grace, and then is left behind; a child is killed.
    */
   abort(reason: RetomaError): void {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
+    this.#away?.abort(reason)
     this.#patience = new Patience({
       ...this.#options,
       stopping: isRetomaError(reason, 'worker_stopping'),
-      leave: () => this.#leave?.({ thrown: reason }),
+      leave: () => void this.#leaveBehind(reason),
       abandon: () => this.#abandon(),
     })
+  }
+
+  /** Its handler does not end: one in a child is killed first. */
+  async #leaveBehind(reason: RetomaError): Promise<void> {
+    await this.#away?.kill()
+    this.#leave?.({ thrown: reason })
   }
 
   #abandon(): void {
@@ -165,13 +192,20 @@ export class Attempt {
   }
 
   timeOut(): void {
+    // Its time begins with its handler, however long a child takes to start.
+    if (this.#away?.begun === false) return void this.allow()
     const { id, attempt } = this.claimed
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.job.policy.timeout / 1000 }))
   }
 
+  /** It has its whole time from now on. */
+  allow(): void {
+    this.time.begin(this.job.policy.timeout)
+  }
+
   run(follow: boolean): Promise<AttemptEnd> {
     this.#followed = follow
-    this.time.begin(this.job.policy.timeout)
+    this.allow()
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
@@ -184,24 +218,37 @@ export class Attempt {
 
   /** The handler, and after it whatever it has begun to write. */
   async #handle(): Promise<void> {
-    let ended: Ended
+    let ended: Ended | Away
     try {
       const parsed = await runAs(this.claimed, false, () => this.job.parse(this.claimed.input))
       ended =
         'problem' in parsed
           ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
-          : { returned: await runAs(this.claimed, this.#followed, () => this.#run(parsed.value)) }
+          : await this.#work(parsed.value)
     } catch (thrown) {
       ended = { thrown }
     }
     // Most keep nothing on their way.
-    if (this.#place !== undefined) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
+    if (this.#place !== undefined && !('end' in ended)) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
     this.#handlerEnded()
     this.#leave!(ended)
   }
 
-  async #run(input: unknown): Promise<unknown> {
-    return this.job.run(new Context(this, this.#options.log), input as never)
+  async #work(input: unknown): Promise<Ended | Away> {
+    const { job, claimed } = this
+    const { children, log } = this.#options
+    const isolation = children === undefined ? 'inline' : isolationOf(job, claimed.care)
+    if (isolation === 'inline') {
+      const run = job.run ?? (await handlerOf(job))
+      return {
+        returned: await runAs(claimed, this.#followed, async () => run(new Context(this, log), input as never)),
+      }
+    }
+    // Told meanwhile: it need not begin.
+    if (this.#reason !== undefined) return { thrown: this.#reason }
+    const away = sendAway(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
+    this.#away = away.run
+    return away.ended
   }
 
   async #closed(ended: Ended): Promise<Ended> {
@@ -226,7 +273,8 @@ export class Attempt {
   }
 
   /** What a handler answered may throw when it is looked at: then that is how it ended. */
-  #decided(ended: Ended): AttemptEnd {
+  #decided(ended: Ended | Away): AttemptEnd {
+    if ('end' in ended) return ended.end
     try {
       return this.#decide(ended)
     } catch (thrown) {
@@ -242,21 +290,24 @@ export class Attempt {
     if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
     // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
     if (ended.thrown !== reason) reason.cause = ended.thrown
-    return decide(this.claimed, policy, { thrown: reason, timedOut: true }, this.#options.random())
+    return decide(this.claimed, policy, { ...ended, thrown: reason, timedOut: true }, this.#options.random())
+  }
+
+  /** Who finds the lease lost tells the handler. */
+  readonly told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
+    const { id, attempt } = this.claimed
+    const how = await this.time.waiting(landed)
+    if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
+    return how
   }
 
   /** What the context asks for when the handler keeps something. */
   host(): ContextHost {
     const { clock, random, keeper } = this.#options
     const { claimed } = this
-    const { id, attempt } = claimed
+    const { id } = claimed
     const self = this
-    /** Who finds the lease lost tells the handler. */
-    const told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
-      const how = await this.time.waiting(landed)
-      if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
-      return how
-    }
+    const told = this.told
     return {
       get place() {
         self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))

@@ -7,6 +7,7 @@
  */
 import type { AnyJob } from '../core/job.ts'
 import { RetomaError } from '../errors.ts'
+import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -27,6 +28,7 @@ export interface LifeOptions {
   log: Log
   random: Random
   graceMs: number
+  children: Children
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
@@ -42,6 +44,9 @@ export interface LifeOptions {
   /** A handler was given up, or one that was has ended after all. */
   abandoned: (more: 1 | -1) => void
 }
+
+/** How long a child goes on whose job may run elsewhere. */
+const lastWordMs = 500
 
 export class Life {
   readonly id: string
@@ -126,8 +131,9 @@ export class Life {
    */
   cannotBeat(): void {
     for (const attempt of this.#held.values()) {
-      if (attempt.running && attempt.job.policy.isolation !== 'inline')
-        attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+      if (!attempt.isAway) continue
+      attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+      void attempt.killChild(lastWordMs)
     }
   }
 
@@ -251,6 +257,16 @@ export class Life {
     this.#alarm?.abort()
     for (const each of this.#held.values()) this.#lose(each)
     void this.idle().then(() => this.#starts.close())
+    this.killChildren()
+  }
+
+  /** Their jobs may run elsewhere soon: whatever runs in a child hears it, and is dead a moment later. */
+  killChildren(): void {
+    for (const each of this.#held.values()) {
+      if (!each.isAway) continue
+      this.#lose(each)
+      void each.killChild(lastWordMs)
+    }
   }
 
   /** One that has not begun never will: whoever would start it looks here first. */
@@ -283,7 +299,8 @@ export class Life {
     let next = Number.POSITIVE_INFINITY
     for (const attempt of this.#held.values()) {
       if (attempt.time.deadline <= now) attempt.timeOut()
-      else next = Math.min(next, attempt.time.deadline)
+      // Or it has more time now.
+      if (attempt.time.deadline > now) next = Math.min(next, attempt.time.deadline)
     }
     this.#due = Number.POSITIVE_INFINITY
     this.#watch(next)

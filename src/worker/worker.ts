@@ -8,6 +8,8 @@
 import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
 import { type Takes, takesOf } from '../core/version.ts'
+import { Children } from '../isolation/children.ts'
+import { checkHandlers } from '../isolation/handler.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
@@ -48,6 +50,7 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #takes: Required<Takes>
   readonly #intake: Intake
+  readonly #children: Children
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -72,6 +75,7 @@ export class Worker {
 
   /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
+    await checkHandlers(options.jobs.values())
     const worker = new Worker(options)
     await worker.#register(worker.id)
     if (mode === 'loops') worker.#startLoops()
@@ -81,6 +85,7 @@ export class Worker {
   private constructor(options: WorkerOptions) {
     this.#options = options
     this.#takes = takesOf(options.jobs)
+    this.#children = new Children(options.log)
     const life = () => this.#life
     this.#size = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#intake = new Intake({ ...options, takes: this.#takes, life, unsure: () => this.#unsure() })
@@ -124,6 +129,11 @@ export class Worker {
     await this.#intake.holdBack(queue, batch)
   }
 
+  /** It cannot say that it lives, and may be declared dead: its jobs must not run in children here and elsewhere at once. */
+  killAll(): void {
+    for (const life of this.#lives) life.killChildren()
+  }
+
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   drain(): Promise<number> {
     return this.#intake.drain()
@@ -155,6 +165,7 @@ export class Worker {
       )
     }
     over.abort()
+    await this.#children.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
@@ -171,6 +182,7 @@ export class Worker {
     return new Life({
       ...this.#options,
       id: randomName('w'),
+      children: this.#children,
       ended: (claimed, ms) => this.#intake.ended(claimed, ms),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)

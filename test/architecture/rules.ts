@@ -26,6 +26,8 @@ const arrows: Record<string, string[]> = {
   // A thread of its own beside a worker: it has its own connection.
   heart: ['supervisor', 'store', 'core', 'lib', 'errors'],
   worker: ['heart', 'isolation', 'supervisor', 'store', 'core', 'lib', 'errors'],
+  // The other side of isolation: it runs in the child, where an attempt is the worker's own but for where its steps are kept.
+  child: ['worker', 'isolation', 'store', 'core', 'lib', 'errors'],
   watchdog: ['store', 'core', 'lib', 'errors'],
   scheduler: ['store', 'core', 'lib', 'errors'],
   // The composition root, for jobs and (without a database of one's own) for the embedded server.
@@ -41,6 +43,7 @@ const arrows: Record<string, string[]> = {
     'engine',
     'maintenance',
     'supervisor',
+    'isolation',
     'config',
     'http',
     'postgres',

@@ -82,6 +82,7 @@ test('every block of code in the pages compiles', async () => {
     'docs/events.md',
     'docs/explain.md',
     'docs/guards.md',
+    'docs/isolation.md',
     'docs/testing.md',
   ]
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))

@@ -1,5 +1,6 @@
 /** `retoma jobs show ID`: everything about one job, what happened to it, and what went wrong in full. */
 import type { Command } from 'commander'
+import { megabytes } from '../../core/megabytes.ts'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -65,12 +66,33 @@ function historyLines({ history }: JobDetail, { word, language }: Voice): string
   return [
     '',
     word.jobs.history,
-    ...history.flatMap(({ attempt, what, at, worker, stack, message }) => [
+    ...history.flatMap(({ attempt, what, at, worker, stack, message, evidence }) => [
       `  ${word.jobs.attempt(attempt, what, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
-      ...(stack ?? message).split('\n').map(line => `    ${line}`),
+      ...indented(stack ?? message),
+      ...evidenceLines(evidence, word),
     ]),
   ]
 }
+
+const stderrLines = 20
+
+/** What a dead process left. */
+function evidenceLines(evidence: JobDetail['history'][number]['evidence'], { jobs }: Words): string[] {
+  if (evidence === null) return []
+  const { signal, exitCode, memoryBytes, stderr } = evidence
+  const facts = [
+    ...(typeof signal === 'string' ? [jobs.evidence.signal(signal)] : []),
+    ...(typeof exitCode === 'number' ? [jobs.evidence.exitCode(exitCode)] : []),
+    ...(typeof memoryBytes === 'number' ? [jobs.evidence.memory(Math.round(memoryBytes / megabytes(1)))] : []),
+  ]
+  const tail = typeof stderr === 'string' ? stderr.trimEnd().split('\n').slice(-stderrLines).join('\n') : ''
+  return [
+    ...(facts.length > 0 ? indented(facts.join(', ')) : []),
+    ...(tail === '' ? [] : [...indented(jobs.evidence.stderr), ...indented(tail.replace(/^/gm, '  '))]),
+  ]
+}
+
+const indented = (text: string) => text.split('\n').map(line => `    ${line}`)
 
 const errorLine = ({ error }: JobDetail) =>
   error && (error.code === null ? error.message : `${error.code}: ${error.message}`)

@@ -324,6 +324,12 @@ export const en = {
     },
     history: 'what went wrong:',
     attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
+    evidence: {
+      signal: (signal: string) => `signal ${signal}`,
+      exitCode: (code: number) => `exit code ${code}`,
+      memory: (megabytes: number) => `memory ${megabytes} MB`,
+      stderr: 'the end of its stderr:',
+    },
   },
   batch,
   explain,

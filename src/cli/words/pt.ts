@@ -327,6 +327,12 @@ export const pt: Words = {
     },
     history: 'o que deu errado:',
     attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
+    evidence: {
+      signal: signal => `sinal ${signal}`,
+      exitCode: code => `código de saída ${code}`,
+      memory: megabytes => `memória ${megabytes} MB`,
+      stderr: 'o fim do stderr:',
+    },
   },
   batch,
   explain,

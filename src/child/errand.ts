@@ -1,0 +1,101 @@
+/**
+ * Runs what the parent sends, one errand at a time: an attempt as a worker runs it, but for where its steps are kept. How it
+ * ended is decided here, by the same code and from the same facts; the parent writes it down.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { isMainThread } from 'node:worker_threads'
+import type { AnyJob } from '../core/job.ts'
+import { decodeValue } from '../core/value.ts'
+import type { RetomaError } from '../errors.ts'
+import { type Handler, importerOf, type Loader, loadHandler } from '../isolation/handler.ts'
+import { packError, unpackError } from '../isolation/packed-error.ts'
+import type { Errand, ToChild } from '../isolation/wire.ts'
+import { systemClock } from '../lib/clock.ts'
+import { systemRandom } from '../lib/random.ts'
+import type { Claimed } from '../store/claim.ts'
+import { Attempt } from '../worker/attempt.ts'
+import { Asking } from './asking.ts'
+import type { Line } from './line.ts'
+import { logTo } from './log.ts'
+
+/** For as long as its parent lets it: only that kills it. */
+const graceMs = 2 ** 31
+
+/** Whose code is running: a child that is used again may still run some of an earlier run's. */
+const inRun = new AsyncLocalStorage<number>()
+export const currentRun = (): number | undefined => inRun.getStore()
+
+export class Errands {
+  readonly #line: Line
+  #current: { run: number; attempt: Attempt; asking: Asking } | undefined
+  /** Told before the attempt was there. */
+  #aborted = new Map<number, RetomaError>()
+
+  readonly #weight = weight()
+
+  constructor(line: Line) {
+    this.#line = line
+  }
+
+  hear(message: ToChild): void {
+    const current = this.#current?.run === message.run ? this.#current : undefined
+    if (message.type === 'run') void this.#run(message.run, message.errand)
+    else if (message.type === 'abort') this.#abort(message.run, unpackError(message.reason) as RetomaError)
+    else current?.asking.hear(message)
+  }
+
+  #abort(run: number, reason: RetomaError): void {
+    if (this.#current?.run === run) this.#current.attempt.abort(reason)
+    else this.#aborted.set(run, reason)
+  }
+
+  async #run(run: number, errand: Errand): Promise<void> {
+    let work: Handler
+    try {
+      work = await inRun.run(run, () => find(errand))
+    } catch (error) {
+      return this.#line.send({ type: 'unusable', run, error: packError(error) })
+    }
+    const asking = new Asking(this.#line, run)
+    const attempt = new Attempt(errand.claimed as Claimed, jobOf(errand, work), {
+      id: 'child',
+      clock: systemClock,
+      log: logTo(this.#line, run),
+      random: systemRandom,
+      graceMs,
+      keeper: asking,
+      isTime: () => {},
+      resumed: () => {},
+      abandoned: () => {},
+    })
+    this.#current = { run, attempt, asking }
+    const ending = inRun.run(run, () => attempt.run(false))
+    const told = this.#aborted.get(run)
+    if (told !== undefined) attempt.abort(told)
+    this.#aborted.clear()
+    const end = await ending
+    this.#current = undefined
+    this.#line.send({ type: 'ended', run, end, grown: weight() - this.#weight })
+  }
+}
+
+/** What is bounded: all of a process, the heap of a thread. */
+const weight = (): number => (isMainThread ? process.memoryUsage.rss() : process.memoryUsage().heapUsed)
+
+async function find({ job, work }: Errand): Promise<Handler> {
+  if ('module' in work) return loadHandler(job.kind, work.module, await importerOf(work.loader))
+  const { findHandler } = (await import(work.loader)) as Loader
+  return findHandler(work.config.folder, work.config.file, job.kind)
+}
+
+/** Its input was checked by the parent, which has its schema. */
+function jobOf({ job, input }: Errand, work: Handler): AnyJob {
+  return {
+    ...job,
+    oldestVersion: 1,
+    policy: { ...job.policy, isolation: 'inline' },
+    parse: async () => ({ value: decodeValue(JSON.parse(input)) }),
+    run: async (context, value) => work(context, value),
+    handler: null,
+  }
+}

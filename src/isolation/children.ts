@@ -1,0 +1,140 @@
+/**
+ * The children of a worker: started when there is a job for one, kept warm for a while, never more than there are jobs for
+ * them at once. One that has died, or was killed, is not used again.
+ *
+ * Invariant: a child runs one errand at a time. None keeps this process alive once it is idle, and none outlives it: each
+ * watches its parent (src/child/watch.ts).
+ */
+import { asText } from '../core/json.ts'
+import { RetomaError } from '../errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { idle } from '../lib/idle.ts'
+import type { Log } from '../lib/log.ts'
+import type { Child, Remains } from './child.ts'
+import { crashOf, placeName } from './crash.ts'
+import { startProcess } from './process-child.ts'
+import { type Host, Run } from './run.ts'
+import { startThread } from './thread-child.ts'
+import type { Errand, Nature } from './wire.ts'
+
+interface Idle {
+  child: Child
+  taken: AbortController
+}
+
+const warmMs = 60_000
+/** A loaded machine is slow; one that hangs is not waited for. */
+const startWithinMs = 30_000
+
+export class Children {
+  readonly #log: Log
+  /** By what they have loaded and how they were made. */
+  readonly #idle = new Map<string, Idle[]>()
+  readonly #all = new Set<Child>()
+  #runs = 0
+  #leftBehind = 0
+  #closed = false
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** Threads that could not be ended: they are stuck in native code, and go on until this process ends. */
+  get leftBehind(): number {
+    return this.#leftBehind
+  }
+
+  run(errand: Errand, nature: Nature, host: Host): Run {
+    const key = JSON.stringify([nature, errand.work])
+    return new Run(++this.#runs, errand, nature, host, {
+      take: () => this.#take(key, nature),
+      giveBack: child => this.#giveBack(key, child),
+      kill: child => this.#kill(child),
+    })
+  }
+
+  /** Every one of them, at once. Whose jobs these were must know it already: it looks like their death. */
+  async killAll(): Promise<void> {
+    await Promise.all(Array.from(this.#all, child => this.#kill(child)))
+  }
+
+  /** No more are kept; those that work are their runs' to end. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#idle.values()].flat().map(({ child }) => this.#kill(child)))
+  }
+
+  async #take(key: string, nature: Nature): Promise<Child> {
+    const warm = this.#idle.get(key)?.pop()
+    if (warm !== undefined) {
+      warm.taken.abort()
+      warm.child.works(true)
+      return warm.child
+    }
+    return this.#start(nature)
+  }
+
+  async #start(nature: Nature): Promise<Child> {
+    const place = placeName(nature)
+    let child: Child
+    try {
+      child = nature.isolation === 'process' ? startProcess(nature) : startThread(nature)
+    } catch (error) {
+      throw new RetomaError('child_not_started', { place, problem: asText(error) }, { cause: error })
+    }
+    this.#all.add(child)
+    void child.died.then(() => this.#all.delete(child))
+    try {
+      await withDeadline(
+        child.ready,
+        startWithinMs,
+        () => new Error(`it was not ready within ${startWithinMs / 1000} s`),
+      )
+      return child
+    } catch (died) {
+      if (died instanceof Error) {
+        void this.#kill(child)
+        throw new RetomaError('child_not_started', { place, problem: died.message })
+      }
+      const remains = died as Remains
+      const last = remains.stderr.trim().split('\n').slice(-3).join(' ')
+      const problem =
+        remains.error === undefined ? crashOf(remains, nature, false).thrown.message : asText(remains.error)
+      throw new RetomaError('child_not_started', { place, problem: last === '' ? problem : `${problem}; ${last}` })
+    }
+  }
+
+  #giveBack(key: string, child: Child): void {
+    if (this.#closed) return void this.#kill(child)
+    child.works(false)
+    child.hear(() => {})
+    const mine: Idle = { child, taken: new AbortController() }
+    const warm = this.#idle.get(key) ?? []
+    warm.push(mine)
+    this.#idle.set(key, warm)
+    const forget = () => {
+      const left = (this.#idle.get(key) ?? []).filter(each => each !== mine)
+      if (left.length > 0) this.#idle.set(key, left)
+      else this.#idle.delete(key)
+    }
+    void child.died.then(remains => {
+      if (mine.taken.signal.aborted) return
+      mine.taken.abort()
+      forget()
+      if (!this.#closed)
+        this.#log.warn({ signal: remains.signal, code: remains.exitCode }, 'an idle child died; nobody is charged')
+    })
+    void idle(warmMs, mine.taken.signal).then(() => {
+      if (mine.taken.signal.aborted) return
+      mine.taken.abort()
+      forget()
+      void this.#kill(child)
+    })
+  }
+
+  async #kill(child: Child): Promise<void> {
+    if (await child.kill()) return
+    this.#leftBehind++
+    this.#log.error({ left_behind: this.#leftBehind }, 'a child could not be ended; it is left behind')
+  }
+}

@@ -1,0 +1,63 @@
+/** The death of a child as its job's failure: one sentence, the stack where there is one, and the evidence. */
+import { asText } from '../core/json.ts'
+import type { Evidence } from '../core/outcome.ts'
+import { RetomaError, type Saying, say } from '../errors.ts'
+import type { Remains } from './child.ts'
+import { unpackError } from './packed-error.ts'
+import type { Nature } from './wire.ts'
+
+export interface Crash {
+  thrown: RetomaError
+  evidence: Evidence
+}
+
+export const placeName = (nature: Nature): Saying =>
+  nature.isolation === 'process' ? say('process', 'processo') : say('thread', 'thread')
+
+/** `killed`: by us, because it did not end when it was told to. */
+export function crashOf(remains: Remains, nature: Nature, killed: boolean): Crash {
+  const cause = causeOf(remains)
+  const facts = { place: placeName(nature), how: howOf(remains, nature, killed) }
+  const thrown = new RetomaError('child_crashed', facts, cause === undefined ? {} : { cause })
+  const { signal, exitCode, memoryBytes, stderr } = remains
+  return { thrown, evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : stderr } }
+}
+
+function howOf(remains: Remains, nature: Nature, killed: boolean): Saying {
+  const { signal, exitCode, words, error } = remains
+  if (isOfMemory(remains)) return overMemory(nature)
+  if (words?.how === 'uncaught') {
+    const text = asText(unpackError(words.error))
+    return say(`an error that nobody caught: ${text}`, `um erro que ninguém tratou: ${text}`)
+  }
+  if (words?.how === 'exit') return say(`it called process.exit(${words.code})`, `chamou process.exit(${words.code})`)
+  if (killed)
+    return say(
+      'it was killed, because it had not ended within its grace',
+      'foi morto, porque não terminou dentro da tolerância',
+    )
+  if (signal !== null) return say(signal, signal)
+  if (error !== undefined) return say(asText(error), asText(error))
+  return say(`exit code ${exitCode}`, `código de saída ${exitCode}`)
+}
+
+function overMemory({ memoryBytes }: Nature): Saying {
+  if (memoryBytes === null) return say('it ran out of memory', 'ficou sem memória')
+  const most = `${Math.round(memoryBytes / 1024 / 1024)} MB`
+  return say(`it went over its memory of ${most}`, `passou da sua memória de ${most}`)
+}
+
+/** Seen by its watcher, told by V8 as it dies, or by Node of a thread. */
+const isOfMemory = ({ words, stderr, signal, error }: Remains): boolean =>
+  words?.how === 'memory' ||
+  (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY' ||
+  (signal === 'SIGABRT' && /heap out of memory|Reached heap limit|invalid table size/i.test(stderr))
+
+/** Its stack says where. */
+function causeOf({ words, error }: Remains): unknown {
+  if (words?.how === 'uncaught') return unpackError(words.error)
+  if (words?.how !== 'exit') return error
+  const exit = new Error(`process.exit(${words.code})`)
+  exit.stack = words.stack
+  return exit
+}

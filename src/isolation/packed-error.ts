@@ -1,0 +1,69 @@
+/**
+ * Errors between a parent and its child: name, message, stack, cause, what hangs on them as plain data (the code and the
+ * constraint of a database error), and whether they are final. `origin` leads back to the very error that was sent over.
+ */
+import { asText } from '../core/json.ts'
+import { doNotRetry, isFinal } from '../core/outcome.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
+
+export type PackedError = Packed | { value: string }
+
+interface Packed {
+  name: string
+  message: string
+  stack: string | undefined
+  facts: Readonly<Record<string, unknown>> | undefined
+  more: Record<string, string | number | boolean>
+  final: boolean
+  cause: PackedError | undefined
+  origin: number | undefined
+}
+
+const deepest = 5
+const mostText = 20_000
+const origins = new WeakMap<Error, number>()
+
+export function packError(error: unknown, origin?: number, depth = 0): PackedError {
+  try {
+    if (!(error instanceof Error)) return { value: asText(error) }
+    return {
+      name: String(error.name),
+      message: String(error.message).slice(0, mostText),
+      stack: error.stack?.slice(0, mostText),
+      facts: isRetomaError(error) ? error.facts : undefined,
+      more: plainParts(error),
+      final: isFinal(error),
+      cause: error.cause === undefined || depth >= deepest ? undefined : packError(error.cause, undefined, depth + 1),
+      origin: origin ?? origins.get(error),
+    }
+  } catch {
+    // A getter or a proxy that throws when it is looked at.
+    return { value: 'an error that cannot be read' }
+  }
+}
+
+function plainParts(error: Error): Packed['more'] {
+  const parts = Object.entries(error).filter(
+    ([name, value]) => name !== 'stack' && ['string', 'number', 'boolean'].includes(typeof value),
+  )
+  return Object.fromEntries(
+    parts.map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, mostText) : value]),
+  )
+}
+
+export function unpackError(packed: PackedError): unknown {
+  if ('value' in packed) return packed.value
+  const { name, message, stack, facts, more, final, cause, origin } = packed
+  const options = cause === undefined ? {} : { cause: unpackError(cause) }
+  const error =
+    facts === undefined
+      ? Object.assign(new Error(message, options), more)
+      : new RetomaError(more.code as 'internal', facts as Record<never, never>, options)
+  if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
+  if (stack !== undefined) error.stack = stack
+  if (origin !== undefined) origins.set(error, origin)
+  return final ? doNotRetry(error) : error
+}
+
+/** The number it was sent over with. */
+export const originOf = (packed: PackedError): number | undefined => ('value' in packed ? undefined : packed.origin)

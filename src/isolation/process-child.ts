@@ -1,0 +1,120 @@
+/**
+ * A child that is a process, and the head of a process group: what it has started dies with it. It hears by IPC, and has a
+ * second line (descriptor 4) that it writes synchronously: its last words arrive though the next instruction ends it.
+ *
+ * Its stdout is ours; its stderr is passed on, and the end of it kept.
+ */
+import { fork } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../lib/clock.ts'
+import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
+import { childEntry, processArguments } from './entry.ts'
+import type { Nature, ToChild, ToParent, Words } from './wire.ts'
+
+/** A dead one's pipes are read that long: what it has started may hold them open. */
+const drainMs = 200
+
+export function startProcess(nature: Nature): Child {
+  const child = fork(fileURLToPath(childEntry), [JSON.stringify(nature)], {
+    execArgv: processArguments(nature.memoryBytes),
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc', 'pipe'],
+    detached: true,
+  })
+  const stderr = new Tail()
+  child.stderr!.on('data', stderr.take).on('error', () => {})
+  const said = new LastWords(child.stdio[4] as Readable)
+
+  let heard: (message: ToParent) => void = () => {}
+  const died = new Promise<Remains>(resolve => {
+    const remains = (signal: string | null, exitCode: number | null, error: unknown): Remains => {
+      const { words, memoryBytes } = said
+      return { signal, exitCode, memoryBytes, stderr: stderr.text, words, error }
+    }
+    // Heard for good: one that nobody hears would end this process.
+    child.on('error', error => {
+      if (child.pid === undefined) resolve(remains(null, null, error))
+    })
+    child.once('exit', async (exitCode, signal) => {
+      signalGroup(child.pid!)
+      const closed = new AbortController()
+      child.once('close', () => closed.abort())
+      await systemClock.sleep(drainMs, closed.signal)
+      resolve(remains(signal, exitCode, undefined))
+    })
+  })
+  const ready = new Promise<void>((resolve, reject) => {
+    child.on('message', (message: unknown) => {
+      if (!isOurs(message)) return
+      if (message.type === 'ready') resolve()
+      else heard(message)
+    })
+    void died.then(reject)
+  })
+  ready.catch(() => {})
+
+  return {
+    ready,
+    died,
+    send(message: ToChild) {
+      // Told by `died`.
+      if (child.connected) child.send(message, () => {})
+    },
+    hear(listener) {
+      heard = listener
+    },
+    async kill() {
+      if (child.pid !== undefined) signalGroup(child.pid)
+      child.kill('SIGKILL')
+      const late = new AbortController()
+      const dead = await Promise.race([
+        died.then(() => true),
+        systemClock.sleep(killWithinMs, late.signal).then(() => false),
+      ])
+      late.abort()
+      return dead
+    },
+    works(is) {
+      const what = is ? 'ref' : 'unref'
+      child[what]()
+      child.channel?.[what]()
+      for (const pipe of [child.stderr, child.stdio[4]]) (pipe as unknown as { ref(): void; unref(): void })?.[what]?.()
+    },
+  }
+}
+
+function signalGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left in it.
+  }
+}
+
+/** JSON lines. How much memory it has is said from time to time; of its end the first word counts. */
+class LastWords {
+  words: Words | null = null
+  memoryBytes: number | null = null
+  #rest = ''
+
+  constructor(stream: Readable) {
+    stream.setEncoding('utf8')
+    stream.on('error', () => {})
+    stream.on('data', (text: string) => this.#take(text))
+  }
+
+  #take(text: string): void {
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = lines.pop()!
+    for (const line of lines) {
+      try {
+        const words = JSON.parse(line) as Words
+        if (words.how === 'memory') this.memoryBytes = words.bytes
+        if (words.how !== 'memory' || words.over) this.words ??= words
+      } catch {
+        // A handler may write there by mistake.
+      }
+    }
+  }
+}

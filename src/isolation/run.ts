@@ -1,0 +1,233 @@
+/**
+ * One errand in a child: sends it, answers what the child asks of the database, and knows how it ended.
+ *
+ * Invariant: it ends once, by the child's word or by its death, and not before what the child has asked for has been
+ * answered: a write on its way when the child died lands or does not, but not later. A transaction whose child is gone is
+ * rolled back.
+ */
+import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { Evidence } from '../core/outcome.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Child, Remains } from './child.ts'
+import { crashOf } from './crash.ts'
+import { originOf, type PackedError, packError, unpackError } from './packed-error.ts'
+import type { Asked, Errand, Nature, ToParent } from './wire.ts'
+
+/** What the parent does for its child; what it answers goes to the child as it is. */
+export interface Host {
+  /** It is in the child's hands. */
+  began(): void
+  load(): Promise<ReadonlyMap<string, unknown>>
+  save(name: string, value: string): Promise<unknown>
+  note(note: object): Promise<unknown>
+  warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
+  transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
+  log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
+}
+
+export interface Lender {
+  take(): Promise<Child>
+  giveBack(child: Child): void
+  kill(child: Child): Promise<void>
+}
+
+/** `end`: what the child made of it. `handBack`: the child is gone, and it was not this job's doing. */
+export type RunEnd = { end: unknown } | { handBack: string } | { thrown: unknown; evidence?: Evidence }
+
+/** What a killed child had asked for is waited for that long; a database that is away takes longer. */
+const endWithinMs = 300
+
+interface Transaction {
+  tx: JobTransaction | undefined
+  controller: AbortController
+  /** What the child is doing in it. */
+  worked: ((text: string) => void) | undefined
+  failed: ((error: unknown) => void) | undefined
+  /** Errors sent over, to be known again when they come back. */
+  sent: unknown[]
+}
+
+export class Run {
+  readonly ended: Promise<RunEnd>
+  readonly #number: number
+  readonly #errand: Errand
+  readonly #nature: Nature
+  readonly #host: Host
+  readonly #lender: Lender
+  readonly #asked = new Set<Promise<unknown>>()
+  readonly #transactions = new Map<number, Transaction>()
+  #child: Child | undefined
+  #reason: { thrown: unknown } | undefined
+  #killed = false
+  #over = false
+
+  constructor(number: number, errand: Errand, nature: Nature, host: Host, lender: Lender) {
+    this.#number = number
+    this.#errand = errand
+    this.#nature = nature
+    this.#host = host
+    this.#lender = lender
+    this.ended = this.#go()
+  }
+
+  /** It is in a child's hands; or was, or never will be. */
+  get begun(): boolean {
+    return this.#child !== undefined || this.#over
+  }
+
+  /** The handler's signal aborts with that reason. One that has not begun never does. */
+  abort(reason: unknown): void {
+    if (this.#reason !== undefined || this.#over) return
+    this.#reason = { thrown: reason }
+    this.#cut(reason)
+    this.#child?.send({ type: 'abort', run: this.#number, reason: packError(reason) })
+  }
+
+  #cut(reason: unknown): void {
+    for (const { controller } of this.#transactions.values()) controller.abort(reason)
+  }
+
+  /** Resolves when the child is dead and nothing of it is on its way, or it is left behind. Nothing once it has ended. */
+  async kill(): Promise<void> {
+    if (this.#over) return
+    this.#killed = true
+    if (this.#child === undefined) return
+    await this.#lender.kill(this.#child)
+    await Promise.race([this.ended, systemClock.sleep(endWithinMs)])
+  }
+
+  async #go(): Promise<RunEnd> {
+    try {
+      const child = await this.#lender.take()
+      return await this.#in(child)
+    } catch (thrown) {
+      return { thrown }
+    } finally {
+      this.#over = true
+    }
+  }
+
+  async #in(child: Child): Promise<RunEnd> {
+    if (this.#reason !== undefined || this.#killed) {
+      this.#lender.giveBack(child)
+      return { thrown: this.#reason?.thrown }
+    }
+    this.#child = child
+    const word = new Promise<{ ended: RunEnd; leaves: 'kept' | 'spent' }>(resolve =>
+      child.hear(message => {
+        // A child that is used again may still say something of an earlier run.
+        if (!('run' in message) || message.run !== this.#number) return
+        if (message.type === 'ended')
+          resolve({ ended: { end: message.end }, leaves: isFull(message.grown, this.#nature) ? 'spent' : 'kept' })
+        else if (message.type === 'unusable')
+          resolve({ ended: { thrown: unpackError(message.error) }, leaves: 'spent' })
+        else this.#hear(message)
+      }),
+    )
+    this.#host.began()
+    child.send({ type: 'run', run: this.#number, errand: this.#errand })
+    const died = child.died.then(remains => ({ ended: this.#judge(remains), leaves: 'dead' as const }))
+    const { ended, leaves } = await Promise.race([word, died])
+    this.#cut(new Error('the child is gone'))
+    await Promise.allSettled(this.#asked)
+    if (leaves === 'dead') return ended
+    // What failed to load may load in a new one; and what one job leaves in memory must not be the next one's undoing.
+    if (leaves === 'spent' || this.#killed) void this.#lender.kill(child)
+    else this.#lender.giveBack(child)
+    return ended
+  }
+
+  #judge(remains: Remains): RunEnd {
+    const { words } = remains
+    if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
+    const isAnothers =
+      (words?.how === 'uncaught' || words?.how === 'exit') && words.run !== undefined && words.run !== this.#number
+    if (isAnothers) return { handBack: 'what an earlier job had left behind in its child ended it' }
+    return crashOf(remains, this.#nature, this.#killed)
+  }
+
+  #hear(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
+    if (message.type === 'log') this.#host.log(message.level, message.facts, message.message)
+    else if (message.type === 'call') void this.#call(message.call, message.asked)
+    else this.#tell(message)
+  }
+
+  /** News of a transaction's work. */
+  #tell(message: Extract<ToParent, { type: 'worked' | 'cut' }>): void {
+    const open = this.#transactions.get(message.tx)
+    if (message.type === 'cut') open?.controller.abort(unpackError(message.reason))
+    else if (message.error === undefined) open?.worked?.(message.text!)
+    else open?.failed?.(known(open, message.error))
+  }
+
+  async #call(call: number, asked: Asked): Promise<void> {
+    const work = this.#do(asked)
+    this.#asked.add(work)
+    const answer = await work.then(
+      value => ({ value }),
+      thrown => ({ error: packError(thrown, 'tx' in asked ? this.#remember(asked.tx, thrown) : undefined) }),
+    )
+    this.#asked.delete(work)
+    const head = { type: 'answer', run: this.#number, call } as const
+    try {
+      this.#child?.send({ ...head, ...answer })
+    } catch (thrown) {
+      // A row may hold something that cannot be sent.
+      this.#child?.send({ ...head, error: packError(thrown) })
+    }
+  }
+
+  #do(asked: Asked): Promise<unknown> {
+    switch (asked.verb) {
+      case 'load':
+        return this.#host.load()
+      case 'save':
+        return this.#host.save(asked.name, asked.value)
+      case 'note':
+        return this.#host.note(asked.note)
+      case 'warn':
+        return this.#host.warn(asked.what, asked.facts)
+      case 'transact':
+        return this.#transact(asked.name, asked.tx)
+      case 'query':
+        return this.#query(asked.tx, asked.query)
+    }
+  }
+
+  async #transact(name: string, number: number): Promise<unknown> {
+    const controller = new AbortController()
+    const open: Transaction = { tx: undefined, controller, worked: undefined, failed: undefined, sent: [] }
+    this.#transactions.set(number, open)
+    if (this.#reason !== undefined) controller.abort(this.#reason.thrown)
+    // It may be called again, when the link was cut under it.
+    const work = (tx: JobTransaction) =>
+      new Promise<string>((resolve, reject) => {
+        Object.assign(open, { tx, worked: resolve, failed: reject })
+        this.#child?.send({ type: 'work', run: this.#number, tx: number })
+      })
+    try {
+      return await this.#host.transact(name, work, controller.signal)
+    } finally {
+      this.#transactions.delete(number)
+    }
+  }
+
+  async #query(number: number, query: Omit<JobQuery, 'types'>): Promise<unknown> {
+    const open = this.#transactions.get(number)
+    if (open?.tx === undefined) throw new Error('this transaction is over')
+    return open.tx.query(query)
+  }
+
+  #remember(number: number, thrown: unknown): number | undefined {
+    const sent = this.#transactions.get(number)?.sent
+    return sent === undefined ? undefined : sent.push(thrown) - 1
+  }
+}
+
+const isFull = (grown: number, { memoryBytes }: Nature) => memoryBytes !== null && grown > memoryBytes / 4
+
+/** The error that was sent over, if it is one of ours: what PostgreSQL said decides what becomes of the transaction. */
+function known(open: Transaction, packed: PackedError): unknown {
+  const origin = originOf(packed)
+  return origin !== undefined && origin in open.sent ? open.sent[origin] : unpackError(packed)
+}

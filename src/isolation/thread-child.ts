@@ -1,0 +1,68 @@
+/**
+ * A child that is a thread: cheaper than a process, and less apart. Its heap is bounded, a loop in it can be ended; what
+ * crashes in native code takes this process along, and one that is stuck there cannot be ended at all.
+ */
+import { Worker } from 'node:worker_threads'
+import { systemClock } from '../lib/clock.ts'
+import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
+import { childEntry, threadArguments } from './entry.ts'
+import type { Nature, ToChild, ToParent, Words } from './wire.ts'
+
+export function startThread(nature: Nature): Child {
+  const { memoryBytes } = nature
+  const execArgv = threadArguments()
+  const worker = new Worker(childEntry, {
+    workerData: nature,
+    stderr: true,
+    ...(execArgv === undefined ? {} : { execArgv }),
+    ...(memoryBytes === null
+      ? {}
+      : { resourceLimits: { maxOldGenerationSizeMb: Math.floor(memoryBytes / 1024 / 1024) } }),
+  })
+  const stderr = new Tail()
+  worker.stderr.on('data', stderr.take)
+
+  let heard: (message: ToParent) => void = () => {}
+  let words: Words | null = null
+  let error: unknown
+  worker.on('error', thrown => {
+    error = thrown
+  })
+  const died = new Promise<Remains>(resolve =>
+    worker.once('exit', exitCode =>
+      resolve({ signal: null, exitCode, memoryBytes: null, stderr: stderr.text, words, error }),
+    ),
+  )
+  const ready = new Promise<void>((resolve, reject) => {
+    worker.on('message', (message: unknown) => {
+      if (!isOurs(message)) return
+      if (message.type === 'ready') resolve()
+      else if (message.type === 'words') words ??= message.words
+      else heard(message)
+    })
+    void died.then(reject)
+  })
+  ready.catch(() => {})
+
+  return {
+    ready,
+    died,
+    send: (message: ToChild) => worker.postMessage(message),
+    hear(listener) {
+      heard = listener
+    },
+    async kill() {
+      worker.terminate().catch(() => {})
+      const late = new AbortController()
+      const dead = await Promise.race([
+        died.then(() => true),
+        systemClock.sleep(killWithinMs, late.signal).then(() => false),
+      ])
+      late.abort()
+      // It must not keep this process from ending, as far as that is in our hands.
+      if (!dead) worker.unref()
+      return dead
+    },
+    works: is => (is ? worker.ref() : worker.unref()),
+  }
+}

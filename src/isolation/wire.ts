@@ -1,0 +1,86 @@
+/**
+ * What a parent and its child tell each other. The parent owns the database: the child asks for what it needs of it, by
+ * number, and gets an answer to that number. Every message names its run, so that what is left of an earlier one in a child
+ * that is used again reaches nothing.
+ *
+ * Values of a handler's travel as the text they are kept as (core/value.ts), so that none arrives as something else.
+ */
+import type { JobQuery } from '../core/context.ts'
+import type { Policy } from '../core/policy.ts'
+import type { PackedError } from './packed-error.ts'
+
+/** What a child is told to run. */
+export interface Errand {
+  readonly job: {
+    readonly id: string
+    readonly attempt: number
+    readonly kind: string
+    readonly queue: string
+    readonly version: number
+    readonly policy: Policy
+  }
+  /** The claimed row without its input; its clock as it is when the errand begins. */
+  readonly claimed: object
+  /** Checked by its kind's schema already; as core/value.ts writes it. */
+  readonly input: string
+  readonly work: Work
+}
+
+/** Where the function is: in a module, or among the jobs of the configuration that the parent was started from. */
+export type Work = { module: string; loader: string | null } | { config: ConfigPlace; loader: string }
+
+export interface ConfigPlace {
+  folder: string
+  file: string
+}
+
+/** What a child is made with. */
+export interface Nature {
+  isolation: 'thread' | 'process'
+  memoryBytes: number | null
+  /** A parent that has been stopped for so long may have been declared dead. */
+  parentStoppedMs: number
+}
+
+export type ToChild =
+  | { type: 'run'; run: number; errand: Errand }
+  | { type: 'abort'; run: number; reason: PackedError }
+  | { type: 'answer'; run: number; call: number; value?: unknown; error?: PackedError }
+  /** Its transaction is open: do what belongs into it. */
+  | { type: 'work'; run: number; tx: number }
+
+export type Asked =
+  | { verb: 'load' }
+  | { verb: 'save'; name: string; value: string }
+  | { verb: 'note'; note: object }
+  | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
+  | { verb: 'transact'; name: string; tx: number }
+  | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }
+
+export type ToParent =
+  | { type: 'ready' }
+  | { type: 'call'; run: number; call: number; asked: Asked }
+  /** What belongs into a transaction is done: what to keep of it, or why not. */
+  | { type: 'worked'; run: number; tx: number; text?: string; error?: PackedError }
+  /** Its time is up. */
+  | { type: 'cut'; run: number; tx: number; reason: PackedError }
+  | {
+      type: 'log'
+      run: number
+      level: 'debug' | 'info' | 'warn' | 'error'
+      facts: Record<string, unknown>
+      message: string
+    }
+  /** `grown`: by how many bytes since the child began. */
+  | { type: 'ended'; run: number; end: unknown; grown: number }
+  /** Its function could not be loaded. */
+  | { type: 'unusable'; run: number; error: PackedError }
+  /** From a thread; a process writes them where they arrive though it dies (process-child.ts). */
+  | { type: 'words'; words: Words }
+
+/** What a child says of itself while it can, and of its end. `run`: whose code it was; undefined: nobody knows. */
+export type Words =
+  | { how: 'memory'; bytes: number; over: boolean }
+  | { how: 'parent' }
+  | { how: 'uncaught'; run: number | undefined; error: PackedError }
+  | { how: 'exit'; run: number | undefined; code: number; stack: string }

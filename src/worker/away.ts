@@ -1,0 +1,78 @@
+/**
+ * An attempt whose handler runs in a child: what the child is sent, and what of the database it may ask for. The child runs
+ * an attempt of its own (src/child/errand.ts), so that what a handler sees and how it ends are the same wherever it runs.
+ */
+import type { Ended } from '../core/outcome.ts'
+import { doNotRetry } from '../core/outcome.ts'
+import type { Isolation } from '../core/policy.ts'
+import { encodeValue } from '../core/value.ts'
+import { RetomaError, say } from '../errors.ts'
+import { workOf } from '../isolation/able.ts'
+import type { Children } from '../isolation/children.ts'
+import type { Run } from '../isolation/run.ts'
+import type { Errand, Nature } from '../isolation/wire.ts'
+import type { Log } from '../lib/log.ts'
+import type { Attempt, AttemptEnd, Keeper } from './attempt.ts'
+
+/** The child's own word. */
+export interface Away {
+  end: AttemptEnd
+}
+
+interface Given {
+  children: Children
+  keeper: Keeper
+  log: Log
+  /** The database's clock. */
+  now: number
+}
+
+export function sendAway(
+  attempt: Attempt,
+  isolation: Exclude<Isolation, 'inline'>,
+  input: unknown,
+  { children, keeper, log, now }: Given,
+): { run: Run; ended: Promise<Ended | Away> } {
+  const { claimed, job, told } = attempt
+  const { policy } = job
+  const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
+  const errand: Errand = {
+    job: { ...claimed, version: job.version, policy },
+    claimed: { ...claimed, input: null, care: null, started_ms: now },
+    input: textOf(job.kind, input),
+    work: workOf(job)!,
+  }
+  const nature: Nature = { isolation, memoryBytes: policy.memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
+  const run = children.run(errand, nature, {
+    began: () => attempt.allow(),
+    load: () => attempt.time.waiting(keeper.load(claimed, attempt.signal)),
+    save: (name, value) => told(keeper.save(claimed, name, value)),
+    note: note => told(keeper.note(claimed, note)),
+    warn: (what, about) => keeper.warn(claimed, what, about),
+    async transact(name, work, signal) {
+      const done = keeper.transact(claimed, name, tx => attempt.time.awake(() => work(tx)), signal)
+      await told(done.then(({ how }) => how))
+      return done
+    },
+    log: (level, about, message) => log[level]({ ...facts, ...about }, message),
+  })
+  return { run, ended: run.ended.then(ended => known(ended, facts, log)) }
+}
+
+function known(ended: Awaited<Run['ended']>, facts: Record<string, unknown>, log: Log): Ended | Away {
+  if ('end' in ended) return { end: ended.end as AttemptEnd }
+  if (!('handBack' in ended)) return ended
+  log.warn({ ...facts, why: ended.handBack }, 'the child of this job died, which is not its doing; it goes back')
+  return { end: { state: 'released' } }
+}
+
+/** What a schema makes of an input may be anything; what arrives as something else does not go. */
+function textOf(kind: string, input: unknown): string {
+  const encoded = encodeValue(input)
+  if (encoded.ok) return encoded.text
+  const what = say(
+    `the input of a ${kind} job, on its way to its child,`,
+    `a entrada de um job ${kind}, a caminho do filho,`,
+  )
+  throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))
+}

@@ -1,0 +1,72 @@
+/** A handler in a thread or a process sees and does what one that runs in the worker does. */
+import { expect, test } from 'vitest'
+import type { Isolation } from '../../src/index.ts'
+import { begun, jobIn } from './jobs.ts'
+import { workingOn } from './support.ts'
+
+const places: Isolation[] = ['inline', 'thread', 'process']
+
+test.each(places)(
+  '%s: steps, lists, checkpoints, transactions and sleeps are kept, and a later attempt goes on after them',
+  async place => {
+    const job = jobIn(place)
+    const { ends, sql } = await workingOn(job)
+    await sql(`create table told (note text, bytes bytea, day timestamptz)`)
+    try {
+      const ended = await ends(job, { do: 'everything', note: 'abc' })
+      expect(ended).toMatchObject({
+        state: 'succeeded',
+        attempt: 3,
+        failures: 1,
+        result: {
+          map: ['a,1'],
+          at: 0,
+          attempt: 1,
+          list: ['x1', 'y1'],
+          before: { from: 2 },
+          written: { n: 3, bytes: 'hi', day: 0 },
+        },
+        progress: { done: 1, total: 2 },
+      })
+      expect(ended.history).toMatchObject([{ what: 'error', code: 'E_AGAIN', message: 'again', evidence: null }])
+      expect(ended.history[0]!.stack).toMatch(/TypeError: again[\s\S]*handler\.ts[\s\S]*caused by: Error: deeper/)
+      expect(await sql(`select note from told`)).toEqual([{ note: 'abc' }])
+    } finally {
+      await sql(`drop table told`)
+    }
+  },
+)
+
+test.each(places)(
+  '%s: skip, snooze, doNotRetry, a result that cannot be stored and a step nobody awaited end it as they do',
+  async place => {
+    const job = jobIn(place, { attempts: 2 })
+    const { ends } = await workingOn(job)
+    expect(await ends(job, { do: 'skip' })).toMatchObject({ state: 'skipped', error: { message: 'nothing to do' } })
+    expect(await ends(job, { do: 'snooze' })).toMatchObject({ state: 'succeeded', result: 'awake', failures: 0 })
+    expect(await ends(job, { do: 'final' })).toMatchObject({
+      state: 'failed',
+      failures: 1,
+      error: { message: 'never' },
+    })
+    expect(await ends(job, { do: 'function' })).toMatchObject({ state: 'failed', error: { code: 'bad_value' } })
+    expect(await ends(job, { do: 'forgotten' })).toMatchObject({ state: 'failed', error: { code: 'step_not_awaited' } })
+    expect(await ends(job, { do: 'swallowed' })).toMatchObject({
+      state: 'failed',
+      error: { code: 'transaction_aborted' },
+    })
+    expect(await ends(job, { do: 'refused' })).toMatchObject({ result: { code: '22012', message: 'division by zero' } })
+  },
+)
+
+test.each(['thread', 'process'] as const)('%s: a child is used again, and jobs at once have one each', async place => {
+  const job = jobIn(place, { version: 3 })
+  const { engine, ends } = await workingOn(job)
+  const first = (await ends(job, { do: 'answer', note: 'é' })).result as { at: string }
+  expect(first).toMatchObject({ note: 'é', attempt: 1, version: 3 })
+  expect((await ends(job, { do: 'answer' })).result).toMatchObject({ at: first.at })
+  const both = await Promise.all([1, 2].map(() => engine.enqueue(job, { do: 'listen' })))
+  const at = await Promise.all(both.map(async ({ id }) => (await begun(engine, id)).at))
+  expect(new Set(at).size).toBe(2)
+  expect(at).toContain(first.at)
+})

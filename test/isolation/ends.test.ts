@@ -1,0 +1,91 @@
+/** A child is told, has its grace, and is dead after it; it never outlives its parent or its parent's right to the job. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { seconds } from '../../src/index.ts'
+import { shareDatabase, until } from '../support/engine.ts'
+import { begun, jobIn } from './jobs.ts'
+import { isAlive, workingOn, workingWith } from './support.ts'
+
+test.each(['listen', 'spin'] as const)(
+  'a worker that stops hands back what runs in its child, which is gone then (%s)',
+  async deed => {
+    const job = jobIn('process')
+    const { engine, worker } = await workingOn(job)
+    const { id } = await engine.enqueue(job, { do: deed })
+    const { pid } = await begun(engine, id)
+    await worker.stop()
+    expect(await engine.job(id)).toMatchObject({ state: 'waiting', attempt: 1, failures: 0, crashes: 0, restarts: 0 })
+    expect(isAlive(pid)).toBe(false)
+  },
+)
+
+test('a worker that stops hands back what runs in its thread', async () => {
+  const job = jobIn('thread')
+  const { engine, worker } = await workingOn(job)
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  await begun(engine, id)
+  await worker.stop()
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', attempt: 1, failures: 0, crashes: 0 })
+})
+
+test('a cancelled job is dead in its child, though that spins', async () => {
+  const job = jobIn('process')
+  const { engine } = await workingOn(job)
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { pid } = await begun(engine, id)
+  await engine.cancel(id)
+  await until(() => !isAlive(pid))
+  expect(await engine.job(id)).toMatchObject({ state: 'cancelled', failures: 0, crashes: 0 })
+})
+
+test('a worker that was declared dead kills the children of its life, and charges nobody', async () => {
+  const job = jobIn('process', { attempts: 1 })
+  const { engine, worker, sql } = await workingWith({ grace: seconds(30) }, job)
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { pid } = await begun(engine, id)
+  const before = worker.id
+  await sql(`update retoma.worker set dead_at = now()`)
+  await until(() => !isAlive(pid))
+  await until(() => worker.id !== before)
+  expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
+})
+
+/** A process of its own that works on one job, in a child that spins. */
+async function parentOfSpinning(): Promise<{ parent: number; child: number }> {
+  const url = await shareDatabase()
+  const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
+  const guest = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const gone = once(guest, 'exit')
+  onTestFinished(async () => {
+    guest.kill('SIGKILL')
+    await gone
+  })
+  for await (const line of createInterface({ input: guest.stdout })) {
+    const child = Number(line)
+    onTestFinished(() => void (isAlive(child) && process.kill(child, 'SIGKILL')))
+    return { parent: guest.pid!, child }
+  }
+  throw new Error('the guest ended before its job began')
+}
+
+test('a child that spins is gone soon after its parent was killed', async () => {
+  const { parent, child } = await parentOfSpinning()
+  expect(isAlive(child)).toBe(true)
+  const killed = performance.now()
+  process.kill(parent, 'SIGKILL')
+  await until(() => !isAlive(child))
+  expect(performance.now() - killed).toBeLessThan(10_000)
+})
+
+test('a child that spins is gone when its parent was stopped for half of orphanAfter, and not before', async () => {
+  const { parent, child } = await parentOfSpinning()
+  const stopped = performance.now()
+  process.kill(parent, 'SIGSTOP')
+  await until(() => !isAlive(child))
+  const took = performance.now() - stopped
+  expect(took).toBeGreaterThan(7000)
+  expect(took).toBeLessThan(20_000)
+})

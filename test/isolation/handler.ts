@@ -1,0 +1,128 @@
+/** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
+import { threadId } from 'node:worker_threads'
+import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
+
+export interface Told {
+  do: keyof typeof deeds
+  note?: string
+}
+
+const forEver = () => new Promise<never>(() => {})
+
+const deeds = {
+  answer: (ctx: JobContext, { note }: Told) => ({ note, at: here(), attempt: ctx.attempt, version: ctx.version }),
+
+  /** Everything a context has, and the first attempt fails at its end. */
+  async everything(ctx: JobContext, { note }: Told) {
+    const kept = await ctx.step('kept', () => ({ map: new Map([['a', 1n]]), at: new Date(0), attempt: ctx.attempt }))
+    const list = await ctx.each('list', ['x', 'y'], item => `${item}${ctx.attempt}`)
+    await ctx.progress({ done: 1, total: 2 })
+    const before = ctx.resumeData as { from: number } | undefined
+    await ctx.checkpoint('place', { from: ctx.attempt })
+    const written = await ctx.transaction('written', async tx => {
+      const { rows } = await tx.query<{ n: number; bytes: unknown; day: unknown }>(
+        `insert into told (note, bytes, day) values ($1, $2, $3) returning length(note) as n, bytes, day`,
+        [note, Buffer.from('hi'), new Date(0)],
+      )
+      const { n, bytes, day } = rows[0]!
+      return { n, bytes: Buffer.isBuffer(bytes) && String(bytes), day: day instanceof Date && day.getTime() }
+    })
+    await ctx.sleep('nap', 200 as never)
+    ctx.log.info({ note, why: () => 'a function' }, 'told')
+    if (ctx.attempt <= 2)
+      throw Object.assign(new TypeError('again', { cause: new Error('deeper') }), { code: 'E_AGAIN' })
+    return { map: [...kept.map].map(String), at: kept.at.getTime(), attempt: kept.attempt, list, before, written }
+  },
+
+  skip: () => skip('nothing to do'),
+  snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),
+  final: () => {
+    throw doNotRetry(new RangeError('never'))
+  },
+  function: () => () => 'no data',
+  forgotten: (ctx: JobContext) => {
+    void ctx.step('forgotten', () => 1)
+  },
+
+  /** Its error is caught, so PostgreSQL has given the transaction up. */
+  async swallowed(ctx: JobContext) {
+    await ctx.transaction('t', async tx => {
+      await tx.query('select 1 / 0').catch(() => {})
+      await tx.query('select 1')
+    })
+  },
+  async refused(ctx: JobContext) {
+    try {
+      await ctx.transaction('t', tx => tx.query('select 1 / 0'))
+    } catch (error) {
+      return { code: (error as { code: string }).code, message: (error as Error).message }
+    }
+    return 'nothing was refused'
+  },
+
+  /** Dies while its transaction is open, and does it again in peace. */
+  async halfway(ctx: JobContext, { note }: Told) {
+    await ctx.transaction('t', async tx => {
+      await tx.query('insert into told (note) values ($1)', [note])
+      if (ctx.attempt === 1) process.exit(0)
+    })
+  },
+
+  abort: () => process.abort(),
+  exit: () => process.exit(3),
+  async uncaught() {
+    setImmediate(function thrownByNobody() {
+      throw new TypeError('boom')
+    })
+    await forEver()
+  },
+  async rejected() {
+    void Promise.reject(new TypeError('nobody hears this'))
+    await forEver()
+  },
+  allocate() {
+    process.stderr.write('about to allocate\n')
+    for (const all: unknown[] = []; ; ) all.push(new Array(100_000).fill(Math.random()))
+  },
+  leak() {
+    leaked.push(Buffer.alloc(80 * 1024 * 1024, 1))
+    return here()
+  },
+  async spin(ctx: JobContext) {
+    await begin(ctx)
+    for (;;);
+  },
+  async wait(ctx: JobContext) {
+    await begin(ctx)
+    await forEver()
+  },
+  async listen(ctx: JobContext) {
+    await begin(ctx)
+    await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+  },
+  /** Answers, and leaves something behind that explodes under the next one. */
+  async mine(ctx: JobContext) {
+    await ctx.step('laid', () => 1)
+    setInterval(() => {
+      if (armed) throw new Error('a mine of an earlier job')
+    }, 5)
+    return here()
+  },
+  async arm(ctx: JobContext) {
+    await begin(ctx)
+    if (ctx.attempt > 1) return here()
+    armed = true
+    return forEver()
+  },
+} satisfies Record<string, (ctx: JobContext, told: Told) => unknown>
+
+let armed = false
+const leaked: Buffer[] = []
+
+/** Tells where it is, and that it has begun. */
+const begin = (ctx: JobContext) => ctx.checkpoint('begun', undefined, { progress: { note: here() } })
+
+const here = () => `${process.pid}/${threadId}`
+
+export default (ctx: JobContext, told: Told): unknown =>
+  (deeds[told.do] as (ctx: JobContext, told: Told) => unknown)(ctx, told)

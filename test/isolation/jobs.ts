@@ -1,0 +1,25 @@
+/** Jobs of handler.ts, and where they are: for tests and for their guests. */
+import { defineJob, type Engine, type Isolation, type JobOptions } from '../../src/index.ts'
+import type { Told } from './handler.ts'
+
+const handler = new URL('./handler.ts', import.meta.url)
+
+export const jobIn = (isolation: Isolation, options: Partial<JobOptions> = {}) =>
+  defineJob<Told>({
+    kind: `in-${isolation}`,
+    handler,
+    isolation,
+    attempts: 3,
+    backoff: { first: 1 as never, factor: 1, jitter: 0 },
+    ...options,
+  })
+
+export type TestJob = ReturnType<typeof jobIn>
+
+/** Where its handler is, once it has begun. */
+export async function begun(engine: Engine, id: string): Promise<{ at: string; pid: number }> {
+  for (;;) {
+    const { note } = ((await engine.job(id))?.progress ?? {}) as { note?: string }
+    if (note !== undefined) return { at: note, pid: Number(note.split('/')[0]) }
+  }
+}

@@ -1,0 +1,40 @@
+/** A live engine with a worker, for jobs of handler.ts. */
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { type AnyJob, seconds, type WorkOptions } from '../../src/index.ts'
+import { liveEngine } from '../support/engine.ts'
+import type { Told } from './handler.ts'
+import type { TestJob } from './jobs.ts'
+
+export const workingOn = (...jobs: AnyJob[]) => workingWith({ grace: seconds(0.2) }, ...jobs)
+
+export async function workingWith(options: WorkOptions, ...jobs: AnyJob[]) {
+  const { engine, url } = await liveEngine(jobs)
+  const worker = await engine.work(options)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return {
+    engine,
+    worker,
+    sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
+    /** The job once it is over. */
+    async ends(job: TestJob, told: Told) {
+      const { id } = await engine.enqueue(job, told)
+      await engine.wait({ job: id })
+      return (await engine.job(id))!
+    },
+  }
+}
+
+/** One that is dead and not yet buried, because its parent is stopped or gone, is not alive. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    if (process.platform !== 'linux') return true
+    return !/\)\s+Z[^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return false
+  }
+}
