@@ -15,10 +15,11 @@ test('a step that waits out an outage longer than its timeout costs nothing, and
       if (ctx.attempt === 1) await new Promise(() => {})
     },
   })
-  await begin()
   db.fail('checkpoint_save', 'before', databaseError('57P03'), { times: 60 })
   const id = await enqueue()
-  await db.askedFor('checkpoint_save')
+  const asked = db.askedFor('checkpoint_save')
+  await begin()
+  await asked
   await clock.advance(minutes(3))
   expect(await row(id)).toMatchObject({ state: 'running', attempt: 1, failures: 0 })
   await until(async () => {
@@ -40,12 +41,13 @@ test.each(['lend', 'tx.begin', 'tx.commit'])(
     const { db, clock, begin, enqueue, row } = await faultyWorker({
       run: ctx => ctx.transaction('t', async tx => void (await tx.query('select 1')), { timeout: seconds(20) }),
     })
-    await begin()
     db.fail(what, 'before', databaseError('57P03'), { times: what === 'tx.commit' ? 1 : 40 })
     // The commit's fate is asked for as long.
     if (what === 'tx.commit') db.fail('fenced_read', 'before', databaseError('57P03'), { times: 40 })
     const id = await enqueue()
-    await db.askedFor(what)
+    const asked = db.askedFor(what)
+    await begin()
+    await asked
     await clock.advance(minutes(2))
     expect(await row(id)).toMatchObject({ state: 'running', failures: 0 })
     await until(async () => {
