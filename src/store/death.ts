@@ -46,15 +46,15 @@ const backoff = (spent: string, policy: string): string => {
   return `make_interval(secs => ${power} * (1 + ${part('jitter')} * $13::float8) / 1000)`
 }
 
+// The notes are asked by a hash, made once: joined, each job would go through all of them, because they look few.
 const bury = {
   name: 'death_bury',
   text: `
     with held as materialized (
       select id, attempt from retoma.job where worker_id = $2 and state = 'running' order by id
-    ), begun as materialized (
-      select distinct id, attempt from unnest((select $5::bigint[]), (select $6::int[])) as s (id, attempt)
     ), taken as materialized (
-      select j.*, b.id is not null as begun
+      select j.*,
+        (j.id, j.attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
       from (select * from held order by id) h
         cross join lateral (
           select id, attempt, kind, failures, crashes, care, started_at, progress_at
@@ -62,14 +62,13 @@ const bury = {
           where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
           for update
         ) j
-        left join begun b on b.id = j.id and b.attempt = j.attempt
     ), judged as materialized (
       select t.*, p.policy, ${fruitless('t')} as fruitless,
         case
           when not t.begun then 'unbegun'
           when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
           when p.policy ->> 'onOrphan' <> 'retry' then 'later'
-          when $3 = 'unexplained' and a.started = 1 then 'crash'
+          when $3 = 'unexplained' and (select count(*) from taken where begun) = 1 then 'crash'
           when $3 = 'unexplained' and ${kept('t', 'level')} < 2 then 'suspect'
           when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
           else 'restart'
@@ -77,7 +76,6 @@ const bury = {
       from taken t
         left join retoma.kind k on k.name = t.kind
         cross join lateral (select $14::jsonb || coalesce(k.policy, '{}') as policy) p
-        cross join (select count(*) filter (where begun) as started from taken) a
     ), costed as materialized (
       select j.*,
         j.crashes + case when fate = 'crash' then 1 + ${kept('j', 'deaths')} else 0 end as crashed,

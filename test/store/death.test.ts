@@ -468,6 +468,12 @@ describe('a burial', () => {
     expect(await bury(death())).toEqual([])
   })
 
+  test('of the largest worker there may be stays within its deadline: its cost grows with its jobs, not with their square', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(10_000, 'running')
+    expect(await bury(unexplained(ids))).toHaveLength(10_000)
+  })
+
   test('takes nothing from the next attempt of a job that is not its worker’s any more', async () => {
     await store.worker('w')
     const id = await store.put('running', { worker: 'live', attempt: 1 })
