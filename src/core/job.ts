@@ -6,6 +6,7 @@ import { type Saying, say } from '../errors.ts'
 import type { Backoff } from './backoff.ts'
 import type { JobContext } from './context.ts'
 import { type Duration, longestDuration } from './duration.ts'
+import { cleanText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { type Action, beatEvery, defaultPolicy, type Isolation, type Messages, type Policy } from './policy.ts'
@@ -201,7 +202,7 @@ function messagesOf({ messages = {} }: JobOptions, refuse: Refuse): Messages {
     refuse('messages takes { orphan, stalled, overdue }', 'messages recebe { orphan, stalled, overdue }')
   refuseUnknown(messages, ['orphan', 'stalled', 'overdue'], refuse, 'messages.')
   for (const [name, text] of Object.entries(messages)) {
-    if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage)
+    if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage || cleanText(text) !== text)
       refuse(
         `messages.${name} must be a text of 1 to ${longestMessage} characters`,
         `messages.${name} deve ser um texto de 1 a ${longestMessage} caracteres`,
