@@ -25,7 +25,8 @@ export interface BatchClock extends Omit<BatchFacts, 'of'> {
   progressUs: string | null
 }
 
-/** Rows that are looked at for one that is ready: those at its end have not begun, those that came back lie in front. */
+/** Rows that are looked at for one that is ready: at its end, where those are that have not begun; and in front of its lanes. */
+const last = 100
 const depth = 1000
 
 // Room first, queue by queue: while all workers of a queue are busy, nothing else is asked of its batches. A worker without a
@@ -80,7 +81,7 @@ const clocks = {
             select j.state, j.run_at
             from (select last_id from retoma.batch_chunk where batch_id = t.id order by n desc limit 1) c
               cross join lateral (
-                select state, run_at from retoma.job where id <= c.last_id and id > c.last_id - ${depth} and batch_id = t.id
+                select state, run_at from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = t.id
               ) j
           ) j where state = 'waiting' and run_at <= ${now}
         ) or exists (

@@ -15,6 +15,11 @@ import {
   presets,
   seconds,
 } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { readBatchClocks } from '../../src/store/batch-clock.ts'
+import { stallBatch } from '../../src/store/batch-control.ts'
+import { openDb } from '../../src/store/db.ts'
+import { settleJobs } from '../../src/store/settle.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
 import { auditBatches } from '../support/batches.ts'
 import { aborted, engineOf, gate, timePasses, until } from '../support/engine.ts'
@@ -143,6 +148,39 @@ test('two watchdogs that judge at once, and ten people who press resume: one sta
     expect(await engine.batch(id)).toMatchObject({ state: 'running', resumes: round })
   }
   expect(await auditBatches(t.databaseUrl)).toEqual([])
+})
+
+test('a watchdog whose facts are old stalls nothing: another was first and a person resumed it, or an attempt has ended', async () => {
+  const { batch, begun } = hanging()
+  const t = await engineOf({ batches: [batch] })
+  const db = openDb({ url: t.databaseUrl, log: silentLog, connections: 2 })
+  onTestFinished(() => db.close())
+  await t.engine.work({ queues: { q: 2 } })
+  const { id } = await t.engine.submit(batch, ['a', 'b'])
+  await until(() => begun.length === 2)
+  await t.clock.advance(seconds(20))
+  const seen = async () => {
+    const [clock] = await readBatchClocks(db, [id], t.clock.instant())
+    return { fromUs: clock!.fromUs!, progressUs: clock!.progressUs }
+  }
+  const stall = (judged: Awaited<ReturnType<typeof seen>>) =>
+    stallBatch(db, id, { code: 'no_progress' }, t.clock.instant(), judged)
+  const first = await seen()
+  expect(await stall(first)).toBe('stalled')
+  await t.engine.resume(id)
+  expect(await stall(first)).toBeUndefined()
+  await timePasses(t.clock, () => begun.length === 4)
+  await t.clock.advance(seconds(10))
+  expect(await stall(first)).toBeUndefined()
+  const second = await seen()
+  const rows = await db.run<{ id: string; attempt: number; worker_id: string }>(
+    { name: '', text: `select id, attempt, worker_id from retoma.job where batch_id = $1 limit 1` },
+    [id],
+  )
+  const { id: item, attempt, worker_id: worker } = rows[0]!
+  await settleJobs(db, worker, [{ id: item, attempt, outcome: { state: 'succeeded', result: '1' } }], t.clock.instant())
+  expect(await stall(second)).toBeUndefined()
+  expect(await stall(await seen())).toBe('stalled')
 })
 
 test('while every unfinished item waits for its run_at it does not stall, however long that is', async () => {

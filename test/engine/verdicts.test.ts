@@ -1,6 +1,7 @@
 /** Verdicts as a program meets them, on the virtual clock: what a handler hears, what goes on, what is shown. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { createApp } from '../../src/http/index.ts'
 import { defineJob, hours, minutes, seconds, snooze } from '../../src/index.ts'
 import { aborted, engineWith, gate, timePasses, until } from '../support/engine.ts'
 
@@ -97,6 +98,22 @@ test('what the watchdog found is answered while it is so: a kind nobody takes, a
   await clock.advance(seconds(40))
   expect(await engine.findings()).toEqual([])
   expect((await engine.job(id))!.events.map(each => each.data.what)).toEqual(['slow', 'slow over'])
+})
+
+test('whether a process is ready is also whether a watchdog looks', async () => {
+  const { engine, clock, tick } = await engineWith()
+  const ready = async () => {
+    const response = await createApp(engine).fetch(
+      new Request('http://localhost/ready', { headers: { 'accept-language': 'en' } }),
+    )
+    return { status: response.status, body: await response.json() }
+  }
+  expect(await ready()).toMatchObject({ status: 503, body: { error: { code: 'watchdog_late' } } })
+  await tick()
+  await clock.advance(seconds(60))
+  expect(await ready()).toMatchObject({ status: 200 })
+  await clock.advance(seconds(1))
+  expect(await ready()).toMatchObject({ status: 503 })
 })
 
 test('one pass for an outside cron ends at once when all is well, and does what is due', async () => {

@@ -5,14 +5,20 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { Death } from '../../src/core/death.ts'
+import { defaultPolicy } from '../../src/core/policy.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { takeBite } from '../../src/store/batch-bite.ts'
+import { readBatchClocks } from '../../src/store/batch-clock.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type Db, openDb, type Statement } from '../../src/store/db.ts'
 import { buryWorker } from '../../src/store/death.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
+import { failOverdue } from '../../src/store/overdue.ts'
+import { lookAfterWorkers } from '../../src/store/recover.ts'
 import { settleJobs } from '../../src/store/settle.ts'
+import { starvedLanes } from '../../src/store/starved.ts'
+import { findLate } from '../../src/store/watch.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -165,6 +171,34 @@ describe('in a table with many finished and many running jobs', () => {
     )
     expect(careless).toContain('job_running')
   })
+})
+
+test('a watchdog goes by the indexes of what runs and what waits, never over the whole table', async () => {
+  await store.putMany(20_000, 'succeeded')
+  await store.sql(`vacuum analyze retoma.job`)
+  const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000 } }
+  const looks: Record<string, (db: Db) => Promise<unknown>> = {
+    look: db => lookAfterWorkers(db, { orphanAfterMs: 1, beatMs: 1, apartMs: 0 }, 'all', at(0)),
+    late: db => findLate(db, '0', 10, at(0)),
+    starved: db => starvedLanes(db, at(0)),
+    overdue: db => failOverdue(db, 10, at(0)),
+    clocks: db => readBatchClocks(db, ['1'], at(0)),
+  }
+  for (const [name, look] of Object.entries(looks)) {
+    const sent: { statement: Statement; values: unknown[] }[] = []
+    const run = async (statement: Statement, values: unknown[]) => {
+      sent.push({ statement, values })
+      return [kind]
+    }
+    await look({ ...store.db, run } as unknown as Db).catch(() => {})
+    const { statement, values } = sent.at(-1)!
+    const plan = await store.db.transaction(async client => {
+      const { rows } = await client.query(`explain ${statement.text}`, values)
+      return (rows as { 'QUERY PLAN': string }[]).map(row => row['QUERY PLAN']).join('\n')
+    })
+    expect(plan, name).toMatch(/Index (Only )?Scan using job_(running|ready|stalled|gated)/)
+    expect(plan, name).not.toContain('Seq Scan on job')
+  }
 })
 
 test('a bite of a retry begins in the index where the last one ended', async () => {

@@ -5,7 +5,7 @@ import { defaultPolicy, type Policy } from '../../src/core/policy.ts'
 import { type JobFacts, judge } from '../../src/core/verdict.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { viewFindings } from '../../src/store/finding.ts'
+import { reportFindings, viewFindings } from '../../src/store/finding.ts'
 import { registerWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
@@ -215,6 +215,13 @@ describe('a slow attempt', () => {
   })
 })
 
+test('what is seen again with other facts is written anew, and told once', async () => {
+  const finding = { verdict: 'slow', subject: 'job:1', since: at(0), job: null, batch: null } as const
+  for (const attempt of [1, 2, 3]) await reportFindings(store.db, [{ ...finding, facts: { attempt } }], at(attempt))
+  expect(await viewFindings(store.db)).toMatchObject([{ since: at(0), seenAt: at(3), facts: { attempt: 3 } }])
+  expect(await warnings()).toEqual(['slow'])
+})
+
 describe('a worker whose main loop stands still', () => {
   test('is reported with the job and the stack its heart told, and cleared when it goes round again', async () => {
     await store.worker('w')
@@ -329,9 +336,11 @@ describe('jobs older than maxAge', () => {
     await kind({}, 'free')
     const later = await store.put('waiting')
     await store.put('waiting', { kind: 'free' })
-    await store.sql(`update retoma.job set run_at = $2 where id = $1`, [later, at(7200)])
+    const limited = await store.put('waiting')
+    await store.sql(`update retoma.job set run_at = $2 where id = any ($1::bigint[])`, [[later, limited], at(7200)])
+    await store.sql(`update retoma.job set gated = true where id = $1`, [limited])
     expect(await failOverdue(store.db, 10, at(10_799))).toEqual([])
-    expect(await failOverdue(store.db, 10, at(10_800))).toMatchObject([{ id: later }])
+    expect(await failOverdue(store.db, 10, at(10_800))).toMatchObject([{ id: later }, { id: limited }])
   })
 
   test('go in bites, once by rivals, those that are locked at the next look', async () => {
