@@ -1,4 +1,5 @@
 /** The policies of the five seeds, with their own numbers and words, on the virtual clock (docs/seeds.md). */
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { type AnyJob, defineBatch, defineJob, hours, milliseconds, minutes, presets, seconds } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
@@ -172,4 +173,31 @@ test('planner: a PENDING job that no worker takes is reported, and failed with a
 
 test('planner: one try; a failure is the end', async () => {
   expect(await triesOf(presets.planner, 1)).toEqual([0])
+})
+
+test('planner: a job whose process died is FAILED with the seed’s own words between 2 and 7 min after the last heartbeat, not a second before', async () => {
+  const job = defineJob({ ...presets.planner, kind: 'generate_schedule_job', run: () => 1 })
+  const t = await engineWith(job)
+  const { id } = await t.engine.enqueue(job, undefined)
+  const client = new pg.Client({ connectionString: t.databaseUrl })
+  await client.connect()
+  await client.query(
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+     values ('w-gone', 'h', 1, '0', '{}', '{generate_schedule_job}', $1, $1)`,
+    [t.clock.instant()],
+  )
+  await client.query(`update retoma.job set state = 'running', attempt = 1, worker_id = 'w-gone', started_at = $1`, [
+    t.clock.instant(),
+  ])
+  await client.end()
+  const beat = t.clock.now()
+  t.engine.watch()
+  const took = await timeTo(t, id, 'failed', minutes(2))
+  expect(took).toBeGreaterThanOrEqual(minutes(2))
+  expect(took).toBeLessThanOrEqual(minutes(7))
+  expect(await t.engine.job(id)).toMatchObject({
+    failures: 0,
+    error: { what: 'orphan', message: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu' },
+    finishedAt: new Date(beat.getTime() + took),
+  })
 })
