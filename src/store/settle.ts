@@ -44,7 +44,7 @@ const settle = {
         worker_id = null,
         last_worker = $8,
         result = g.result,
-        error = coalesce(g.error, case when g.state = 'waiting' then j.error end),
+        error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
         crashes = j.crashes + (g.charge = ${crash})::int,
         care = case when g.charge in (${crash}, ${nothingShown}) then j.care end,
