@@ -5,8 +5,12 @@
 import { isMainThread, Worker } from 'node:worker_threads'
 import { packError } from '../isolation/packed-error.ts'
 import type { Nature } from '../isolation/wire.ts'
+import { papersVariable } from '../supervisor/papers.ts'
 import { currentRun, Errands } from './errand.ts'
 import { openLine } from './line.ts'
+
+// The worker's papers are not ours to write: what dies here is not the worker.
+delete process.env[papersVariable]
 
 const line = openLine()
 const errands = new Errands(line)

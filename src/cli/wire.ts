@@ -27,7 +27,10 @@ export const snakeCase = (view: object): Record<string, unknown> =>
 export const jobWire = (job: JobView) => snakeCase(job)
 export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetail) => ({
   ...snakeCase(job),
-  history: history.map(snakeCase),
+  history: history.map(({ evidence, ...failure }) => ({
+    ...snakeCase(failure),
+    evidence: evidence === null ? null : snakeCase(evidence),
+  })),
   checkpoints: checkpoints.map(snakeCase),
   events: events.map(snakeCase),
   timeline: timelineOf({ ...job, history, checkpoints, events }).map(snakeCase),

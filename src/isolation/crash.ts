@@ -1,5 +1,5 @@
 /** The death of a child as its job's failure: one sentence, the stack where there is one, and the evidence. */
-import { asText } from '../core/json.ts'
+import { asText, cleanText } from '../core/json.ts'
 import type { Evidence } from '../core/outcome.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Remains } from './child.ts'
@@ -20,7 +20,7 @@ export function crashOf(remains: Remains, nature: Nature, killed: boolean): Cras
   const facts = { place: placeName(nature), how: howOf(remains, nature, killed) }
   const thrown = new RetomaError('child_crashed', facts, cause === undefined ? {} : { cause })
   const { signal, exitCode, memoryBytes, stderr } = remains
-  return { thrown, evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : stderr } }
+  return { thrown, evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : cleanText(stderr) } }
 }
 
 function howOf(remains: Remains, nature: Nature, killed: boolean): Saying {

@@ -45,7 +45,7 @@ const settle = {
         worker_id = null,
         last_worker = $8,
         result = g.result,
-        error = coalesce(g.error, case when g.state = 'waiting' then j.error end),
+        error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
         crashes = j.crashes + case when g.charge = ${crash} then 1 + ${kept('j', 'deaths')} else 0 end,
         care = case g.charge when ${crash} then j.care || '{"death": null, "deaths": 0}' when ${nothingShown} then j.care end,

@@ -27,7 +27,7 @@ const arrows: Record<string, string[]> = {
   heart: ['supervisor', 'store', 'core', 'lib', 'errors'],
   worker: ['heart', 'isolation', 'supervisor', 'store', 'core', 'lib', 'errors'],
   // The other side of isolation: it runs in the child, where an attempt is the worker's own but for where its steps are kept.
-  child: ['worker', 'isolation', 'store', 'core', 'lib', 'errors'],
+  child: ['worker', 'isolation', 'supervisor', 'store', 'core', 'lib', 'errors'],
   watchdog: ['store', 'core', 'lib', 'errors'],
   scheduler: ['store', 'core', 'lib', 'errors'],
   // The composition root, for jobs and (without a database of one's own) for the embedded server.

@@ -1,6 +1,10 @@
 /** A child is told, has its grace, and is dead after it; it never outlives its parent or its parent's right to the job. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, constants, openSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -29,6 +33,24 @@ test('a worker that stops hands back what runs in its thread', async () => {
   await begun(engine, id)
   await worker.stop()
   expect(await engine.job(id)).toMatchObject({ state: 'waiting', attempt: 1, failures: 0, crashes: 0 })
+})
+
+test('a thread that cannot be ended is left behind, and another one takes its place', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(1) })
+  const { ends } = await workingOn(job)
+  try {
+    const stuck = await ends(job, { do: 'stuck', note: pipe })
+    // No evidence: it is not dead.
+    expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
+    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
+  } finally {
+    // Whoever waits for a writer has one now.
+    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+    await rm(folder, { recursive: true })
+  }
 })
 
 test('a cancelled job is dead in its child, though that spins', async () => {

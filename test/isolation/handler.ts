@@ -1,4 +1,5 @@
 /** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
+import { openSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
 
@@ -83,6 +84,10 @@ const deeds = {
   allocate() {
     process.stderr.write('about to allocate\n')
     for (const all: unknown[] = []; ; ) all.push(new Array(100_000).fill(Math.random()))
+  },
+  /** In native code, where no thread can be ended. */
+  stuck(_: JobContext, { note }: Told) {
+    openSync(note!, 'r')
   },
   leak() {
     leaked.push(Buffer.alloc(80 * 1024 * 1024, 1))
