@@ -8,7 +8,7 @@ const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const config = fileURLToPath(new URL('./trouble.config.mjs', import.meta.url))
 let count = 0
 
-export const cliEnv = ({ room, url, env = {} }) => ({
+const cliEnv = ({ room, url, env = {} }) => ({
   PATH: process.env.PATH,
   HOME: room,
   TMPDIR: room,

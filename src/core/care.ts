@@ -13,7 +13,7 @@ export interface Care {
   fruitless: number
 }
 
-export const noCare: Care = { level: 0, death: null, deaths: 0, fruitless: 0 }
+const noCare: Care = { level: 0, death: null, deaths: 0, fruitless: 0 }
 
 /** Since PostgreSQL gives jsonb as it is: null for nearly every job. */
 export const careOf = (kept: Partial<Care> | null): Care => (kept === null ? noCare : { ...noCare, ...kept })

@@ -53,11 +53,6 @@ export class Children {
     })
   }
 
-  /** Every one of them, at once. Whose jobs these were must know it already: it looks like their death. */
-  async killAll(): Promise<void> {
-    await Promise.all(Array.from(this.#all, child => this.#kill(child)))
-  }
-
   /** No more are kept; those that work are their runs' to end. */
   async close(): Promise<void> {
     this.#closed = true

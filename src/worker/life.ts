@@ -257,11 +257,11 @@ export class Life {
     this.#alarm?.abort()
     for (const each of this.#held.values()) this.#lose(each)
     void this.idle().then(() => this.#starts.close())
-    this.killChildren()
+    this.#killChildren()
   }
 
   /** Their jobs may run elsewhere soon: whatever runs in a child hears it, and is dead a moment later. */
-  killChildren(): void {
+  #killChildren(): void {
     for (const each of this.#held.values()) {
       if (!each.isAway) continue
       this.#lose(each)

@@ -129,11 +129,6 @@ export class Worker {
     await this.#intake.holdBack(queue, batch)
   }
 
-  /** It cannot say that it lives, and may be declared dead: its jobs must not run in children here and elsewhere at once. */
-  killAll(): void {
-    for (const life of this.#lives) life.killChildren()
-  }
-
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   drain(): Promise<number> {
     return this.#intake.drain()
