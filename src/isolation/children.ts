@@ -30,7 +30,6 @@ export class Children {
   readonly #log: Log
   /** By what they have loaded and how they were made. */
   readonly #idle = new Map<string, Idle[]>()
-  readonly #all = new Set<Child>()
   #runs = 0
   #leftBehind = 0
   #closed = false
@@ -77,8 +76,6 @@ export class Children {
     } catch (error) {
       throw new RetomaError('child_not_started', { place, problem: asText(error) }, { cause: error })
     }
-    this.#all.add(child)
-    void child.died.then(() => this.#all.delete(child))
     try {
       await withDeadline(
         child.ready,
