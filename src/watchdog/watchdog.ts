@@ -48,6 +48,7 @@ export class Watchdog {
   readonly #random: Random
   readonly #findings: Findings
   #allAt = Number.NEGATIVE_INFINITY
+  #hasLooked = false
 
   constructor(db: Db, clock: Clock, log: Log, random: Random = systemRandom) {
     this.#db = db
@@ -123,8 +124,11 @@ export class Watchdog {
     const found = await lookAfterWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())
     const cost = this.#clock.elapsed() - begun
     if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
+    // Whoever starts a system that was switched off expects it.
+    const level = this.#hasLooked ? 'warn' : 'info'
+    this.#hasLooked = true
     if (found.unseenMs !== null && found.unseenMs > lateMs)
-      this.#log.warn(
+      this.#log[level](
         { seconds: Math.round(found.unseenMs / 1000) },
         'no watchdog had looked for a while; this one does',
       )
