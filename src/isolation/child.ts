@@ -41,7 +41,7 @@ const mostStderr = 8192
 export class Tail {
   #kept: Buffer = Buffer.alloc(0)
 
-  readonly take = (chunk: Buffer): void => {
+  readonly take = (chunk: Uint8Array): void => {
     process.stderr.write(chunk)
     this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-mostStderr)
   }

@@ -48,6 +48,8 @@ export interface AttemptOptions {
   abandoned: (more: 1 | -1) => void
   /** Where handlers run that do not run here; undefined: in a child itself. */
   children?: Children
+  /** The most memory the worker's process may have. */
+  memoryBytes?: number | undefined
 }
 
 /** Where an attempt's checkpoints are. */

@@ -25,13 +25,15 @@ interface Given {
   log: Log
   /** The database's clock. */
   now: number
+  /** What this worker's own process may have: no child has more. */
+  memoryBytes?: number | undefined
 }
 
 export function sendAway(
   attempt: Attempt,
   isolation: Exclude<Isolation, 'inline'>,
   input: unknown,
-  { children, keeper, log, now }: Given,
+  { children, keeper, log, now, memoryBytes: worker }: Given,
 ): { run: Run; ended: Promise<Ended | Away> } {
   const { claimed, job, told } = attempt
   const { policy } = job
@@ -42,7 +44,9 @@ export function sendAway(
     input: textOf(job.kind, input),
     work: workOf(job)!,
   }
-  const nature: Nature = { isolation, memoryBytes: policy.memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
+  // A thread's memory is that of this process, which has its own cap.
+  const memoryBytes = policy.memoryBytes ?? (isolation === 'process' ? (worker ?? null) : null)
+  const nature: Nature = { isolation, memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
     began: () => attempt.allow(),
     load: () => attempt.time.waiting(keeper.load(claimed, attempt.signal)),

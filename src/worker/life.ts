@@ -29,6 +29,7 @@ export interface LifeOptions {
   random: Random
   graceMs: number
   children: Children
+  memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */

@@ -178,6 +178,7 @@ export class Worker {
       ...this.#options,
       id: randomName('w'),
       children: this.#children,
+      memoryBytes: this.#options.heart?.memoryBytes,
       ended: (claimed, ms) => this.#intake.ended(claimed, ms),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)

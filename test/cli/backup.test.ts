@@ -30,7 +30,7 @@ test('with the embedded server: out of one folder, into another, in the language
   await start(['migrate'], { folder }).ended
   expect(await run(['backup', 'b.gz'], { folder, env: pt })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^escrito b\.gz: \d+ B, linhas: 2\n$/),
+    stdout: expect.stringMatching(/^escrito b\.gz: [\d,]+ k?B, linhas: 2\n$/),
   })
   expect(await answer(['backup', 'b.gz', '--force'], { folder })).toMatchObject({
     file: join(folder, 'b.gz'),

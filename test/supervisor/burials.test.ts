@@ -53,7 +53,7 @@ test('a worker that begins first buries those before it: what they held runs at 
 test('a certificate stays until what it says is committed, and is used at the next try', async () => {
   await store.worker('w-dead')
   const id = await store.put('running', { worker: 'w-dead' })
-  writeCertificate(folder, { worker: 'w-dead', death })
+  writeCertificate(folder, { worker: 'w-dead', death: { ...death, started: [`${id}/1`] } })
   const told: string[] = []
   const lines: string[] = []
   const log = createLog({ level: 'warn', format: 'json', write: line => void lines.push(line) })
