@@ -35,7 +35,7 @@ export class Beats {
 
   constructor(options: BeatsOptions) {
     this.#options = options
-    this.#pulse = openPulse(options.url, deadlineMs)
+    this.#pulse = openPulse(options.url, deadlineMs, () => this.soon())
     this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
   }
 

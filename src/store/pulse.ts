@@ -27,12 +27,14 @@ interface Link {
   shared: boolean
 }
 
-export function openPulse(url: string, deadlineMs: number): Pulse {
+/** `lost`: the link was cut, and not by us. */
+export function openPulse(url: string, deadlineMs: number, lost: () => void): Pulse {
   let link: Link | undefined
 
   function hangUp(): void {
-    if (link !== undefined) socketOf(link.client).destroy()
+    const left = link
     link = undefined
+    if (left !== undefined) socketOf(left.client).destroy()
   }
 
   async function connect(id: string): Promise<Link> {
@@ -50,6 +52,12 @@ export function openPulse(url: string, deadlineMs: number): Pulse {
     const made = { client, named: id, shared: true }
     link = made
     await client.connect()
+    // Not before: one that never came about is the failure of a beat.
+    client.once('end', () => {
+      if (link !== made) return
+      link = undefined
+      lost()
+    })
     const { rows } = await client.query<{ id: number }>('select pg_backend_pid() as id')
     // A pooler greets in its own name. What it gives us may be somebody else's next: nothing is left behind in it.
     made.shared = rows[0]!.id !== (client as unknown as { processID: number }).processID
@@ -75,9 +83,11 @@ export function openPulse(url: string, deadlineMs: number): Pulse {
         throw error
       }),
     async end() {
-      const ending = link?.client.end()
+      const left = link
+      link = undefined
+      const ending = left?.client.end()
       if (ending) await withDeadline(ending, goodbyeMs, () => new Error('no answer in time')).catch(() => {})
-      hangUp()
+      if (left) socketOf(left.client).destroy()
     },
   }
 }
