@@ -32,12 +32,16 @@ export async function play(stage) {
   const first = await firstEnd(stage, back)
   stage.say(`back: the first job ended after ${((first - back) / 1000).toFixed(1)} s`)
   if (first - back > 15_000) stage.broke('it did not go on by itself within 15 s')
+  // In the middle of its recovery, and of that look.
+  await sleep(4000)
   killServer(server.folder)
   await sleep(2000)
   await server.revive()
   await until(() => answers(stage), 20)
-  const { code, out, err } = await looked
-  stage.say(`watchdog --once ended with ${code}: ${(out + err).split('\n')[0]}`)
+  const again = await stage.ask('watchdog', '--once')
+  for (const { code, out, err } of [await looked, again])
+    stage.say(`watchdog --once ended with ${code}: ${(out + err).split('\n')[0]}`)
+  if (again.code !== 0) stage.broke(`watchdog --once ended with ${again.code}`)
   await sleep(15_000)
   stage.brokeEach('false orphans', await orphans(stage))
 

@@ -33,7 +33,7 @@ const tasks: Record<string, () => void> = {
 const bad = defineJob({
   kind: 'bad',
   attempts: 1,
-  timeout: task === 'spin' ? minutes(5) : seconds(3),
+  timeout: ['spin', 'memory'].includes(task) ? minutes(5) : seconds(3),
   run: async () => {
     await turn()
     say('begins')
