@@ -13,7 +13,7 @@ const flapMs = 120_000
 export async function play(stage) {
   const { engine, kinds, random, server } = stage
   const workers = await Promise.all(Array.from({ length: 3 }, () => stage.hire()))
-  const jobs = 4000
+  const jobs = 1500
   await engine.enqueueMany(
     kinds.task,
     Array.from({ length: jobs }, () => ({ ms: Math.round(random.between(500, 4000)) })),
@@ -73,7 +73,7 @@ export async function play(stage) {
   const foundAfter = dead?.dead_at ? (new Date(dead.dead_at).getTime() - killedAt) / 1000 : undefined
   stage.say(`${flaps} flaps; the dead worker was found ${foundAfter?.toFixed(0)} s after its death`)
   if (foundAfter === undefined) stage.broke('the dead worker was not found')
-  await stage.hire()
+  await Promise.all(Array.from({ length: 4 }, () => stage.hire()))
   await until(async () => {
     const [{ n }] = await stage.sql(`select count(*)::int as n from retoma.job where state in ('waiting', 'running')`)
     return n === 0
