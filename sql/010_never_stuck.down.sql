@@ -1,6 +1,5 @@
 alter table retoma.batch drop column stall_from;
 alter table retoma.tick drop column since;
-alter table retoma.kind drop column swept_at;
 drop table retoma.finding;
 alter table retoma.failure drop column evidence;
 alter table retoma.job drop column care;

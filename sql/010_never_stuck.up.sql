@@ -30,9 +30,6 @@ create table retoma.finding (
   primary key (verdict, subject)
 );
 
--- Kinds whose jobs are looked after less often than every tick.
-alter table retoma.kind add column swept_at timestamptz not null default '-infinity';
-
 -- Since when somebody has looked without a gap: what nobody could look at, such as an outage, counts against nobody.
 alter table retoma.tick add column since timestamptz not null default '-infinity';
 

@@ -214,7 +214,6 @@ create table retoma.kind (
   policy jsonb not null,
   version integer not null default 1,
   updated_at timestamp with time zone not null,
-  swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   constraint kind_pkey PRIMARY KEY (name)
 );
 

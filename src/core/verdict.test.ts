@@ -11,6 +11,7 @@ const job = (given: Partial<JobFacts> = {}): JobFacts => ({
   ageMs: 0,
   runningMs: 0,
   quietMs: 0,
+  sweptMs: 0,
   held: true,
   blocked: 'no',
   freeMs: null,
@@ -48,6 +49,8 @@ describe('a job', () => {
     expect(verdict({ ...still, freeMs: minutes(5) - 1 }, patient)).toBe('slow')
     expect(verdict({ ...still, blocked: 'by it' }, patient)).toBe('slow')
     expect(verdict({ ...still, blocked: 'by another' }, patient)).toBe('slow')
+    expect(verdict({ ...still, sweptMs: 1 }, patient)).toBe('slow')
+    expect(verdict({ ...still, quietMs: minutes(5) + 1, sweptMs: 1 }, patient)).toBe('stalled')
   })
 
   test('of a kind that says nothing of it never stands still, is never slow and never too old', () => {

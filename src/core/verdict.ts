@@ -30,6 +30,8 @@ export interface JobFacts {
   runningMs: number
   /** Since it last showed that it moves on: its start, a step, a word of progress. */
   quietMs: number
+  /** Since its kind was last swept; 0: at this look. Who stands still is ended as of then. */
+  sweptMs: number
   /** Its worker lives. */
   held: boolean
   /** Whose code keeps its worker's main loop from going round. */
@@ -128,7 +130,7 @@ function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
   const sinceMs = Math.min(runningMs, watchedMs, facts.freeMs ?? Number.POSITIVE_INFINITY)
   if (sinceMs >= policy.timeout + timeoutGrace && blocked !== 'by another')
     return { verdict: 'timeout', action: 'count' }
-  if (blocked === 'no' && reached(Math.min(sinceMs, quietMs), policy.stallAfter))
+  if (blocked === 'no' && reached(Math.min(sinceMs, quietMs) - facts.sweptMs, policy.stallAfter))
     return { verdict: 'stalled', action: policy.onStall }
   if (reached(runningMs, policy.expect)) return { verdict: 'slow', action: 'report' }
   return null

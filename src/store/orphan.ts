@@ -4,19 +4,19 @@
  * none is the leader.
  *
  * Invariant: a kind's orphan is put right no sooner than its orphanAfter after its worker's last beat, and no later than
- * its sweepEvery after that. A sweep is an instant that follows from the clock alone: whatever was an orphan by then is
- * recovered, by whoever comes by, in as many bites as it takes. So nobody need win it, and a watchdog that dies in the middle
- * of one loses nothing.
+ * its sweepEvery after that (sweep.ts).
  *
- * A worker is declared dead after 20 s whatever its kinds say. Until its jobs are recovered they are still its own: should it
- * live after all and finish one before its next beat tells it, that is a true finish, the only one.
+ * A worker is declared dead after 20 s, or after the least orphanAfter of its kinds where that is less: never later because a
+ * kind allows more. Until its jobs are recovered they are still its own: should it live after all and finish one before its next
+ * beat tells it, that is a true finish, the only one.
  */
-import { defaultPolicy, watchEvery } from '../core/policy.ts'
+import { defaultPolicy } from '../core/policy.ts'
 import { countMoves } from './batch-count.ts'
 import { careAfterRestart, fruitless, inItsWords, orphanError, tooMany, tooManyError } from './care.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { lastSweep } from './sweep.ts'
 
 export { orphanMessage } from './care.ts'
 
@@ -48,14 +48,6 @@ const orphanFrom = `
     else least(w.beat_at, w.dead_at) + ${ms('p.after')}
   end`
 
-// Before this, whatever was an orphan is to be recovered. A kind's sweeps are a tick less than sweepEvery apart, because the
-// tick that makes one may come that much later.
-const sweptUntil = `
-  case
-    when p.every <= ${sweepEvery} then ${now}
-    else to_timestamp(floor(extract(epoch from ${now}) * 1000 / (p.every - ${watchEvery})) * (p.every - ${watchEvery}) / 1000)
-  end`
-
 // Found first, locked by the fence then: a lock takes the newest version of a row, and what was said of its worker is not
 // asked again for it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be
 // taken from it. What a certificate does not name had never begun: a claim that was on its way when its worker died.
@@ -74,7 +66,7 @@ const recover = {
         cross join lateral (select coalesce(w.death -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
       where j.state = 'running'
         and (w.id is null or w.dead_at is not null)
-        and ${orphanFrom} <= ${sweptUntil}
+        and ${orphanFrom} <= ${lastSweep(now, 'p.every')}
       order by j.id
       limit $2
     ), orphan as materialized (

@@ -6,24 +6,24 @@
  * the `where`. SKIP LOCKED and bounded, so any number of watchdogs may do it, and a worker that writes its outcome at that
  * moment goes first.
  */
-import { type Policy, watchEvery } from '../core/policy.ts'
+import { defaultPolicy, type Policy } from '../core/policy.ts'
 import { type JobFacts, timeoutGrace } from '../core/verdict.ts'
 import { countMoves, countOutcomes } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { lastSweep } from './sweep.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-/** What a kind allows, read out of its policy once, not for each job; `due`: its jobs are swept at this look. */
+/** What a kind allows, and when it was last swept: read out of its policy once, not for each job. */
 export const kindClocks = (now: string): string => `
   select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
     make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
     make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
-    coalesce((policy ->> 'sweepEvery')::float8 <= ${watchEvery}, true)
-      or swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000) as due
+    ${lastSweep(now, `coalesce((policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
   from retoma.kind`
 
 /** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */
@@ -44,13 +44,12 @@ export interface LateAttempt {
   failures: number
   crashes: number
   policy: Policy
-  /** Its kind is swept at this look. */
-  due: boolean
   /** Its last sign, in microseconds: exactly. */
   signUs: string | null
   startedAt: Date
   runningMs: number
   quietMs: number
+  sweptMs: number
   blocked: JobFacts['blocked']
   freeMs: number | null
   watchedMs: number
@@ -61,10 +60,11 @@ const find = {
   name: 'watch_find',
   text: `
     with clock as materialized (${kindClocks(now)})
-    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes, k.policy, k.due,
+    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes, k.policy,
       (extract(epoch from j.progress_at) * 1000000)::bigint::text as "signUs", j.started_at as "startedAt",
       ${ms(`${now} - j.started_at`)} as "runningMs",
       ${ms(`${now} - greatest(j.started_at, j.progress_at)`)} as "quietMs",
+      ${ms(`${now} - k.swept_at`)} as "sweptMs",
       case
         when w.blocked_since is null then 'no'
         when w.blocked_job = j.id and coalesce(w.blocked_attempt, j.attempt) = j.attempt then 'by it'
@@ -164,18 +164,4 @@ export function endAttempts(
     of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)),
   ] // biome-ignore format: the columns in their order
   return db.run<Ended>(what === 'timeout' ? outOfTime : standsStill, values, tickMs)
-}
-
-const swept = {
-  name: 'watch_swept',
-  text: `
-    update retoma.kind
-    set swept_at = ${now}
-    where name = any ($2::text[])
-      and swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000)`,
-}
-
-/** Notes that these kinds were swept: the next time is theirs to say. */
-export async function noteSwept(db: Db, kinds: readonly string[], now: Date | null): Promise<void> {
-  await db.run(swept, [now, kinds], tickMs)
 }

@@ -2,18 +2,16 @@
  * Looks through the attempts that run for long: each is judged by core/verdict.ts, and what it says is done: out of time, its
  * lease is taken away and a failure counted; without progress, what its kind's `onStall` says; slow is only reported.
  *
- * A crash between judging and ending costs a tick: nothing was written. A rival finds the fence gone. A kind that is swept
- * less often than every tick is noted as swept only when all of it was looked at.
+ * A crash between judging and ending costs a tick: nothing was written. A rival finds the fence gone.
  */
 import { causeOf } from '../core/cause.ts'
 import { decide } from '../core/outcome.ts'
-import { watchEvery } from '../core/policy.ts'
 import { judge } from '../core/verdict.ts'
 import { RetomaError } from '../errors.ts'
 import type { Random } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
 import type { Finding } from '../store/finding.ts'
-import { type Ended, type Ending, endAttempts, findLate, type LateAttempt, noteSwept } from '../store/watch.ts'
+import { type Ended, type Ending, endAttempts, findLate, type LateAttempt } from '../store/watch.ts'
 
 const bite = 500
 
@@ -21,37 +19,26 @@ export interface Swept {
   timedOut: Ended[]
   stalled: Ended[]
   slow: Finding[]
-  /** To be noted once everything else of this tick was done, too. */
-  kinds: string[]
 }
 
 export async function sweepAttempts(db: Db, random: Random, now: () => Date | null): Promise<Swept> {
-  const swept: Swept = { timedOut: [], stalled: [], slow: [], kinds: [] }
-  const kinds = new Set<string>()
+  const swept: Swept = { timedOut: [], stalled: [], slow: [] }
   for (let after = '0'; ; ) {
     const some = await findLate(db, after, bite, now())
     const timedOut: Ending[] = []
     const stalled: Ending[] = []
     for (const each of some) {
-      if (each.due && each.policy.sweepEvery > watchEvery) kinds.add(each.kind)
       const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
-      else if (judged?.verdict === 'stalled' && each.due) stalled.push(standsStill(each))
-      // One that stands still, of a kind that is not swept now, may be slow as well.
-      else if (judged !== null && each.policy.expect !== null && each.runningMs >= each.policy.expect)
-        swept.slow.push(slowOf(each, each.policy.expect))
+      else if (judged?.verdict === 'stalled') stalled.push(standsStill(each))
+      else if (judged?.verdict === 'slow') swept.slow.push(slowOf(each, each.policy.expect!))
     }
     if (timedOut.length > 0) swept.timedOut.push(...(await endAttempts(db, 'timeout', timedOut, now())))
     if (stalled.length > 0) swept.stalled.push(...(await endAttempts(db, 'stalled', stalled, now())))
     if (some.length < bite) break
     after = some.at(-1)!.id
   }
-  return { ...swept, kinds: [...kinds] }
-}
-
-/** Once nothing of this tick is left to do for them. */
-export async function sweptKinds(db: Db, { kinds }: Swept, now: Date | null): Promise<void> {
-  if (kinds.length > 0) await noteSwept(db, kinds, now)
+  return swept
 }
 
 /** As if its worker had ended it: a failure is counted, and it backs off while it has tries left. */

@@ -2,7 +2,7 @@
  * One tick of the watchdog: judge the workers, put right what the dead ones left, and judge what runs. Runs in every worker
  * and server; there is no leader, because each statement is bounded, idempotent and skips what another watchdog has locked.
  *
- * Detection takes orphanAfter (20 s) plus at most one tick. After an outage it takes two beats from the first tick; with a
+ * Detection takes orphanAfter (20 s) plus at most one tick, or what a kind says in place of those. After an outage it takes two beats from the first tick; with a
  * database that comes and goes every few seconds, six ticks that came through. Other verdicts: docs/verdicts.md.
  */
 import { beatEvery, defaultPolicy, watchEvery } from '../core/policy.ts'
@@ -14,7 +14,7 @@ import { type Recovered, recoverOrphans } from '../store/orphan.ts'
 import { type Look, lookAfterWorkers } from '../store/recover.ts'
 import type { Ended } from '../store/watch.ts'
 import { Findings } from './findings.ts'
-import { type Swept, sweepAttempts, sweptKinds } from './sweep.ts'
+import { type Swept, sweepAttempts } from './sweep.ts'
 
 const bite = 500
 /** A little less than a tick, so that a lone watchdog wins each of its own. */
@@ -39,7 +39,7 @@ const share = 20
 const cheapMs = 50
 const rarelyMs = 60_000
 
-const nothing: Swept = { timedOut: [], stalled: [], slow: [], kinds: [] }
+const nothing: Swept = { timedOut: [], stalled: [], slow: [] }
 
 export class Watchdog {
   readonly #db: Db
@@ -77,7 +77,6 @@ export class Watchdog {
         { jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) },
         'orphans recovered',
       )
-    await sweptKinds(this.#db, swept, this.#clock.instant())
     if (look.won) await this.#findings.tick({ ...look, slow: swept.slow })
     return {
       dead: judged.filter(each => each.dead).map(each => each.id),

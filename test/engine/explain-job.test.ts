@@ -375,6 +375,31 @@ test('a kind that is swept rarely says so; and when nobody looks, that is what i
   })
 })
 
+test('a job without progress, of a kind that is swept rarely, is told the sweep that ends it; and at that it ends', async () => {
+  const t = await here()
+  await t.worker('w')
+  const id = await t.held('w')
+  await t.sql(`update retoma.tick set since = $1 where name = 'watchdog'`, [ago(t, 600)])
+  await t.sql(`update retoma.kind set policy = policy || '{"stallAfter":60000,"sweepEvery":300000,"onStall":"retry"}'`)
+  const sign = ago(t, 1).getTime()
+  const pass = async (ms: number) => {
+    for (const end = t.clock.now().getTime() + ms; t.clock.now().getTime() < end; ) {
+      await t.clock.advance(seconds(5))
+      await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+      await t.tick()
+    }
+  }
+  await pass(65_000)
+  const sweep = Math.ceil((sign + 60_000) / 295_000) * 295_000
+  const inSeconds = Math.ceil((sweep - t.clock.now().getTime()) / 5000) * 5
+  expect(inSeconds).toBeGreaterThan(5)
+  expect((await t.said(id)).sentence).toContain(`it is run again in about ${span(inSeconds)}`)
+  await pass((inSeconds - 5) * 1000)
+  expect((await t.engine.job(id))!.state).toBe('running')
+  await pass(5000)
+  expect((await t.engine.job(id))!.state).toBe('waiting')
+})
+
 test('what is said of an orphan comes true: at the look it names the watchdog has it back', async () => {
   const t = await here()
   await t.worker('w')

@@ -9,7 +9,7 @@ import { registerKinds } from '../../src/store/kind.ts'
 import { orphanMessage, recoverOrphans } from '../../src/store/orphan.ts'
 import { settleJobs } from '../../src/store/settle.ts'
 import { Watchdog } from '../../src/watchdog/watchdog.ts'
-import { at, storeForFile } from '../support/store.ts'
+import { at, storeForFile, sweepFrom } from '../support/store.ts'
 
 const store = storeForFile()
 const tick = async (seconds: number, db = store.db) => {
@@ -27,11 +27,6 @@ const planner: Partial<Policy> = {
 }
 const kind = (policy: Partial<Policy>, name = 'k') =>
   registerKinds(store.db, [{ kind: name, queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
-/** The first sweep from then on, of a kind that is swept every five minutes. */
-const sweepFrom = (seconds: number) => {
-  const every = 295_000
-  return (Math.ceil(at(seconds).getTime() / every) * every - at(0).getTime()) / 1000
-}
 /** Dead by the verdict of the watchdog, its last beat at that time. */
 const deadSince = async (id: string, beat: number) => {
   await store.worker(id, at(beat))

@@ -12,7 +12,7 @@ import { failOverdue } from '../../src/store/overdue.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
 import { endAttempts, findLate } from '../../src/store/watch.ts'
 import { Watchdog } from '../../src/watchdog/watchdog.ts'
-import { at, storeForFile } from '../support/store.ts'
+import { at, storeForFile, sweepFrom } from '../support/store.ts'
 
 const store = storeForFile()
 const kind = (policy: Partial<Policy>, name = 'k') =>
@@ -172,12 +172,24 @@ describe('an attempt without progress', () => {
   test('of a kind that is swept every five minutes waits for the sweep', async () => {
     await store.worker('w')
     await stall({ sweepEvery: minutes(5) })
-    const first = await running()
-    expect((await tick(600)).stalled).toMatchObject([{ id: first }])
-    const second = await running(100)
-    expect((await tick(899)).stalled).toEqual([])
-    expect((await tick(900)).stalled).toMatchObject([{ id: second }])
-    expect(await store.sql(`select swept_at from retoma.kind`)).toEqual([{ swept_at: at(900) }])
+    const sweep = sweepFrom(600)
+    // Due at that sweep to the second, and a second too late for it.
+    const first = await running(sweep - 600)
+    const second = await running(sweep - 599)
+    expect((await tick(sweep - 1)).stalled).toEqual([])
+    // Whoever comes first makes it, and what is due only after it waits for the next one.
+    expect((await tick(sweep + 4)).stalled).toMatchObject([{ id: first }])
+    expect((await tick(sweep + 294)).stalled).toEqual([])
+    expect((await tick(sweep + 295)).stalled).toMatchObject([{ id: second }])
+  })
+
+  test('of a kind that is swept rarely is reported as slow until then', async () => {
+    await store.worker('w')
+    await stall({ sweepEvery: minutes(5), expect: seconds(45) })
+    const sweep = sweepFrom(600)
+    const id = await running(sweep - 599)
+    await tick(sweep + 200)
+    expect(await viewFindings(store.db)).toMatchObject([{ verdict: 'slow', subject: `job:${id}` }])
   })
 
   test('is not judged while its loop is blocked, by whomever', async () => {
@@ -461,6 +473,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         ageMs: age * 1000,
         runningMs: ran * 1000,
         quietMs: quiet * 1000,
+        sweptMs: 0,
         held: true,
         blocked: mine,
         freeMs: free === null ? null : free * 1000,

@@ -15,6 +15,12 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 /** Noon plus so many seconds, in the year the virtual clock begins. */
 export const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 12, 0, 0) + seconds * 1000)
 
+/** The first sweep from then on, of a kind that is swept every five minutes. */
+export function sweepFrom(seconds: number): number {
+  const every = 295_000
+  return (Math.ceil(at(seconds).getTime() / every) * every - at(0).getTime()) / 1000
+}
+
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
   delete from retoma.event;

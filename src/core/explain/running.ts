@@ -4,6 +4,7 @@
  */
 import { type Saying, say } from '../../errors.ts'
 import { beatEvery, defaultPolicy, type Policy } from '../policy.ts'
+import { timeoutGrace } from '../verdict.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts, WorkerFacts } from './facts.ts'
 import { pastItsAge } from './overdue.ts'
@@ -13,8 +14,6 @@ import { append, lasting, message, nothing, quoted, since, told, until, wait } f
 
 /** A worker that is silent for longer has missed a beat. */
 const silentMs = defaultPolicy.orphanAfter / 2
-/** After its timeout the watchdog gives its worker so long to end it. */
-const graceMs = 60_000
 /** What lies in a worker for longer waits for the database. */
 const unwrittenMs = 5000
 
@@ -147,7 +146,8 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   // What nobody could see, and time in which it could not move for no fault of its own, counts against nobody.
   const clockFrom = latest(started, watch.unbrokenAt, worker.unblockedAt)
   const counts = now.getTime() - clockFrom.getTime()
-  const stood = now.getTime() - latest(clockFrom, job.progressAt).getTime()
+  const stoodFrom = latest(clockFrom, job.progressAt)
+  const stood = now.getTime() - stoodFrom.getTime()
   const name = quoted(worker.id)
   if (worker.unwrittenMs >= unwrittenMs)
     return told(
@@ -161,7 +161,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
       'retoma doctor',
     )
   if (counts > policy.timeout) {
-    const coming = nextLook(watch, now, new Date(clockFrom.getTime() + policy.timeout + graceMs))
+    const coming = nextLook(watch, now, new Date(clockFrom.getTime() + policy.timeout + timeoutGrace))
     return told(
       'timeout',
       append(
@@ -177,7 +177,8 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     )
   }
   if (policy.stallAfter !== null && stood > policy.stallAfter) {
-    const coming = nextLook(watch, now)
+    const stalls = new Date(stoodFrom.getTime() + policy.stallAfter)
+    const coming = nextLook(watch, now, nextSweep(stalls, policy.sweepEvery))
     const then = {
       retry: say('it is run again', 'ele roda de novo'),
       stall: say('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
