@@ -49,9 +49,11 @@ async function look(session: Session): Promise<Seen> {
   await ask(session, 'Debugger.enable')
   await ask(session, 'Debugger.pause')
   const frames = await paused
-  const stack = frames
+  const stack = worthTelling(frames, frame => fileOf(frame, urls))
     .slice(0, mostFrames)
-    .map(frame => told(frame, urls))
+    .map(
+      frame => `${frame.functionName || '(anonymous)'} (${told(fileOf(frame, urls))}:${frame.location.lineNumber + 1})`,
+    )
     .join(' < ')
   if (frames.length === 0) return { stack: null, job: null }
   const job = await jobOf(session, frames)
@@ -76,7 +78,15 @@ const ask = <Answer>(session: Session, method: string, given: object = {}): Prom
     ),
   )
 
-function told({ functionName, url, location }: Frame, urls: ReadonlyMap<string, string>): string {
-  const file = (url || urls.get(location.scriptId) || 'eval').replace(/^file:\/\//, '').replace(`${process.cwd()}/`, '')
-  return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1})`
+/** Without those that only led to the handler, ours and Node's: nobody looks for the reason there. */
+export function worthTelling<F>(frames: readonly F[], fileOf: (frame: F) => string): readonly F[] {
+  const last = frames.findLastIndex(frame => !/^node:/.test(fileOf(frame)) && !fileOf(frame).startsWith(ours))
+  return last < 0 ? frames : frames.slice(0, last + 1)
 }
+
+const ours = new URL('..', import.meta.url).href
+
+const fileOf = ({ url, location }: Frame, urls: ReadonlyMap<string, string>): string =>
+  url || urls.get(location.scriptId) || 'eval'
+
+const told = (file: string): string => file.replace(/^file:\/\//, '').replace(`${process.cwd()}/`, '')

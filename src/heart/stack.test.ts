@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { worthTelling } from './stack.ts'
+
+const ours = (file: string) => new URL(`../${file}`, import.meta.url).href
+const worth = (...files: string[]) => worthTelling(files, file => file)
+
+test('a blocked stack ends with the last frame of the user, not with how Retoma and Node came to it', () => {
+  const way = [ours('worker/attempt.ts'), 'node:async_hooks', ours('worker/life.ts'), 'node:internal/timers']
+  expect(worth('file:///app/spin.js', 'file:///app/job.js', ...way)).toEqual([
+    'file:///app/spin.js',
+    'file:///app/job.js',
+  ])
+  // What it called of ours, and was called by, stays.
+  const step = ['node:crypto', 'file:///app/hash.js', ours('worker/steps.ts'), 'file:///app/job.js']
+  expect(worth(...step, ...way)).toEqual(step)
+  expect(worth(...way)).toEqual(way)
+  expect(worth()).toEqual([])
+})
