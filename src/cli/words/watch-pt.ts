@@ -19,7 +19,7 @@ export const watch: typeof english = {
     `sem worker: pronto ${since}, e nenhum worker vivo pega ${noWorker ? `a fila ${queue} (${kind})` : `${kind} da fila ${queue}`}`,
   help: {
     watchdog:
-      'cuidar de workers, jobs, lotes, agendamentos e guards, sem trabalhar; todo worker e servidor também o faz',
+      'cuida de workers, jobs, lotes, agendamentos e guards, sem trabalhar; todo worker e servidor também o faz',
     watchdogOnce: 'uma passada e fim, para um cron externo; dez segundos a mais quando um worker está calado',
   },
 }

@@ -194,8 +194,12 @@ function holds({ verdict, sentence, advice }: Told): void {
     expect(text.length).toBeLessThan(900)
   }
   expect(sentence.en).not.toBe(sentence.pt)
-  for (const text of [sentence.pt, advice.text.pt])
+  for (const text of [sentence.pt, advice.text.pt]) {
     expect(englishIn({ in: () => text } as unknown as RetomaError)).toEqual([])
+    // Put together of pieces, and still Portuguese: no "de do", no "de o único".
+    expect(text).not.toMatch(/ de (?:d[oa]s? |o único)/)
+  }
+  expect(sentence.en).not.toMatch(/ all 1 /)
   expect(advice.command ?? 'retoma ').toMatch(/^retoma /)
   // Who is told to do nothing has nothing that is wrong.
   if (advice.action === 'nothing') expect(['ok', 'skipped', 'cancelled']).toContain(verdict)

@@ -22,8 +22,8 @@ export function inLine(job: JobFacts): Told {
     return told(
       'hung',
       say(
-        `job ${id} is ready but the event loop of ${theWorkers(takers.taking).en} is blocked`,
-        `o job ${id} está pronto mas o event loop de ${theWorkers(takers.taking).pt} está bloqueado`,
+        `job ${id} is ready but the event loop ${ofAllWorkers(takers.taking).en} is blocked`,
+        `o job ${id} está pronto mas o event loop ${ofAllWorkers(takers.taking).pt} está bloqueado`,
       ),
       'restart_worker',
       say(
@@ -38,8 +38,8 @@ export function inLine(job: JobFacts): Told {
       'waiting',
       append(
         say(
-          `job ${id} is ready and waits for a free slot: all ${counted(takers.slots).en} of ${workersOf(takers.taking).en} are busy`,
-          `o job ${id} está pronto e espera uma vaga: ${takers.slots === 1 ? 'a única' : `todas as ${counted(takers.slots).pt}`} de ${workersOf(takers.taking).pt} estão ocupadas`,
+          `job ${id} is ready and waits for a free slot: ${allBusy(takers).en}`,
+          `o job ${id} está pronto e espera uma vaga: ${allBusy(takers).pt}`,
         ),
         andBehind(job),
       ),
@@ -126,11 +126,17 @@ function andBehind(job: JobFacts): Saying {
   )
 }
 
-const workersOf = (n: number): Saying =>
+function allBusy({ slots, taking }: JobFacts['takers']): Saying {
+  const of =
+    taking === 1
+      ? say('of the one worker that takes it', 'do único worker que o pega')
+      : say(`of the ${taking} workers that take it`, `dos ${taking} workers que o pegam`)
+  return slots === 1
+    ? say(`the only one ${of.en} is busy`, `a única ${of.pt} está ocupada`)
+    : say(`all ${counted(slots).en} ${of.en} are busy`, `todas as ${counted(slots).pt} ${of.pt} estão ocupadas`)
+}
+
+const ofAllWorkers = (n: number): Saying =>
   n === 1
-    ? say('the one worker that takes it', 'do único worker que o pega')
-    : say(`the ${n} workers that take it`, `dos ${n} workers que o pegam`)
-const theWorkers = (n: number): Saying =>
-  n === 1
-    ? say('the only worker that takes it', 'o único worker que o pega')
-    : say(`all ${n} workers that take it`, `todos os ${n} workers que o pegam`)
+    ? say('of the only worker that takes it', 'do único worker que o pega')
+    : say(`of all ${n} workers that take it`, `de todos os ${n} workers que o pegam`)

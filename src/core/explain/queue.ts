@@ -140,10 +140,15 @@ function moves(facts: QueueFacts, name: string): Told {
     return told(
       'busy',
       append(
-        say(
-          `queue ${name} is busy: all ${counted(takers.slots).en} slots of its workers are taken`,
-          `a fila ${name} está ocupada: as ${counted(takers.slots).pt} vagas de seus workers estão tomadas`,
-        ),
+        takers.slots === 1
+          ? say(
+              `queue ${name} is busy: the only slot of its worker is taken`,
+              `a fila ${name} está ocupada: a única vaga de seu worker está tomada`,
+            )
+          : say(
+              `queue ${name} is busy: all ${counted(takers.slots).en} slots of its workers are taken`,
+              `a fila ${name} está ocupada: as ${counted(takers.slots).pt} vagas de seus workers estão tomadas`,
+            ),
         depth(facts),
         blocked,
       ),
@@ -165,7 +170,10 @@ function depth({ ready, running, oldestAt, now }: QueueFacts): Saying {
       ? nothing
       : say(`, the oldest for ${since(oldestAt, now)}`, `, o mais antigo há ${since(oldestAt, now)}`)
   return append(
-    say(`; ${upToMost(ready).en} ready`, `; ${upToMost(ready).pt} prontos`),
+    say(
+      `; ${upToMost(ready).en} ready`,
+      `; ${upToMost(ready).pt} ${ready.jobs === 1 && !ready.more ? 'pronto' : 'prontos'}`,
+    ),
     oldest,
     say(`, ${upToMost(running).en} running`, `, ${upToMost(running).pt} rodando`),
   )
