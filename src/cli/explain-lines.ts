@@ -2,6 +2,7 @@
 import { span } from '../core/span.ts'
 import type { Explanation } from '../index.ts'
 import { page } from './batch-lines.ts'
+import { evidenceLines } from './evidence-lines.ts'
 import { brief, fields, wrap } from './table.ts'
 import { ago } from './times.ts'
 import type { Voice } from './voice.ts'
@@ -94,28 +95,22 @@ function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language 
   return lines
 }
 
+/** A frame a line, as its heart told them: the innermost first. */
 function stackLines(stack: string | null, { more, noStack }: Voice['word']['explain']): string[] {
   if (stack === null) return [noStack]
-  const lines = stack.split('\n').map(line => brief(line.trim(), page))
+  const lines = stack.split(' < ').map(line => brief(line, page))
   const rest = lines.length - mostStack
   return rest > 0 ? [...lines.slice(0, mostStack), more(rest)] : lines
 }
 
-function failurePairs({ lastFailure, now }: Shown, { word: { explain }, language }: Voice): Pair[] {
+function failurePairs({ lastFailure, now }: Shown, { word, language }: Voice): Pair[] {
   if (!lastFailure) return []
+  const { explain } = word
   const { attempt, what, message, at, evidence } = lastFailure
   const when = ago(new Date(at), new Date(now), language)
-  const told = Object.entries(evidence ?? {}).filter(([, value]) => value !== null && value !== undefined)
+  const told = evidenceLines(evidence, word, mostStack, page)
   return [
     [explain.failure, sentenceLines(explain.failed(attempt, what, when, brief(message, 200)), room).join('\n')],
-    ...(told.length === 0 ? [] : [[explain.evidence, told.flatMap(evidenceLines).join('\n')] as const]),
+    ...(told.length === 0 ? [] : [[explain.evidence, told.join('\n')] as const]),
   ]
-}
-
-/** `signal SIGSEGV`; of a text of several lines the last, each below the other. */
-function evidenceLines([name, value]: [string, unknown]): string[] {
-  if (typeof value !== 'string') return [`${name} ${brief(JSON.stringify(value), page)}`]
-  const lines = value.trimEnd().split('\n')
-  if (lines.length === 1) return [`${name} ${brief(value, page)}`]
-  return [name, ...lines.slice(-mostStack).map(line => `  ${brief(line, page)}`)]
 }

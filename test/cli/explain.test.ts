@@ -36,7 +36,7 @@ async function hung(): Promise<string> {
     `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
      values ('w-1', 'host-a', 4711, '0', '{"mail":2}', '{send}', now(), now(), now() - interval '12 seconds', $1, 1, $2)
      on conflict (id) do update set beat_at = now(), blocked_job = excluded.blocked_job`,
-    [id, `at spin (/app/spin.js:3:9)\nat run (/app/job.js:9:1)`],
+    [id, `spin (/app/spin.js:3) < run (/app/job.js:9)`],
   )
   await client.query(
     `update retoma.job set state = 'running', attempt = 1, worker_id = 'w-1', started_at = now() where id = $1`,
@@ -55,7 +55,7 @@ test('a blocked loop: the sentence, the stack, and what to do; the id alone will
   )
   expect(lines.every(line => line.length <= 80)).toBe(true)
   expect(stdout).toMatch(/^ {2}worker {3}w-1 on host-a, pid 4711, last heard of /m)
-  expect(stdout).toMatch(/^ {2}blocked {2}for 1\d s, at\n {11}at spin \(\/app\/spin\.js:3:9\)\n {11}at run \(/m)
+  expect(stdout).toMatch(/^ {2}blocked {2}for 1\d s, at\n {11}spin \(\/app\/spin\.js:3\)\n {11}run \(/m)
   expect(stdout.replaceAll('\n', ' ')).toContain('what to do: if it does not come free, kill process 4711 on "host-a"')
   expect((await retoma('explain', id)).stdout).toContain(`job ${id} itself blocks`)
   expect((await emPortugues('explain', 'job', id)).stdout).toMatch(/^o próprio job [\s\S]*\no que fazer: /)
@@ -77,12 +77,14 @@ test('a failed job shows its evidence, and an end that needs nothing shows no mo
   const fine = (await here.engine.enqueue(send, { do: 'ok' })).id
   await here.run()
   await client.query(
-    `update retoma.failure set what = 'crash', evidence = '{"signal":"SIGSEGV","exitCode":null,"stderr":"first\\nlast words\\n"}' where job_id = $1`,
+    `update retoma.failure set what = 'crash', evidence = '{"signal":"SIGSEGV","exitCode":null,"memoryBytes":62914560,"stderr":"first\\nlast words\\n"}' where job_id = $1`,
     [id],
   )
   const { stdout } = await retoma('explain', 'job', id)
   expect(stdout).toMatch(/^ {2}last failure {2}attempt 1, crash, .*: no such address$/m)
-  expect(stdout).toMatch(/^ {2}evidence {6}signal SIGSEGV\n {16}stderr\n {18}first\n {18}last words$/m)
+  expect(stdout).toMatch(
+    /^ {2}evidence {6}signal SIGSEGV, memory 60 MB\n {16}the end of its stderr:\n {18}first\n {18}last words$/m,
+  )
   expect(stdout).toMatch(new RegExp(`\\n {2}retoma jobs retry ${id}\\n$`))
   expect((await retoma('explain', fine)).stdout).toMatch(/^job \d+ succeeded .*\n\nwhat to do: nothing to do\n$/)
 })

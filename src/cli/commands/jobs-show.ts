@@ -1,11 +1,11 @@
 /** `retoma jobs show ID`: everything about one job, what happened to it, and what went wrong in full. */
 import type { Command } from 'commander'
-import { megabytes } from '../../core/megabytes.ts'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
+import { evidenceLines } from '../evidence-lines.ts'
 import { sentenceLines } from '../explain-lines.ts'
 import type { Cli } from '../program.ts'
 import { fields } from '../table.ts'
@@ -68,34 +68,25 @@ function historyLines({ history }: JobDetail, { word, language }: Voice): string
     word.jobs.history,
     ...history.flatMap(({ attempt, what, at, worker, stack, message, evidence }) => [
       `  ${word.jobs.attempt(attempt, what, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
-      ...indented(stack ?? message),
-      ...evidenceLines(evidence, word),
+      ...indented(stack === null ? message : aFrameALine(stack)),
+      ...evidenceLines(evidence, word, stderrLines).flatMap(indented),
     ]),
   ]
 }
 
 const stderrLines = 20
 
-/** What a dead process left. */
-function evidenceLines(evidence: JobDetail['history'][number]['evidence'], { jobs }: Words): string[] {
-  if (evidence === null) return []
-  const { signal, exitCode, memoryBytes, stderr } = evidence
-  const facts = [
-    ...(typeof signal === 'string' ? [jobs.evidence.signal(signal)] : []),
-    ...(typeof exitCode === 'number' ? [jobs.evidence.exitCode(exitCode)] : []),
-    ...(typeof memoryBytes === 'number' ? [jobs.evidence.memory(Math.round(memoryBytes / megabytes(1)))] : []),
-  ]
-  const tail = typeof stderr === 'string' ? stderr.trimEnd().split('\n').slice(-stderrLines).join('\n') : ''
-  return [
-    ...(facts.length > 0 ? indented(facts.join(', ')) : []),
-    ...(tail === '' ? [] : [...indented(jobs.evidence.stderr), ...indented(tail.replace(/^/gm, '  '))]),
-  ]
-}
+/** A heart tells the frames of a blocked loop in one line. */
+const aFrameALine = (stack: string) => (stack.includes('\n') ? stack : stack.replaceAll(' < ', '\n'))
 
 const indented = (text: string) => text.split('\n').map(line => `    ${line}`)
 
+/** Errors of ours begin with their code already. */
 const errorLine = ({ error }: JobDetail) =>
-  error && (error.code === null ? error.message : `${error.code}: ${error.message}`)
+  error &&
+  (error.code === null || error.message.startsWith(`${error.code}: `)
+    ? error.message
+    : `${error.code}: ${error.message}`)
 
 /** Undefined: nothing to show. */
 function readable(value: unknown, now: Date, language: Voice['language']): string | undefined {

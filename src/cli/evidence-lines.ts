@@ -1,0 +1,24 @@
+/** What a dead process left, for a person: how it ended in one line, then the end of its stderr. */
+import { megabytes } from '../core/megabytes.ts'
+import { brief } from './table.ts'
+import type { Words } from './words/index.ts'
+
+export function evidenceLines(
+  evidence: Readonly<Record<string, unknown>> | null,
+  { jobs }: Words,
+  most: number,
+  width = Number.POSITIVE_INFINITY,
+): string[] {
+  if (evidence === null) return []
+  const { signal, exitCode, memoryBytes, stderr } = evidence
+  const facts = [
+    ...(typeof signal === 'string' ? [jobs.evidence.signal(signal)] : []),
+    ...(typeof exitCode === 'number' ? [jobs.evidence.exitCode(exitCode)] : []),
+    ...(typeof memoryBytes === 'number' ? [jobs.evidence.memory(Math.round(memoryBytes / megabytes(1)))] : []),
+  ]
+  const tail = typeof stderr === 'string' && stderr.trim() !== '' ? stderr.trimEnd().split('\n').slice(-most) : []
+  return [
+    ...(facts.length > 0 ? [facts.join(', ')] : []),
+    ...(tail.length > 0 ? [jobs.evidence.stderr, ...tail.map(line => `  ${brief(line, width)}`)] : []),
+  ]
+}
