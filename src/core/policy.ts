@@ -55,6 +55,8 @@ export const defaultPolicy: Policy = {
 export const beatEvery = seconds(5)
 /** How often each process looks after the workers of all. */
 export const watchEvery = seconds(5)
+/** Nobody has looked for so long: that is a failure of the system, which a person should mend. */
+export const unwatchedAfter = minutes(1)
 /** A main loop that has stood still for so long is hung. */
 export const hungAfter = seconds(5)
 /** A handler that has not ended so long after it was told to is abandoned. */

@@ -4,6 +4,7 @@
  * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack.
  */
 import { Hono } from 'hono'
+import { unwatchedAfter } from '../core/policy.ts'
 import type { Engine } from '../engine.ts'
 import { isRetomaError, type Language, RetomaError } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
@@ -18,9 +19,6 @@ export interface App {
   fetch(request: Request): Response | Promise<Response>
 }
 
-/** As the doctor says it. */
-const lateSeconds = 60
-
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const log = options.log ?? silentLog
   const app = new Hono()
@@ -31,7 +29,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
   app.get('/ready', async context => {
     await engine.ping()
     const seconds = await engine.watchdogLag()
-    if (seconds === null || seconds > lateSeconds) throw new RetomaError('watchdog_late', { seconds: seconds ?? '∞' })
+    if (seconds === null || seconds * 1000 > unwatchedAfter)
+      throw new RetomaError('watchdog_late', { seconds: seconds ?? '∞' })
     return context.json({ status: 'ok' })
   })
 

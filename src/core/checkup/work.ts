@@ -1,14 +1,13 @@
 /** Checks of the work: does it move, and does anybody see to it. */
 
 import { say } from '../../errors.ts'
-import { defaultPolicy } from '../policy.ts'
+import { defaultPolicy, unwatchedAfter } from '../policy.ts'
 import { span } from '../span.ts'
 import { type Check, failure, ok, upTo, warning } from './check.ts'
 import type { FindingFacts, Hearing, StarvedFacts, WorkFacts } from './facts.ts'
 
 /** Counting stops here: more is "many". */
 export const most = 10_000
-const lateSeconds = 60
 const listed = 5
 
 /** `hears`: what came of a notification; the error when the listener could not even connect. */
@@ -97,7 +96,7 @@ export function checkPaused({ paused }: WorkFacts): Check {
 
 /** `seconds`: since the last tick; null: never. */
 export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
-  if (seconds !== null && seconds < lateSeconds)
+  if (seconds !== null && seconds * 1000 < unwatchedAfter)
     return ok('watchdog', say(`its last tick was ${span(seconds, 1)} ago`, `o último tick foi há ${span(seconds, 1)}`))
   const sentence =
     seconds === null

@@ -209,17 +209,17 @@ describe('whatever is known', () => {
   test('of a job', () =>
     fc.assert(
       fc.property(job, facts => holds(explainJob(facts))),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     ))
   test('of a batch', () =>
     fc.assert(
       fc.property(batch, facts => holds(explainBatch(facts))),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     ))
   test('of a queue', () =>
     fc.assert(
       fc.property(queue, facts => holds(explainQueue(facts))),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     ))
 
   test('its facts are plain JSON, and nothing in them is long but what must be whole', () =>

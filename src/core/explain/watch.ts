@@ -8,8 +8,8 @@ import { span } from '../span.ts'
 import type { WatchFacts } from './facts.ts'
 import { nothing, since } from './words.ts'
 
-/** Without a look for so long there is nobody who looks. */
-const lateMs = 30_000
+/** Six looks did not come: nothing is promised any more, well before it is a failure (policy.ts, unwatchedAfter). */
+const lateMs = 6 * watchEvery
 
 export interface Coming {
   /** Seconds until the first look from `due` on; 0: at any moment. */
