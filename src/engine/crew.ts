@@ -6,10 +6,9 @@
  */
 import { type Duration, seconds } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
-import { defaultPolicy, watchEvery } from '../core/policy.ts'
+import { watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
 import type { FinalState } from '../core/state.ts'
-import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -28,29 +27,12 @@ import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watch
 import { janitorTick } from '../watchdog/janitor.ts'
 import { type Tick, Watchdog } from '../watchdog/watchdog.ts'
 import { currentJob } from '../worker/current.ts'
-import { defaultMemoryCap, type HeartSettings } from '../worker/pulse.ts'
 import { Worker } from '../worker/worker.ts'
 import type { BatchEnds } from './batch-ends.ts'
 import { buryTheDead } from './burials.ts'
 import type { Registry } from './registry.ts'
 import type { Waiters } from './waiters.ts'
-
-export interface WorkOptions {
-  /** Queue name to how many of its jobs run at once in this process. Default: every queue of the engine's jobs, 10 each. */
-  queues?: Readonly<Record<string, number>>
-  /** On stop, how long a handler may go on after its signal before its job is handed back. Default 5 s. */
-  grace?: Duration
-  /**
-   * Bytes this process may have, such as megabytes(512). Above it a worker that is supervised ends itself and names the job; one
-   * that is not tells. Default: three quarters of its container's memory, or of the machine's.
-   */
-  memory?: number
-  /**
-   * A job that blocks the main loop past its own timeout has the process killed. Default: only where a supervisor starts it
-   * again, as `retoma worker` does.
-   */
-  killWhenHung?: boolean
-}
+import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
 
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
 export interface WorkerHandle extends AsyncDisposable {
@@ -63,8 +45,6 @@ export interface WorkerHandle extends AsyncDisposable {
 const defaultConcurrency = 10
 const pollMs = 5000
 const janitorMs = 60_000
-/** Below it a worker that has done nothing would end itself. */
-const leastMemory = 64_000_000
 
 export interface CrewOptions {
   db: Db
@@ -150,7 +130,7 @@ export class Crew {
 
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
-    const { db, clock, log, registry, waiters, ends } = this.#given
+    const { db, directUrl, clock, log, registry, waiters, ends } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -168,29 +148,14 @@ export class Crew {
         batchMoved: id => ends.touched(id),
         hint: (queue, delayMs) => this.tell(queue, delayMs),
         claimed: this.#given.claimed,
-        heart: this.#heart(options),
+        // None on a clock that a test moves.
+        heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
       },
       mode,
     )
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
-  }
-
-  /** None on a clock that a test moves. */
-  #heart({ memory, killWhenHung = false }: WorkOptions): HeartSettings | undefined {
-    const { clock, directUrl, registry } = this.#given
-    if (clock.instant() !== null) return undefined
-    const orphanAfter = Math.min(
-      defaultPolicy.orphanAfter,
-      ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),
-    )
-    return {
-      url: directUrl,
-      killWhenHung,
-      memoryBytes: checkMemory(memory) ?? defaultMemoryCap(),
-      silentMs: orphanAfter * 0.75,
-    }
   }
 
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
@@ -301,25 +266,4 @@ export class Crew {
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
     this.#lookAway?.()
   }
-}
-
-function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  for (const [queue, size] of Object.entries(queues)) {
-    if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
-    const problem = say(
-      `concurrency is a whole number from 1 to 10000, not ${size}`,
-      `a concorrência é um número inteiro de 1 a 10000, não ${size}`,
-    )
-    throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
-  }
-  return queues
-}
-
-function checkMemory(memory: number | undefined): number | undefined {
-  if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
-  const problem = say(
-    `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,
-    `é um número de bytes a partir de 64 MB, como megabytes(512), não ${memory}`,
-  )
-  throw new RetomaError('bad_option', { option: 'memory', problem })
 }

@@ -8,7 +8,6 @@
  *
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
-import type { JobTransaction } from '../core/context.ts'
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
@@ -23,12 +22,11 @@ import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
 import { AttemptClock } from './attempt-clock.ts'
 import { type Away, sendAway } from './away.ts'
-import { Context, type ContextHost } from './context.ts'
+import { Context } from './context.ts'
 import { runAs } from './current.ts'
 import type { Landed } from './group-commit.ts'
+import { type Keeper, Kept } from './kept.ts'
 import { Patience } from './patience.ts'
-import { type Noted, Place } from './place.ts'
-import { Steps } from './steps.ts'
 import type { Transacted } from './transact.ts'
 
 export interface AttemptOptions {
@@ -52,25 +50,6 @@ export interface AttemptOptions {
   memoryBytes?: number | undefined
 }
 
-/** Where an attempt's checkpoints are. */
-export interface Keeper {
-  /** What earlier attempts have saved; waits for a database that is away. */
-  load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
-  save(claimed: Claimed, name: string, value: string): Promise<Landed>
-  transact(
-    claimed: Claimed,
-    name: string,
-    work: (tx: JobTransaction) => Promise<string>,
-    signal: AbortSignal,
-  ): Promise<Transacted>
-  note(claimed: Claimed, note: Noted): Promise<Landed>
-  /** Into the job's history. */
-  warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
-}
-
-/** A list may have been long. */
-const mostNames = 20
-
 export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
 export class Attempt {
@@ -92,8 +71,7 @@ export class Attempt {
   #leave: ((ended: Ended | Away) => void) | undefined
   #ended = false
   #patience: Patience | undefined
-  #steps: Steps | undefined
-  #place: Place | undefined
+  #kept: Kept | undefined
   /** Its handler, where that runs in a thread or a process. */
   #away: Run | undefined
 
@@ -231,7 +209,8 @@ export class Attempt {
       ended = { thrown }
     }
     // Most keep nothing on their way.
-    if (this.#place !== undefined && !('end' in ended)) ended = await this.#closed(ended).catch(thrown => ({ thrown }))
+    if (this.#kept?.isUsed && !('end' in ended))
+      ended = await this.#closed(this.#kept, ended).catch(thrown => ({ thrown }))
     this.#handlerEnded()
     this.#leave!(ended)
   }
@@ -253,25 +232,12 @@ export class Attempt {
     return away.ended
   }
 
-  async #closed(ended: Ended): Promise<Ended> {
-    const left = await this.#steps?.close()
-    await this.#place?.close()
-    if (left === undefined || 'thrown' in ended) return ended
+  async #closed(kept: Kept, ended: Ended): Promise<Ended> {
+    const left = await kept.close()
+    if ('thrown' in ended) return ended
     if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
-    await this.#tellUnused()
+    await kept.tellUnused(this.#options.log)
     return ended
-  }
-
-  /** The code has changed, or goes another way: what an older attempt saved was of no use. Nothing to fail for. */
-  async #tellUnused(): Promise<void> {
-    const unused = (await this.#steps?.unused()) ?? []
-    if (unused.length === 0) return
-    const { keeper, log } = this.#options
-    const facts = { steps: unused.slice(0, mostNames), count: unused.length }
-    log.warn({ job: this.claimed.id, kind: this.job.kind, ...facts }, 'steps that were saved were not asked for again')
-    await keeper
-      .warn(this.claimed, 'unused_steps', facts)
-      .catch(error => log.debug({ job: this.claimed.id, err: error }, 'a warning was not written'))
   }
 
   /** What a handler answered may throw when it is looked at: then that is how it ended. */
@@ -304,52 +270,13 @@ export class Attempt {
   }
 
   /** What the context asks for when the handler keeps something. */
-  host(): ContextHost {
-    const { clock, random, keeper } = this.#options
-    const { claimed } = this
-    const { id } = claimed
-    const self = this
-    const told = this.told
-    return {
-      get place() {
-        self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))
-        return self.#place
-      },
-      get steps() {
-        const { place } = this
-        self.#steps ??= new Steps({
-          job: id,
-          clock,
-          random,
-          get signal() {
-            return self.signal
-          },
-          get stoodMs() {
-            self.#options.isTime()
-            return self.time.stoodMs
-          },
-          load: () => self.time.waiting(keeper.load(claimed, self.signal)),
-          async save(name, value) {
-            const how = await told(keeper.save(claimed, name, value))
-            if (how === 'landed') place.mention({ checkpoint: name })
-            return how
-          },
-          async transact(name, work, signal) {
-            const done = keeper.transact(claimed, name, tx => self.time.awake(() => work(tx)), signal)
-            if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
-            return done
-          },
-        })
-        return self.#steps
-      },
-      now: () => claimed.started_ms + clock.elapsed() - this.claimedAt,
-      rest: ms => void this.#rest(ms),
-    }
+  host(): Kept {
+    this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms) })
+    return this.#kept
   }
 
   async #rest(ms: number): Promise<void> {
-    await this.#steps?.close()
-    await this.#place?.close()
+    await this.#kept?.close()
     this.#handlerEnded()
     this.#leave?.({ returned: new Snooze(milliseconds(ms)) })
   }

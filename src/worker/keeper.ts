@@ -4,8 +4,8 @@ import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import { warnOfAttempt } from '../store/event.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
-import type { Keeper } from './attempt.ts'
 import type { Committer } from './committer.ts'
+import type { Keeper } from './kept.ts'
 import { transact } from './transact.ts'
 
 const longestPauseMs = 5000

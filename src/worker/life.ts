@@ -16,10 +16,12 @@ import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { openStarts, type Starts } from '../supervisor/starts.ts'
+import { Alarm } from './alarm.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
 import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
+import { LeftBehind } from './left-behind.ts'
 
 export interface LifeOptions {
   id: string
@@ -59,8 +61,7 @@ export class Life {
   readonly #held = new Map<string, Attempt>()
   #running = 0
   #handling = 0
-  /** Whose outcome is decided and whose handler goes on, and until when it is waited for. */
-  readonly #leftBehind = new Map<Attempt, Promise<void>>()
+  readonly #leftBehind = new LeftBehind()
   /** Told when nothing runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
@@ -68,19 +69,19 @@ export class Life {
   /** What the database said we hold and we did not know, when last compared. */
   #unknown = new Set<string>()
   readonly #handedBack = new Set<string>()
-  /** When the first time-out is due, and what wakes us then. */
-  #due = Number.POSITIVE_INFINITY
-  #alarm: AbortController | undefined
+  /** Rings when the first of them is out of time. */
+  readonly #alarm: Alarm
 
   constructor(options: LifeOptions) {
     this.id = options.id
     this.#options = options
+    this.#alarm = new Alarm(options.clock, () => this.#timeOut())
     this.#starts = openStarts(papersFolder(), options.id)
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
     this.#forAttempts = {
       ...options,
       keeper: createKeeper(options.db, options.id, this.#committer, options.clock),
-      resumed: attempt => this.#watch(attempt.time.deadline),
+      resumed: attempt => this.#alarm.set(attempt.time.deadline),
     }
   }
 
@@ -107,7 +108,7 @@ export class Life {
 
   /** When the first of them is out of time, at the earliest. */
   get due(): number {
-    return this.#due
+    return this.#alarm.due
   }
 
   get unwrittenMs(): number {
@@ -154,7 +155,7 @@ export class Life {
     this.#running++
     this.#handling++
     void this.#run(attempt, follow || this.#options.follows(), this.#starts.note(attempt.name))
-    this.#watch(attempt.time.deadline)
+    this.#alarm.set(attempt.time.deadline)
     this.#options.started(attempt)
   }
 
@@ -169,7 +170,7 @@ export class Life {
       const ms = clock.elapsed() - startedAt
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
-      if (attempt.isLeftBehind) void this.#outlive(attempt).then(() => ended(claimed, ms))
+      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, ms))
       else ended(claimed, ms)
       how = await this.#settle(claimed, end)
       this.#unsettled--
@@ -197,14 +198,6 @@ export class Life {
     settled(claimed, delay)
     if (--this.#running > 0) return
     for (const told of this.#idlers.splice(0)) told()
-  }
-
-  /** Its place is taken until its handler has ended, or is abandoned. */
-  async #outlive(attempt: Attempt): Promise<void> {
-    const cleared = attempt.cleared()
-    this.#leftBehind.set(attempt, cleared)
-    await cleared
-    this.#leftBehind.delete(attempt)
   }
 
   #settle({ id, attempt }: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
@@ -255,7 +248,7 @@ export class Life {
   /** Declared dead: every attempt hears that its lease is gone. */
   end(): void {
     this.#over = true
-    this.#alarm?.abort()
+    this.#alarm.off()
     for (const each of this.#held.values()) this.#lose(each)
     void this.idle().then(() => this.#starts.close())
     this.#killChildren()
@@ -281,20 +274,8 @@ export class Life {
     else this.#held.delete(attempt.name)
   }
 
-  /** Sleeps until the first time-out: one timer for all attempts, since most end long before. */
-  #watch(deadline: number): void {
-    if (deadline >= this.#due || this.#over) return
-    const { clock } = this.#options
-    this.#alarm?.abort()
-    const alarm = new AbortController()
-    this.#alarm = alarm
-    this.#due = deadline
-    void clock.sleep(deadline - clock.elapsed(), alarm.signal).then(() => {
-      if (!alarm.signal.aborted) this.#timeOut()
-    })
-  }
-
-  #timeOut(): void {
+  /** Answers when the first of the others is out of time. */
+  #timeOut(): number {
     this.#options.isTime()
     const now = this.#options.clock.elapsed()
     let next = Number.POSITIVE_INFINITY
@@ -303,8 +284,7 @@ export class Life {
       // Or it has more time now.
       if (attempt.time.deadline > now) next = Math.min(next, attempt.time.deadline)
     }
-    this.#due = Number.POSITIVE_INFINITY
-    this.#watch(next)
+    return next
   }
 
   /** Tells every handler to stop and resolves when each has ended or been handed back. */
@@ -316,26 +296,22 @@ export class Life {
       this.#options.log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'),
     )
     await this.idle()
-    this.#alarm?.abort()
-    this.#forget()
+    this.#alarm.off()
+    this.#leftBehind.forget()
     this.#starts.close()
-  }
-
-  #forget(): void {
-    for (const attempt of this.#leftBehind.keys()) attempt.forget()
   }
 
   /** The database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void {
-    this.#alarm?.abort()
+    this.#alarm.off()
     this.#committer.giveUp()
-    this.#forget()
+    this.#leftBehind.forget()
   }
 
   /** Resolves when nothing runs, and nothing that was left behind is looked after. */
   async over(): Promise<void> {
     await this.idle()
-    await Promise.all(this.#leftBehind.values())
+    await this.#leftBehind.over()
   }
 
   /** Resolves when nothing runs. */
