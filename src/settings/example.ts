@@ -11,7 +11,17 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 `
 
 /** Already heeded; the others are checked at start, and wait for the parts that will use them. */
-const heeded = ['DATABASE_', 'RETOMA_DATA_DIR', 'HOST', 'PORT', 'PUBLIC_URL', 'RETOMA_WORKER_MEMORY', 'RETOMA_SUPERVISE', 'RETENTION_DAYS', 'LOG_']
+const heeded = [
+  'DATABASE_',
+  'RETOMA_DATA_DIR',
+  'HOST',
+  'PORT',
+  'PUBLIC_URL',
+  'RETOMA_WORKER_MEMORY',
+  'RETOMA_SUPERVISE',
+  'RETENTION_DAYS',
+  'LOG_',
+]
 
 function block(name: string, { meaning, default: usual, absent }: Variable): string {
   const otherwise = usual === undefined ? `Absent: ${absent}.` : `Default: ${usual}.`
