@@ -8,24 +8,11 @@ import { whyLimited } from './gates.ts'
 import { isSilent } from './running.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
-import { append, counted, lasting, nothing, quoted, since, told, typed, until, wait } from './words.ts'
+import { append, counted, lasting, nothing, queueIsPaused, quoted, since, told, typed, until, wait } from './words.ts'
 
 export function explainAtWork(batch: BatchFacts): Told {
   const { id, queue, running, waiting } = batch
-  if (batch.queuePaused && waiting > 0)
-    return told(
-      'paused',
-      append(
-        say(
-          `batch ${id} waits because its queue ${quoted(queue)} is paused`,
-          `o lote ${id} espera porque a fila ${quoted(queue)} está pausada`,
-        ),
-        counts(batch),
-      ),
-      'unpause',
-      say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
-      `retoma queues unpause ${typed(queue)}`,
-    )
+  if (batch.queuePaused && waiting > 0) return queueIsPaused(say(`batch ${id}`, `o lote ${id}`), queue, counts(batch))
   return running > 0 ? itRuns(batch) : waiting > 0 ? itWaits(batch) : nothingLeft(batch)
 }
 

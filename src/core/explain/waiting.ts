@@ -9,7 +9,7 @@ import { inLine } from './line.ts'
 import { pastItsAge } from './overdue.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
-import { append, message, nothing, quoted, since, told, typed, until, wait } from './words.ts'
+import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './words.ts'
 
 export function explainWaiting(job: JobFacts): Told {
   const { id, queue, now } = job
@@ -17,20 +17,7 @@ export function explainWaiting(job: JobFacts): Told {
   if (overdue !== undefined) return overdue
   const held = ofItsBatch(job)
   if (held !== undefined) return held
-  if (job.queuePaused)
-    return told(
-      'paused',
-      append(
-        say(
-          `job ${id} waits because its queue ${quoted(queue)} is paused`,
-          `o job ${id} espera porque a fila ${quoted(queue)} está pausada`,
-        ),
-        notDue(job),
-      ),
-      'unpause',
-      say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
-      `retoma queues unpause ${typed(queue)}`,
-    )
+  if (job.queuePaused) return queueIsPaused(say(`job ${id}`, `o job ${id}`), queue, notDue(job))
   const nobody = whyNobody(job, job.takers)
   const { text, command } = bringOne(job, job.takers)
   if (job.runAt > now) {

@@ -50,5 +50,21 @@ export const told = (
   command: string | null = null,
 ): Told => ({ verdict, sentence, advice: { action, text, command } })
 
+/** Of a job or a batch: what waits, in whose queue, and what else there is to say of it. */
+export const queueIsPaused = (what: Saying, queue: string, more: Saying): Told =>
+  told(
+    'paused',
+    append(
+      say(
+        `${what.en} waits because its queue ${quoted(queue)} is paused`,
+        `${what.pt} espera porque a fila ${quoted(queue)} está pausada`,
+      ),
+      more,
+    ),
+    'unpause',
+    say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
+    `retoma queues unpause ${typed(queue)}`,
+  )
+
 export const wait = say('wait; it goes on by itself', 'espere; continua sozinho')
 export const nothingToDo = say('nothing to do', 'nada a fazer')
