@@ -13,7 +13,6 @@ const script = fileURLToPath(new URL('./batch-guest.ts', import.meta.url))
 function hire(url: string): { child: ChildProcess; ready: Promise<void> } {
   const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, url], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, JITI_FS_CACHE: 'false' },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   return { child, ready: new Promise(resolve => child.stdout!.once('data', () => resolve())) }

@@ -11,7 +11,6 @@ test('a process whose engine is closed ends by itself: no timer, no connection, 
   const script = fileURLToPath(new URL('./guest.ts', import.meta.url))
   const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, JITI_FS_CACHE: 'false' },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   let said = ''

@@ -28,7 +28,7 @@ async function guest(task: string, { supervised = false } = {}) {
     ['--import', import.meta.resolve('jiti/register'), script, url, task, join(papers, 'enough')],
     {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, JITI_FS_CACHE: 'false', ...(supervised ? { [papersVariable]: papers } : {}) },
+      env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
     },
   )
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
