@@ -39,7 +39,8 @@ test('a thread that cannot be ended is left behind, and another one takes its pl
   const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
   const pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(1) })
+  // Long enough for the other one to answer on a busy machine.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
   const { ends } = await workingOn(job)
   try {
     const stuck = await ends(job, { do: 'stuck', note: pipe })
