@@ -122,6 +122,13 @@ describe('an attempt that its worker does not end', () => {
   })
 })
 
+test('looks that have followed each other since before anybody noted since when are watched from the first one that does', async () => {
+  // As an upgrade finds it while watchdogs of the release before go on looking.
+  await store.sql(`update retoma.tick set at = $1, since = '-infinity' where name = 'watchdog'`, [at(-5)])
+  await new Watchdog(store.db, clockAt(0), silentLog, () => 0).tick()
+  expect(await store.sql(`select since from retoma.tick where name = 'watchdog'`)).toEqual([{ since: at(0) }])
+})
+
 describe('an attempt without progress', () => {
   const stall = (more: Partial<Policy> = {}) => kind({ stallAfter: minutes(10), timeout: hours(1), ...more })
 
