@@ -17,13 +17,17 @@ const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
+/** A sweep in the future was before a failover to a clock that runs behind. */
+const isDue = (now: string): string => `(
+  swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000) or swept_at > ${now} + interval '1 second'
+)`
+
 /** What a kind allows, read out of its policy once, not for each job; `due`: its jobs are swept at this look. */
 export const kindClocks = (now: string): string => `
   select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
     make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
     make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
-    coalesce((policy ->> 'sweepEvery')::float8 <= ${watchEvery}, true)
-      or swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000) as due
+    coalesce((policy ->> 'sweepEvery')::float8 <= ${watchEvery}, true) or ${isDue(now)} as due
   from retoma.kind`
 
 /** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */
@@ -171,8 +175,7 @@ const swept = {
   text: `
     update retoma.kind
     set swept_at = ${now}
-    where name = any ($2::text[])
-      and swept_at <= ${now} - make_interval(secs => (policy ->> 'sweepEvery')::float8 / 1000)`,
+    where name = any ($2::text[]) and ${isDue(now)}`,
 }
 
 /** Notes that these kinds were swept: the next time is theirs to say. */

@@ -187,6 +187,15 @@ describe('an attempt without progress', () => {
     expect(await store.sql(`select swept_at from retoma.kind`)).toEqual([{ swept_at: at(900) }])
   })
 
+  test('of such a kind is swept as well when its last sweep lies in the future, after a failover to a clock that runs behind', async () => {
+    await store.worker('w')
+    await stall({ sweepEvery: minutes(5) })
+    await store.sql(`update retoma.kind set swept_at = $1`, [at(86_400)])
+    const id = await running()
+    expect((await tick(600)).stalled).toMatchObject([{ id }])
+    expect(await store.sql(`select swept_at from retoma.kind`)).toEqual([{ swept_at: at(600) }])
+  })
+
   test('is not judged while its loop is blocked, by whomever', async () => {
     await store.worker('w')
     await stall()
