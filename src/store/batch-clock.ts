@@ -48,8 +48,8 @@ const clocks = {
           where id = g.id and state in ('submitting', 'running') and todo is null and policy ->> 'stallAfter' is not null
         ) b
     ), place as materialized (
-      select o.queue, o.kind,
-        not coalesce((select q.paused or q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
+      select o.queue, o.kind, coalesce((select q.paused from retoma.queue q where q.name = o.queue), false) as paused,
+        not coalesce((select q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
         and exists (
           select from live w
           where w.queues ? o.queue and (o.kind = any (w.kinds) or w.versions ? o.kind)
@@ -67,7 +67,7 @@ const clocks = {
         ), true) as room
       from (select distinct queue, kind from open) o
     ), told as (
-      select o.*, s.running, s.stalled, o.total - s.ended as left, p.room, exists (select from live) as anybody,
+      select o.*, s.running, s.stalled, o.total - s.ended as left, p.room and not p.paused as room, p.paused, exists (select from live) as anybody,
         (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at
       from open o
         join place p on p.queue = o.queue and p.kind = o.kind
@@ -75,7 +75,7 @@ const clocks = {
     )
     select t.id::text as id, t.policy, t.running, t.stalled, t.left, t.room, t.anybody,
       case
-        when t.running > 0 or t.left <= t.stalled or t.anybody and not t.room then false
+        when t.running > 0 or t.left <= t.stalled or t.paused or t.anybody and not t.room then false
         else exists (
           select from (
             select j.state, j.run_at

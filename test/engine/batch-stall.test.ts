@@ -267,6 +267,18 @@ test('behind other work that takes all slots it does not stall, nor in a queue t
   expect(await stateOf(t, id)).toBe('waiting')
 })
 
+test('in a queue that is paused it does not stall either while no worker is there', async () => {
+  const { batch } = hanging()
+  const t = await engineOf({ batches: [batch] })
+  t.engine.watch()
+  const { id } = await t.engine.submit(batch, ['a'])
+  await t.engine.pauseQueue('q')
+  await t.clock.advance(minutes(6))
+  expect(await stateOf(t, id)).toBe('waiting')
+  await t.engine.unpauseQueue('q')
+  expect(await timeTo(t, id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
+})
+
 test("with onStall 'retry' what runs of it runs again, at no charge, as often as it takes", async () => {
   const { batch, begun } = hanging({ onStall: 'retry' })
   const t = await engineOf({ batches: [batch] })
