@@ -71,7 +71,9 @@ function opened(path: string): number | undefined {
 /** Worker to the attempts it may hold, as `id/attempt`: of every worker that did not end in order. */
 export function readStarts(folder: string): Map<string, string[]> {
   if (!existsSync(folder)) return new Map()
-  const files = readdirSync(folder, { withFileTypes: true }).filter(each => each.isFile() && each.name.startsWith(prefix))
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    each => each.isFile() && each.name.startsWith(prefix),
+  )
   return new Map(
     files.map(({ name }) => [name.slice(prefix.length), linesOf(readFileSync(join(folder, name), 'latin1'))]),
   )

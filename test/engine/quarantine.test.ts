@@ -241,7 +241,9 @@ describe('a suspect that must be alone', () => {
     const dangerous = await suspect(alone)
     worker.wake('q')
     await runs()
-    await sql(`update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`, [dangerous])
+    await sql(`update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`, [
+      dangerous,
+    ])
     const next = await enqueue()
     for (let waited = 0; waited < 8; waited++) await runs(1)
     expect(await runs()).toEqual([long, next])

@@ -80,6 +80,51 @@ describe('an attempt that its worker does not end', () => {
     expect((await tick(1001)).timedOut).toMatchObject([{ id }])
   })
 
+  test('behind a loop that another job, or nobody knows who, has blocked for as long as it may take and a minute goes elsewhere, at no charge', async () => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2) })
+    const id = await running()
+    await store.sql(`update retoma.worker set blocked_since = $1, blocked_job = 999`, [at(900)])
+    expect((await tick(1079)).stalled).toEqual([])
+    expect((await tick(1080, { since: 901 })).stalled).toEqual([])
+    await store.sql(`update retoma.worker set blocked_job = null`)
+    expect(await tick(1080)).toMatchObject({ timedOut: [], stalled: [{ id, state: 'waiting' }] })
+    expect(await store.job(id)).toMatchObject({
+      failures: 0,
+      restarts: 1,
+      worker_id: null,
+      last_worker: 'w',
+      run_at: at(1080),
+      care: { level: 0, fruitless: 1 },
+      error: { what: 'hung' },
+    })
+    expect(await store.failures(id)).toMatchObject([{ attempt: 1, what: 'hung', worker: 'w' }])
+  })
+
+  test('and that time and again gets nowhere behind such a loop runs alone, and waits for a person at last', async () => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2) })
+    const [third, tenth] = [await running(), await running()]
+    await store.sql(`update retoma.job set care = '{"level": 0, "fruitless": 2}' where id = $1`, [third])
+    await store.sql(`update retoma.job set care = '{"level": 2, "fruitless": 9}' where id = $1`, [tenth])
+    await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
+    await tick(1000)
+    expect(await store.job(third)).toMatchObject({ state: 'waiting', care: { level: 2, fruitless: 3 } })
+    expect(await store.job(tenth)).toMatchObject({ state: 'stalled', error: { code: 'too_many_restarts' } })
+  })
+
+  test.each([
+    ['stall', 'stalled'],
+    ['fail', 'failed'],
+  ] as const)('behind such a loop becomes what its kind says of a worker that is gone: %s', async (onOrphan, state) => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2), onOrphan })
+    const id = await running()
+    await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
+    await tick(1000)
+    expect(await store.job(id)).toMatchObject({ state, failures: 0, restarts: 1 })
+  })
+
   test('is left alone when it has moved on since it was judged, and when its worker has just locked it', async () => {
     await store.worker('w')
     await kind({ timeout: seconds(1) })
@@ -479,6 +524,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         quietMs: quiet * 1000,
         held: true,
         blocked: mine,
+        blockedMs: blocked === 'no' ? null : 6000,
         freeMs: free === null ? null : free * 1000,
         watchedMs: milliseconds(1e9),
       }
