@@ -30,6 +30,12 @@ test.each<[string, Partial<Seen>, string, string]>([
     'unexplained',
     'SIGKILL, over the memory it may have',
   ],
+  [
+    'its own hand, behind a loop that stood still',
+    { signal: 'SIGKILL', hung: true },
+    'unexplained',
+    'SIGKILL, its main loop stood still',
+  ],
   ['a segfault beside the kernel', { signal: 'SIGSEGV', oomAfter: 1 }, 'unexplained', 'SIGSEGV'],
   ['exit code 1', { exitCode: 1 }, 'unexplained', 'exit code 1'],
   ['exit code 0 that nobody asked for', { exitCode: 0 }, 'unexplained', 'exit code 0'],

@@ -14,6 +14,7 @@ const job = (given: Partial<JobFacts> = {}): JobFacts => ({
   sweptMs: 0,
   held: true,
   blocked: 'no',
+  blockedMs: null,
   freeMs: null,
   watchedMs: long,
   ...given,
@@ -38,6 +39,13 @@ describe('a job', () => {
     expect(verdict({ ...over, blocked: 'by another' })).toBe('slow')
     expect(verdict({ ...over, blocked: 'by it' })).toBe('timeout')
     expect(verdict({ ...over, freeMs: minutes(3), watchedMs: minutes(3) })).toBe('timeout')
+  })
+
+  test('that another keeps from going on for as long as it may take and a minute is not charged, and is as one whose worker is gone', () => {
+    const behind = { runningMs: minutes(30), blocked: 'by another' as const, blockedMs: minutes(3) }
+    expect(judge(job(behind), { ...policy, onOrphan: 'stall' })).toEqual({ verdict: 'hung', action: 'stall' })
+    expect(verdict({ ...behind, blockedMs: minutes(3) - 1 })).toBe('slow')
+    expect(verdict({ ...behind, watchedMs: minutes(3) - 1 })).toBe('slow')
   })
 
   test('stands still after stallAfter without a sign, while its loop goes round', () => {

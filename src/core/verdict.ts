@@ -36,6 +36,8 @@ export interface JobFacts {
   held: boolean
   /** Whose code keeps its worker's main loop from going round. */
   blocked: 'no' | 'by it' | 'by another'
+  /** For how long it has; null: it goes round. */
+  blockedMs: number | null
   /** Since that loop last came free; null: it always was. */
   freeMs: number | null
   /** Since when looks have followed each other without a gap. */
@@ -93,6 +95,8 @@ export type Judgement =
   | { verdict: 'suspect'; action: 'watch' }
   | { verdict: 'timeout'; action: 'count' }
   | { verdict: 'stalled'; action: Action }
+  /** Of a job: somebody else keeps it from going on, and its worker is as good as gone. */
+  | { verdict: 'hung'; action: Action }
   | { verdict: 'overdue'; action: 'fail' }
   | { verdict: 'hung' | 'slow' | 'starved'; action: 'report' }
   /** Of a batch: its clock. */
@@ -130,6 +134,9 @@ function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
   const sinceMs = Math.min(runningMs, watchedMs, facts.freeMs ?? Number.POSITIVE_INFINITY)
   if (sinceMs >= policy.timeout + timeoutGrace && blocked !== 'by another')
     return { verdict: 'timeout', action: 'count' }
+  // Its time stands still, and nobody else can have it: for as long as it may take, and no longer.
+  if (blocked === 'by another' && Math.min(sinceMs, facts.blockedMs ?? 0) >= policy.timeout + timeoutGrace)
+    return { verdict: 'hung', action: policy.onOrphan }
   if (blocked === 'no' && reached(Math.min(sinceMs, quietMs) - facts.sweptMs, policy.stallAfter))
     return { verdict: 'stalled', action: policy.onStall }
   if (reached(runningMs, policy.expect)) return { verdict: 'slow', action: 'report' }

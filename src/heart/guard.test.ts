@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { isMarked } from '../supervisor/marks.ts'
 import { readCulprit } from '../supervisor/papers.ts'
 import { Guard, lookMs } from './guard.ts'
 import type { HeartTask, Line } from './messages.ts'
@@ -62,6 +63,7 @@ function guarding(given: Partial<HeartTask> & { seen?: Seen; supervised?: boolea
     signs,
     seen,
     lines,
+    papers,
     culprit,
     turn: (ms: number) => pass(ms, true),
     stand: (ms: number) => pass(ms, false),
@@ -117,6 +119,17 @@ test('that a neighbour is out of time behind a blocked loop kills nobody', async
   await stand(20_000)
   expect(seen.killed).toBe(0)
   expect(culprit()).toBe(null)
+})
+
+test('supervised: where nobody can be named the process is ended a minute after the first is out of time, and nobody is', async () => {
+  const { signs, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
+  signs[sign.dueAt] = seen.now + 2000
+  await stand(61_000)
+  expect(seen.killed).toBe(0)
+  await stand(3000)
+  expect(seen.killed).toBeGreaterThan(0)
+  expect(culprit()).toBe(null)
+  expect(isMarked(papers!, 'hung')).toBe(true)
 })
 
 test.each([

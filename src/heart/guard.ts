@@ -34,6 +34,8 @@ export const lookMs = 200
 const standsMs = 1000
 /** A job whose time is not up is not looked at again before this. */
 const againMs = 1000
+/** Where nobody can be named, so long after the first one is out of time the process is ended all the same: nobody pays for it. */
+const unnamedMs = 60_000
 
 interface Block {
   since: number
@@ -139,15 +141,19 @@ export class Guard {
 
   /** Some attempt is out of time: only if it is the one on the stack does its time count. */
   async #judge(block: Block): Promise<void> {
-    const { look, now } = this.#options
+    const { task, look, now } = this.#options
     const seen = await look()
     if (this.#block !== block) return
     const job = this.#jobOn(seen)
+    const seconds = ((now() - block.since) / 1000).toFixed(1)
+    if (job === undefined && now() >= task.signs[sign.dueAt]! + unnamedMs) {
+      const why = `its main loop has been blocked for ${seconds} s, and it cannot be told by which job`
+      return this.#die(job, seen, 'timeout', why)
+    }
     if (job === undefined || job.leftMs > 0) {
       block.lookAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
       return
     }
-    const seconds = ((now() - block.since) / 1000).toFixed(1)
     this.#die(job, seen, 'timeout', `it blocked the main loop for ${seconds} s, past its timeout`)
   }
 
@@ -175,7 +181,7 @@ export class Guard {
   #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
     if (task.papers !== undefined) {
-      if (job === undefined) mark(task.papers, 'memory')
+      if (job === undefined) mark(task.papers, how === 'memory' ? how : 'hung')
       else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }

@@ -29,6 +29,14 @@ export interface BatchClock extends Omit<BatchFacts, 'of'> {
 const last = 100
 const depth = 1000
 
+// Of a job j of a batch t: others of its group may take all that its queue allows the group.
+const groupHasRoom = `(
+  j.gate_key = '' or not exists (
+    select from retoma.queue q join retoma.gate g on g.queue = q.name and g.group_key = j.gate_key
+    where q.name = t.queue and g.running >= (q.limits #>> '{perGroup,concurrency}')::int
+  )
+)`
+
 // Room first, queue by queue: while all workers of a queue are busy, nothing else is asked of its batches. A worker without a
 // heart has told nobody what room it has: then it is what it has in all, less what it runs. Under a limit of its queue's there is
 // room for what runs alone: whether a job could begin is for the limit to say.
@@ -48,8 +56,8 @@ const clocks = {
           where id = g.id and state in ('submitting', 'running') and todo is null and policy ->> 'stallAfter' is not null
         ) b
     ), place as materialized (
-      select o.queue, o.kind,
-        not coalesce((select q.paused or q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
+      select o.queue, o.kind, coalesce((select q.paused from retoma.queue q where q.name = o.queue), false) as paused,
+        not coalesce((select q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
         and exists (
           select from live w
           where w.queues ? o.queue and (o.kind = any (w.kinds) or w.versions ? o.kind)
@@ -67,7 +75,7 @@ const clocks = {
         ), true) as room
       from (select distinct queue, kind from open) o
     ), told as (
-      select o.*, s.running, s.stalled, o.total - s.ended as left, p.room, exists (select from live) as anybody,
+      select o.*, s.running, s.stalled, o.total - s.ended as left, p.room and not p.paused as room, p.paused, exists (select from live) as anybody,
         (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at
       from open o
         join place p on p.queue = o.queue and p.kind = o.kind
@@ -75,15 +83,15 @@ const clocks = {
     )
     select t.id::text as id, t.policy, t.running, t.stalled, t.left, t.room, t.anybody,
       case
-        when t.running > 0 or t.left <= t.stalled or t.anybody and not t.room then false
+        when t.running > 0 or t.left <= t.stalled or t.paused or t.anybody and not t.room then false
         else exists (
           select from (
-            select j.state, j.run_at
+            select j.state, j.run_at, j.gate_key
             from (select last_id from retoma.batch_chunk where batch_id = t.id order by n desc limit 1) c
               cross join lateral (
-                select state, run_at from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = t.id
+                select state, run_at, gate_key from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = t.id
               ) j
-          ) j where state = 'waiting' and run_at <= ${now}
+          ) j where state = 'waiting' and run_at <= ${now} and ${groupHasRoom}
         ) or exists (
           select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (rank)
             cross join lateral (
@@ -95,11 +103,11 @@ const clocks = {
           where j.batch_id = t.id
         ) or exists (
           select from (
-            select batch_id from retoma.job
+            select batch_id, gate_key from retoma.job
             where queue = t.queue and state = 'waiting' and gated and run_at <= ${now}
             limit ${depth}
           ) j
-          where j.batch_id = t.id
+          where j.batch_id = t.id and ${groupHasRoom}
         )
       end as ready,
       greatest(t.progress_at, t.created_at) as "quietSince",

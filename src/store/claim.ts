@@ -201,6 +201,23 @@ const giveBack = {
     select queue from moved`,
 }
 
+const renew = {
+  name: 'claim_renew',
+  text: `
+    update retoma.job j
+    set started_at = coalesce($4::timestamptz, now())
+    from unnest($1::bigint[], $2::int[]) as g (id, attempt)
+    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3`,
+}
+
+/** These have not begun, and wait for their turn: whoever watches counts their time from now on. */
+export async function renewClaims(db: Db, worker: string, claims: readonly Claimed[], now: Date | null): Promise<void> {
+  const sorted = claims.toSorted(byId)
+  await db.run(renew, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
+}
+
+const byId = (a: { id: string }, b: { id: string }) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+
 /** Hands back attempts that were claimed and never begun, for later; answers the queues that have something again. */
 export async function giveBackClaims(
   db: Db,
@@ -209,7 +226,7 @@ export async function giveBackClaims(
   now: Date | null,
   delayMs = 0,
 ): Promise<Set<string>> {
-  const sorted = claims.toSorted((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+  const sorted = claims.toSorted(byId)
   const values = [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now, delayMs]
   const rows = await db.run<{ queue: string }>(giveBack, values)
   return new Set(rows.map(row => row.queue))

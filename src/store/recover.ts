@@ -73,7 +73,7 @@ const look = {
     ), noted as (
       update retoma.tick t
       set at = coalesce($1::timestamptz, now()),
-        since = case when won.unwatched then coalesce($1::timestamptz, now()) else t.since end
+        since = case when won.unwatched or not isfinite(t.since) then coalesce($1::timestamptz, now()) else t.since end
       from won
       where name = 'watchdog'
     ), rule as materialized (

@@ -9,6 +9,7 @@
 import { defaultPolicy, type Policy } from '../core/policy.ts'
 import { type JobFacts, timeoutGrace } from '../core/verdict.ts'
 import { countMoves, countOutcomes } from './batch-count.ts'
+import { careAfterRestart, fruitless, tooMany, tooManyError } from './care.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
@@ -51,6 +52,7 @@ export interface LateAttempt {
   quietMs: number
   sweptMs: number
   blocked: JobFacts['blocked']
+  blockedMs: number | null
   freeMs: number | null
   watchedMs: number
 }
@@ -70,6 +72,7 @@ const find = {
         when w.blocked_job = j.id and coalesce(w.blocked_attempt, j.attempt) = j.attempt then 'by it'
         else 'by another'
       end as blocked,
+      ${ms(`${now} - w.blocked_since`)} as "blockedMs",
       ${ms(`${now} - w.unblocked_at`)} as "freeMs",
       coalesce((select ${ms(`${now} - t.since`)} from retoma.tick t where t.name = 'watchdog' and isfinite(t.since)), 0) as "watchedMs"
     from retoma.job j
@@ -100,7 +103,20 @@ export interface Ended {
   state: Ending['state']
 }
 
-const end = (what: 'timeout' | 'stalled', fence: string, parts: string) => ({
+interface EndParts {
+  /** What besides its attempt must be as it was judged. */
+  fence?: string
+  state?: string
+  error?: string
+  /** What it costs. */
+  set?: string
+  parts: string
+}
+
+const end = (
+  what: 'timeout' | 'stalled' | 'hung',
+  { fence = '', state = 'h.state', error = 'h.error', set = '', parts }: EndParts,
+) => ({
   name: `watch_end_${what}`,
   text: `
     with given as materialized (
@@ -115,15 +131,14 @@ const end = (what: 'timeout' | 'stalled', fence: string, parts: string) => ({
       for update of j skip locked
     ), moved as (
       update retoma.job j
-      set state = h.state,
+      set state = ${state},
         worker_id = null,
-        last_worker = h.worker_id,
-        failures = j.failures + ${what === 'timeout' ? 1 : 0},
+        last_worker = h.worker_id,${set}
         rank = case when h.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when h.state = 'waiting' then ${now} + make_interval(secs => h.delay_ms / 1000) else j.run_at end,
         finished_at = case when h.state = 'failed' then ${now} end,
         key_hold = case when h.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
-        error = jsonb_build_object('what', '${what}', 'stack', null) || h.error
+        error = jsonb_build_object('what', '${what}', 'stack', null) || ${error}
       from held h
       where j.id = h.id
       returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.error
@@ -137,31 +152,43 @@ const end = (what: 'timeout' | 'stalled', fence: string, parts: string) => ({
 })
 
 // Its end is progress of its batch, as one its worker ended is. A try that is followed by another is told by its failure alone.
-const outOfTime = end(
-  'timeout',
-  '',
-  `${countOutcomes('moved', '0', now)}, ${noteJobStates('moved', now, { where: `m.state = 'failed'` })}`,
-)
+const outOfTime = end('timeout', {
+  set: `
+        failures = j.failures + 1,`,
+  parts: `${countOutcomes('moved', '0', now)}, ${noteJobStates('moved', now, { where: `m.state = 'failed'` })}`,
+})
 
 // To stand still is no progress.
-const standsStill = end(
-  'stalled',
-  `
+const standsStill = end('stalled', {
+  fence: `
         and (extract(epoch from j.progress_at) * 1000000)::bigint is not distinct from g.sign_us`,
-  `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
-)
+  parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
+})
+
+// As after the death of its worker: what gets nowhere time and again runs alone, and waits for a person at last.
+const tooOften = `h.state = 'waiting' and ${tooMany(fruitless('j'))}`
+const hangs = end('hung', {
+  state: `case when ${tooOften} then 'stalled' else h.state end`,
+  error: `case when ${tooOften} then $9::jsonb - 'what' else h.error end`,
+  set: `
+        restarts = j.restarts + 1,
+        care = ${careAfterRestart('j', fruitless('j'))},`,
+  parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
+})
+
+const statements = { timeout: outOfTime, stalled: standsStill, hung: hangs }
 
 /** Answers those that were ended; the others have moved on, or are another watchdog's. */
 export function endAttempts(
   db: Db,
-  what: 'timeout' | 'stalled',
+  what: keyof typeof statements,
   endings: readonly Ending[],
   now: Date | null,
 ): Promise<Ended[]> {
   const of = <T>(column: (each: Ending) => T) => endings.map(column)
   const values = [
     now, of(each => each.of.id), of(each => each.of.attempt), of(each => each.of.worker), of(each => each.of.signUs),
-    of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)),
+    of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)), ...(what === 'hung' ? [tooManyError] : []),
   ] // biome-ignore format: the columns in their order
-  return db.run<Ended>(what === 'timeout' ? outOfTime : standsStill, values, tickMs)
+  return db.run<Ended>(statements[what], values, tickMs)
 }

@@ -5,6 +5,7 @@
  * Invariant: `ended` always resolves once the process is gone, also when one that it started still holds its stderr open.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import type { Seen } from '../core/death.ts'
 import type { Clock } from '../lib/clock.ts'
 import { memoryOf, oomCounter } from './kernel.ts'
@@ -42,10 +43,35 @@ const lastWordsMs = 500
 /** The kernel counts a kill when it begins, and a large process takes its time to go. */
 const oomLooks = 5
 
+const neverStarted: BootEnd = {
+  exitCode: 1,
+  signal: null,
+  readyMs: null,
+  memoryBytes: null,
+  oomBefore: null,
+  oomAfter: null,
+  stderr: null,
+}
+
+/** Most errors come as an event; some are thrown, and without a file to spare there is no stderr. */
+function start({ execArgv, entry, args, env }: Program): ChildProcess | undefined {
+  try {
+    const child = spawn(process.execPath, [...execArgv, entry, ...args], { env, stdio: ['inherit', 'inherit', 'pipe'] })
+    if (child.stderr === null || child.stderr === undefined) child.on('error', say)
+    return child
+  } catch (error) {
+    say(error as Error)
+    return undefined
+  }
+}
+
+const say = ({ message }: Error): void => void process.stderr.write(`${message}\n`)
+
 export class Boot {
   readonly ended: Promise<BootEnd>
   readonly #options: BootOptions
-  readonly #child: ChildProcess
+  /** Undefined: it could not be started, such as for want of memory. */
+  readonly #child: ChildProcess | undefined
   readonly #over = new AbortController()
   readonly #startedAt: number
   readonly #ooms: (number | null)[] = []
@@ -56,34 +82,30 @@ export class Boot {
     const { program, clock } = options
     this.#options = options
     this.#startedAt = clock.elapsed()
-    this.#child = spawn(process.execPath, [...program.execArgv, program.entry, ...program.args], {
-      env: program.env,
-      stdio: ['inherit', 'inherit', 'pipe'],
-    })
-    this.ended = this.#watch()
+    this.#child = start(program)
+    this.ended = this.#child?.stderr ? this.#watch(this.#child, this.#child.stderr) : Promise.resolve(neverStarted)
   }
 
   tell(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
+    this.#child?.kill(signal)
   }
 
-  async #watch(): Promise<BootEnd> {
-    const child = this.#child
+  async #watch(child: ChildProcess, stderr: Readable): Promise<BootEnd> {
     const { clock } = this.#options
     const tail = createTail(keptBytes)
     let heard = 0
-    child.stderr!.on('data', (chunk: Buffer) => {
+    stderr.on('data', (chunk: Buffer) => {
       heard++
       process.stderr.write(chunk)
       tail.add(chunk)
     })
-    const said = new Promise<void>(resolve => child.stderr!.on('close', resolve))
+    const said = new Promise<void>(resolve => stderr.on('close', resolve))
     const end = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
       child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
       child.on('error', error => {
         if (child.pid !== undefined) return
         // It could not even be started.
-        process.stderr.write(`${error.message}\n`)
+        say(error)
         resolve({ exitCode: 1, signal: null })
       })
     })
@@ -94,7 +116,7 @@ export class Boot {
     this.#lookForReady()
     const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
     await this.#lastWords(said, () => heard)
-    child.stderr!.destroy()
+    stderr.destroy()
     const [oomBefore = null] = this.#ooms
     return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
   }
@@ -116,7 +138,7 @@ export class Boot {
     let told = 0
     while (!this.#over.signal.aborted) {
       // At its very start it is still a copy of us.
-      if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child.pid ?? 0) ?? this.#memory
+      if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child?.pid ?? 0) ?? this.#memory
       this.#ooms.push(oomNow())
       if (this.#ooms.length > oomLooks) this.#ooms.shift()
       this.#lookForReady()

@@ -44,7 +44,7 @@ function folderAt(path: string): Folder {
     certificates,
     papers() {
       mkdirSync(papers, { recursive: true })
-      for (const name of readdirSync(papers)) rmSync(join(papers, name), { force: true })
+      for (const name of readdirSync(papers)) rmSync(join(papers, name), { recursive: true, force: true })
       return papers
     },
     touch() {

@@ -4,8 +4,8 @@
  * a dead process had. Ends are not noted: whoever reads the list asks the database which of them that worker still holds.
  *
  * Invariant: a start is in the file before its handler begins, by one synchronous write that the death of the process cannot
- * tear (a line never crosses a page), and it stays there until the attempt has ended. The death of the machine may lose it.
- * Nothing here throws: work that cannot be noted is done all the same.
+ * tear (a line never crosses a page), and it stays there until the attempt has ended; or there is no file. The death of the
+ * machine may lose it. Nothing here throws: work that cannot be noted is done all the same.
  */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,8 @@ export function openStarts(folder: string | undefined, worker: string): Starts {
       try {
         if (open) writeSync(file, line, 0, length, place * length)
       } catch {
-        // The disk is full.
+        // The disk is full. A list without this one would say that it never began: better none, and the watchdog finds all.
+        rmSync(path, { force: true })
       }
       return place
     },
@@ -70,8 +71,12 @@ function opened(path: string): number | undefined {
 /** Worker to the attempts it may hold, as `id/attempt`: of every worker that did not end in order. */
 export function readStarts(folder: string): Map<string, string[]> {
   if (!existsSync(folder)) return new Map()
-  const files = readdirSync(folder).filter(name => name.startsWith(prefix))
-  return new Map(files.map(name => [name.slice(prefix.length), linesOf(readFileSync(join(folder, name), 'latin1'))]))
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    each => each.isFile() && each.name.startsWith(prefix),
+  )
+  return new Map(
+    files.map(({ name }) => [name.slice(prefix.length), linesOf(readFileSync(join(folder, name), 'latin1'))]),
+  )
 }
 
 const linesOf = (text: string): string[] => text.split('\n').flatMap(line => line.trim() || [])

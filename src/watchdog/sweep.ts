@@ -1,6 +1,7 @@
 /**
  * Looks through the attempts that run for long: each is judged by core/verdict.ts, and what it says is done: out of time, its
- * lease is taken away and a failure counted; without progress, what its kind's `onStall` says; slow is only reported.
+ * lease is taken away and a failure counted; without progress, what its kind's `onStall` says; behind a loop that somebody else
+ * has blocked for that long, what it says of a worker that is gone; slow is only reported.
  *
  * A crash between judging and ending costs a tick: nothing was written. A rival finds the fence gone.
  */
@@ -27,13 +28,16 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
     const some = await findLate(db, after, bite, now())
     const timedOut: Ending[] = []
     const stalled: Ending[] = []
+    const hung: Ending[] = []
     for (const each of some) {
       const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
+      else if (judged?.verdict === 'hung') hung.push(cannotGoOn(each))
       else if (judged?.verdict === 'stalled') stalled.push(standsStill(each))
       else if (judged?.verdict === 'slow') swept.slow.push(slowOf(each, each.policy.expect!))
     }
     if (timedOut.length > 0) swept.timedOut.push(...(await endAttempts(db, 'timeout', timedOut, now())))
+    if (hung.length > 0) swept.stalled.push(...(await endAttempts(db, 'hung', hung, now())))
     if (stalled.length > 0) swept.stalled.push(...(await endAttempts(db, 'stalled', stalled, now())))
     if (some.length < bite) break
     after = some.at(-1)!.id
@@ -61,6 +65,14 @@ function standsStill(late: LateAttempt): Ending {
   const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
   const cause = causeOf({ what: 'stalled', code: null, message })
   return { of: late, state: states[policy.onStall], delayMs: 0, error: { message, code: null, cause } }
+}
+
+/** Its worker's main loop is blocked by somebody else: nobody is charged, and others may run it. */
+function cannotGoOn(late: LateAttempt): Ending {
+  const { policy, worker } = late
+  const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`
+  const cause = causeOf({ what: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
+  return { of: late, state: states[policy.onOrphan], delayMs: 0, error: { message, code: null, cause } }
 }
 
 function slowOf(late: LateAttempt, expect: number): Finding {

@@ -82,7 +82,7 @@ export class Intake {
   /** How many more of that queue's jobs could start now. */
   free(queue: string): number {
     const slots = this.#slotsOf(queue)
-    return slots === undefined ? 0 : Math.max(slots.free - slots.waiting, 0)
+    return slots === undefined || this.#quarantine.holds ? 0 : Math.max(slots.free - slots.waiting, 0)
   }
 
   start(): void {
@@ -243,7 +243,7 @@ export class Intake {
   #pump(): void {
     if (this.#isClosed) return
     const life = this.#options.life()
-    if (this.#quarantine.waiting > 0) this.#startSuspects(life)
+    if (this.#quarantine.waiting.length > 0) this.#startSuspects(life)
     for (const slots of this.#slots) {
       while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
         const attempt = slots.take()
@@ -276,11 +276,19 @@ export class Intake {
     while (!this.#isClosed && this.#someWait) {
       await this.#options.clock.sleep(startWithinMs, this.#closing.signal)
       await this.#giveBack(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
-      const { late, delayMs } = this.#quarantine.overdue()
-      await this.#giveBack(late, delayMs)
-      if (late.length > 0) this.#pump()
+      await this.#tendSuspects()
     }
     this.#givingBack = false
+  }
+
+  /** Of those that wait for their turn: who has lost its lease goes, who has waited too long goes back; the others' time begins anew. */
+  async #tendSuspects(): Promise<void> {
+    const life = this.#options.life()
+    const gone = this.#quarantine.takeOut(each => !life.isHeld(each))
+    const { late, delayMs } = this.#quarantine.overdue()
+    await this.#giveBack(late, delayMs)
+    if (gone.length + late.length > 0) this.#pump()
+    await life.renew(this.#quarantine.waiting).catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
   }
 
   async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
@@ -303,7 +311,7 @@ export class Intake {
   }
 
   get #someWait(): boolean {
-    return this.#quarantine.waiting > 0 || this.#slots.some(slots => slots.waiting > 0)
+    return this.#quarantine.waiting.length > 0 || this.#slots.some(slots => slots.waiting > 0)
   }
 
   get #isClosed(): boolean {

@@ -11,7 +11,7 @@ import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
-import { type Claimed, giveBackClaims } from '../store/claim.ts'
+import { type Claimed, giveBackClaims, renewClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
 import { papersFolder } from '../supervisor/papers.ts'
@@ -211,6 +211,13 @@ export class Life {
     for (const claim of claims) this.#held.delete(nameOf(claim))
     // When this fails, beats find them unheld and give them back.
     await this.#handBack(claims, delayMs)
+  }
+
+  /** They wait for their turn: until then no time of theirs is counted. */
+  async renew(attempts: readonly Attempt[]): Promise<void> {
+    const { db, clock } = this.#options
+    const claims = attempts.map(each => each.claimed)
+    if (claims.length > 0) await renewClaims(db, this.id, claims, clock.instant())
   }
 
   /** What a claim brought when nothing more may start. */

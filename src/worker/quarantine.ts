@@ -47,8 +47,8 @@ export class Quarantine {
     return this.#alone !== undefined
   }
 
-  get waiting(): number {
-    return this.#waiting.length
+  get waiting(): readonly Attempt[] {
+    return this.#waiting
   }
 
   /** Takes it in, or answers after how many milliseconds it may be claimed again. `quiet`: nothing runs here. */

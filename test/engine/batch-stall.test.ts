@@ -267,6 +267,31 @@ test('behind other work that takes all slots it does not stall, nor in a queue t
   expect(await stateOf(t, id)).toBe('waiting')
 })
 
+test('behind other work that takes all places of its group it does not stall either', async () => {
+  const { batch, job, begun } = hanging()
+  const t = await engineOf({ jobs: [job], batches: [batch], limits: { q: { perGroup: { concurrency: 1 } } } })
+  await t.engine.work({ queues: { q: 5 } })
+  await t.engine.enqueue(job, 'first', { groupKey: 'ana' })
+  await until(() => begun.length === 1)
+  const { id } = await t.engine.submit(batch, ['a', 'b'], { groupKey: 'ana' })
+  await t.clock.advance(minutes(6))
+  expect(await stateOf(t, id)).toBe('waiting')
+  const other = await t.engine.submit(batch, ['c'], { groupKey: 'rui' })
+  expect(await timeTo(t, other.id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
+})
+
+test('in a queue that is paused it does not stall either while no worker is there', async () => {
+  const { batch } = hanging()
+  const t = await engineOf({ batches: [batch] })
+  t.engine.watch()
+  const { id } = await t.engine.submit(batch, ['a'])
+  await t.engine.pauseQueue('q')
+  await t.clock.advance(minutes(6))
+  expect(await stateOf(t, id)).toBe('waiting')
+  await t.engine.unpauseQueue('q')
+  expect(await timeTo(t, id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
+})
+
 test("with onStall 'retry' what runs of it runs again, at no charge, as often as it takes", async () => {
   const { batch, begun } = hanging({ onStall: 'retry' })
   const t = await engineOf({ batches: [batch] })

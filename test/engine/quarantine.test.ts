@@ -200,6 +200,55 @@ describe('a suspect that must be alone', () => {
     expect((await row(dangerous)).attempt - attempt).toBeLessThan(6)
   })
 
+  test('has not begun to run out of time while it waits for its turn', async () => {
+    const { begin, suspect, enqueue, runs, row, clock, sql } = await workerWith()
+    const long = await enqueue()
+    const worker = await begin()
+    expect(await runs()).toEqual([long])
+    const dangerous = await suspect(alone)
+    worker.wake('q')
+    await runs()
+    for (let waited = 0; waited < 25; waited++) await runs(1)
+    expect(await row(dangerous)).toMatchObject({ state: 'running' })
+    const [{ ms }] = (await sql<{ ms: number }>(
+      `select extract(epoch from $2::timestamptz - started_at)::float8 * 1000 as ms from retoma.job where id = $1`,
+      [dangerous, clock.now()],
+    )) as [{ ms: number }]
+    expect(ms).toBeLessThanOrEqual(seconds(3))
+  })
+
+  test('leaves no free slot to be told of while it is waited for', async () => {
+    const { begin, suspect, enqueue, runs, sql, end } = await workerWith()
+    const told = async () =>
+      (await sql<{ free: string }>(`select free_slots ->> 'q' as free from retoma.worker`)).map(each => each.free)
+    const long = await enqueue()
+    const worker = await begin()
+    await runs(6)
+    expect(await told()).toEqual(['4'])
+    await suspect(alone)
+    worker.wake('q')
+    await runs()
+    for (let waited = 0; waited < 6; waited++) await runs(1)
+    expect(await told()).toEqual(['0'])
+    await end(long)
+  })
+
+  test('and is cancelled while it waits holds up nobody any more, from the next beat on', async () => {
+    const { begin, suspect, enqueue, runs, sql } = await workerWith()
+    const long = await enqueue()
+    const worker = await begin()
+    await runs()
+    const dangerous = await suspect(alone)
+    worker.wake('q')
+    await runs()
+    await sql(`update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`, [
+      dangerous,
+    ])
+    const next = await enqueue()
+    for (let waited = 0; waited < 8; waited++) await runs(1)
+    expect(await runs()).toEqual([long, next])
+  })
+
   test('runs in the end, though others run for long', async () => {
     const { begin, suspect, enqueue, runs, end, running } = await workerWith()
     const long = await enqueue()

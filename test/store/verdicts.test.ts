@@ -10,6 +10,7 @@ import { registerWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
+import { settleJobs } from '../../src/store/settle.ts'
 import { endAttempts, findLate } from '../../src/store/watch.ts'
 import { Watchdog } from '../../src/watchdog/watchdog.ts'
 import { at, storeForFile, sweepFrom } from '../support/store.ts'
@@ -80,6 +81,51 @@ describe('an attempt that its worker does not end', () => {
     expect((await tick(1001)).timedOut).toMatchObject([{ id }])
   })
 
+  test('behind a loop that another job, or nobody knows who, has blocked for as long as it may take and a minute goes elsewhere, at no charge', async () => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2) })
+    const id = await running()
+    await store.sql(`update retoma.worker set blocked_since = $1, blocked_job = 999`, [at(900)])
+    expect((await tick(1079)).stalled).toEqual([])
+    expect((await tick(1080, { since: 901 })).stalled).toEqual([])
+    await store.sql(`update retoma.worker set blocked_job = null`)
+    expect(await tick(1080)).toMatchObject({ timedOut: [], stalled: [{ id, state: 'waiting' }] })
+    expect(await store.job(id)).toMatchObject({
+      failures: 0,
+      restarts: 1,
+      worker_id: null,
+      last_worker: 'w',
+      run_at: at(1080),
+      care: { level: 0, fruitless: 1 },
+      error: { what: 'hung' },
+    })
+    expect(await store.failures(id)).toMatchObject([{ attempt: 1, what: 'hung', worker: 'w' }])
+  })
+
+  test('and that time and again gets nowhere behind such a loop runs alone, and waits for a person at last', async () => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2) })
+    const [third, tenth] = [await running(), await running()]
+    await store.sql(`update retoma.job set care = '{"level": 0, "fruitless": 2}' where id = $1`, [third])
+    await store.sql(`update retoma.job set care = '{"level": 2, "fruitless": 9}' where id = $1`, [tenth])
+    await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
+    await tick(1000)
+    expect(await store.job(third)).toMatchObject({ state: 'waiting', care: { level: 2, fruitless: 3 } })
+    expect(await store.job(tenth)).toMatchObject({ state: 'stalled', error: { code: 'too_many_restarts' } })
+  })
+
+  test.each([
+    ['stall', 'stalled'],
+    ['fail', 'failed'],
+  ] as const)('behind such a loop becomes what its kind says of a worker that is gone: %s', async (onOrphan, state) => {
+    await store.worker('w')
+    await kind({ timeout: minutes(2), onOrphan })
+    const id = await running()
+    await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
+    await tick(1000)
+    expect(await store.job(id)).toMatchObject({ state, failures: 0, restarts: 1 })
+  })
+
   test('is left alone when it has moved on since it was judged, and when its worker has just locked it', async () => {
     await store.worker('w')
     await kind({ timeout: seconds(1) })
@@ -101,6 +147,21 @@ describe('an attempt that its worker does not end', () => {
     expect(await store.job(moved)).toMatchObject({ state: 'running', attempt: 2 })
   })
 
+  test('is lost to its worker, whose own end of it comes too late and was another', async () => {
+    await store.worker('w')
+    await kind({ timeout: seconds(1) })
+    const id = await running()
+    await tick(100)
+    const settle = (what: 'error' | 'timeout') => {
+      const failure = { what, code: null, message: 'm', stack: null }
+      return settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'failed', failure } }], at(101))
+    }
+    expect((await settle('error')).size).toBe(0)
+    // To have run out of time is what the watchdog wrote.
+    expect((await settle('timeout')).size).toBe(1)
+    expect(await store.job(id)).toMatchObject({ state: 'waiting', failures: 1 })
+  })
+
   test('is ended once by many watchdogs at once, however many there are of them', async () => {
     await store.worker('w')
     await kind({ timeout: seconds(1) })
@@ -120,6 +181,13 @@ describe('an attempt that its worker does not end', () => {
       await store.sql(`select count(*)::int as n, sum(failures)::int as f from retoma.job where state = 'waiting'`),
     ).toEqual([{ n: 1200, f: 1200 }])
   })
+})
+
+test('looks that have followed each other since before anybody noted since when are watched from the first one that does', async () => {
+  // As an upgrade finds it while watchdogs of the release before go on looking.
+  await store.sql(`update retoma.tick set at = $1, since = '-infinity' where name = 'watchdog'`, [at(-5)])
+  await new Watchdog(store.db, clockAt(0), silentLog, () => 0).tick()
+  expect(await store.sql(`select since from retoma.tick where name = 'watchdog'`)).toEqual([{ since: at(0) }])
 })
 
 describe('an attempt without progress', () => {
@@ -476,6 +544,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         sweptMs: 0,
         held: true,
         blocked: mine,
+        blockedMs: blocked === 'no' ? null : 6000,
         freeMs: free === null ? null : free * 1000,
         watchedMs: milliseconds(1e9),
       }

@@ -55,6 +55,13 @@ test('one that waits for its database is not killed, only told of every minute',
   expect(await boot.ended).toMatchObject({ signal: 'SIGTERM', readyMs: seconds(119) })
 })
 
+test('one that the kernel does not let start has ended, and does not end its supervisor', async () => {
+  const program = { entry: 'nothing.mjs', args: ['x'.repeat(300_000)], execArgv: [], env: process.env }
+  const boot = new Boot({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
+  boot.tell('SIGTERM')
+  expect(await boot.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
+})
+
 test('how it ends is known though a process of its own still has its stderr, and what it said is kept', async () => {
   const { boot, papers } = begin(
     `import { spawn } from 'node:child_process'
