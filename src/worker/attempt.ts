@@ -21,7 +21,7 @@ import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
-import { AttemptClock } from './attempt-clock.ts'
+import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { type Away, sendAway } from './away.ts'
 import { Context, type ContextHost } from './context.ts'
 import { runAs } from './current.ts'
@@ -296,11 +296,14 @@ export class Attempt {
   }
 
   /** Who finds the lease lost tells the handler. */
-  readonly told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
+  readonly told = async <Answer extends Landed | Transacted>(
+    ask: (awake: Awake) => Promise<Answer>,
+  ): Promise<Answer> => {
     const { id, attempt } = this.claimed
-    const how = await this.time.waiting(landed)
+    const answer = await this.time.waiting(ask)
+    const how = typeof answer === 'string' ? answer : answer.how
     if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
-    return how
+    return answer
   }
 
   /** What the context asks for when the handler keeps something. */
@@ -312,7 +315,7 @@ export class Attempt {
     const told = this.told
     return {
       get place() {
-        self.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))
+        self.#place ??= new Place(clock, note => told(() => keeper.note(claimed, note)))
         return self.#place
       },
       get steps() {
@@ -328,15 +331,15 @@ export class Attempt {
             self.#options.isTime()
             return self.time.stoodMs
           },
-          load: () => self.time.waiting(keeper.load(claimed, self.signal)),
+          load: () => self.time.waiting(() => keeper.load(claimed, self.signal)),
           async save(name, value) {
-            const how = await told(keeper.save(claimed, name, value))
+            const how = await told(() => keeper.save(claimed, name, value))
             if (how === 'landed') place.mention({ checkpoint: name })
             return how
           },
           async transact(name, work, signal) {
-            const done = keeper.transact(claimed, name, tx => self.time.awake(() => work(tx)), signal)
-            if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
+            const done = await told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal))
+            if (done.how !== 'lost') place.mention({ checkpoint: name })
             return done
           },
         })
