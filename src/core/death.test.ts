@@ -30,6 +30,12 @@ test.each<[string, Partial<Seen>, string, string]>([
     'unexplained',
     'SIGKILL, over the memory it may have',
   ],
+  [
+    'its own hand, hung where nobody can be named',
+    { signal: 'SIGKILL', hung: true },
+    'unexplained',
+    'SIGKILL, its main loop blocked',
+  ],
   ['a segfault beside the kernel', { signal: 'SIGSEGV', oomAfter: 1 }, 'unexplained', 'SIGSEGV'],
   ['exit code 1', { exitCode: 1 }, 'unexplained', 'exit code 1'],
   ['exit code 0 that nobody asked for', { exitCode: 0 }, 'unexplained', 'exit code 0'],

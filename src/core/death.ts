@@ -38,6 +38,8 @@ export interface Seen {
   memoryBytes: number | null
   /** It ended itself because of the memory it had. */
   overMemory?: boolean
+  /** It ended itself because its main loop was blocked, and nobody could tell by whom. */
+  hung?: boolean
   /** How often the kernel had killed for want of memory, a moment before the end and after it; null: not to be told. */
   oomBefore: number | null
   oomAfter: number | null
@@ -73,9 +75,9 @@ export function makeDeath(seen: Seen): Death {
 }
 
 /** A job that is known to have ended its process has, whatever else was asked of that. */
-function howOf({ signal, exitCode, askedToStop, overMemory, culprit }: Seen, oom: boolean): Death['how'] {
+function howOf({ signal, exitCode, askedToStop, overMemory, hung, culprit }: Seen, oom: boolean): Death['how'] {
   if (culprit !== null) return 'named'
-  if (overMemory) return 'unexplained'
+  if (overMemory || hung) return 'unexplained'
   if (askedToStop || exitCode === restartCode) return 'asked'
   return signal !== null && fromOutside.includes(signal) && !oom ? 'asked' : 'unexplained'
 }
@@ -87,9 +89,13 @@ const ends: Record<Culprit['how'], string> = {
   memory: 'took more memory than the worker may have',
 }
 
-function whyOf({ signal, exitCode, overMemory, culprit }: Seen, oom: boolean): string {
-  const short = oom ? ', out of memory' : overMemory ? ', over the memory it may have' : ''
-  const end = `${signal ?? `exit code ${exitCode}`}${short}`
+function whyOf({ signal, exitCode, overMemory, hung, culprit }: Seen, oom: boolean): string {
+  const cause = [
+    oom && ', out of memory',
+    overMemory && ', over the memory it may have',
+    hung && ', its main loop blocked',
+  ]
+  const end = `${signal ?? `exit code ${exitCode}`}${cause.find(Boolean) || ''}`
   if (culprit === null) return end
   return `${end}: job ${culprit.job} ${ends[culprit.how]}: ${culprit.message}`
 }

@@ -2,8 +2,9 @@
  * The heart's watch over its own process: a main loop that stands still, a job that is out of time behind it, memory over
  * its cap. It tells, and where somebody starts this process again it ends it and names the job.
  *
- * Invariant: only the job that is on the blocked stack can be out of time there: its neighbours only wait. Nothing is killed
- * without a supervisor, unless asked for.
+ * Invariant: only the job that is on the blocked stack can be out of time there: its neighbours only wait. Where nobody can be
+ * named, the process ends once each that runs would be out of time, whichever it is. Nothing is killed without a
+ * supervisor, unless asked for.
  */
 import { hungAfter } from '../core/policy.ts'
 import type { Blocked } from '../store/heartbeat.ts'
@@ -132,7 +133,8 @@ export class Guard {
 
   #maybeLate(block: Block): boolean {
     const { task, now } = this.#options
-    const due = task.signs[sign.dueAt]!
+    // Nobody's time may be running, and one that was given up spins.
+    const due = task.signs[sign.dueAt] || task.signs[sign.allDueAt]!
     const mayKill = task.papers !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
@@ -143,12 +145,21 @@ export class Guard {
     const seen = await look()
     if (this.#block !== block) return
     const job = this.#jobOn(seen)
+    const seconds = ((now() - block.since) / 1000).toFixed(1)
+    if (job === undefined && this.#isAnybodyLate(block)) {
+      const why = `its main loop has been blocked for ${seconds} s, and all that run are out of time; nobody can be named`
+      return this.#die(undefined, seen, 'timeout', why)
+    }
     if (job === undefined || job.leftMs > 0) {
       block.lookAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
       return
     }
-    const seconds = ((now() - block.since) / 1000).toFixed(1)
     this.#die(job, seen, 'timeout', `it blocked the main loop for ${seconds} s, past its timeout`)
+  }
+
+  #isAnybodyLate(block: Block): boolean {
+    const allDue = this.#options.task.signs[sign.allDueAt]!
+    return block.told && allDue > 0 && this.#options.now() >= allDue
   }
 
   async #overMemory(stoodMs: number): Promise<void> {
@@ -175,7 +186,7 @@ export class Guard {
   #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
     if (task.papers !== undefined) {
-      if (job === undefined) mark(task.papers, 'memory')
+      if (job === undefined) mark(task.papers, how === 'memory' ? 'memory' : 'hung')
       else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }

@@ -26,6 +26,8 @@ export const sign = {
   beatAt: 10,
   /** By the heart: 1 once it hears what it is told. */
   hears: 11,
+  /** By the main loop: when whoever could block it is out of time, whichever it is; 0 when nobody could. */
+  allDueAt: 12,
 } as const
 
 const count = Object.keys(sign).length

@@ -13,13 +13,14 @@ export interface Inquest {
 
 export function holdInquest(
   papers: string,
-  end: Omit<Seen, 'askedToStop' | 'overMemory' | 'started' | 'culprit'>,
+  end: Omit<Seen, 'askedToStop' | 'overMemory' | 'hung' | 'started' | 'culprit'>,
 ): Inquest {
   const starts = readStarts(papers)
   const seen = {
     ...end,
     askedToStop: isMarked(papers, 'asked'),
     overMemory: isMarked(papers, 'memory'),
+    hung: isMarked(papers, 'hung'),
     culprit: readCulprit(papers),
   }
   return {

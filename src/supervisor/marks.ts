@@ -10,9 +10,9 @@ import { join } from 'node:path'
 /**
  * ready: its worker's row is there. asked: it has heard a signal that asks it to stop. database: it waits for its database to
  * be there and up to date, which may take its time. memory: it ends itself because it has more than it may, and cannot tell
- * whose that is.
+ * whose that is. hung: likewise, because its main loop is blocked past the time of all that run.
  */
-export type Mark = 'ready' | 'asked' | 'database' | 'memory'
+export type Mark = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
 
 export function mark(folder: string | undefined, what: Mark): void {
   if (folder === undefined) return

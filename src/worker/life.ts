@@ -110,6 +110,17 @@ export class Life {
     return this.#due
   }
 
+  /**
+   * When whoever could block the loop is out of time, whichever it is: of those that run here the last. One that was given
+   * up, and goes on, has been already. Undefined: nobody could.
+   */
+  allDue(now: number): number | undefined {
+    let last = this.#leftBehind.size > 0 ? now : undefined
+    for (const attempt of this.#held.values())
+      if (attempt.running && !attempt.isAway) last = Math.max(last ?? 0, now + attempt.time.leftMs)
+    return last
+  }
+
   get unwrittenMs(): number {
     return this.#committer.unwrittenMs
   }

@@ -119,7 +119,7 @@ export class Pulse {
     const heart = this.#heart
     if (heart === undefined) return
     const { signs } = heart
-    const { life, queues, free, abandoned } = this.#options
+    const { clock, life, queues, free, abandoned } = this.#options
     const present = life()
     const now = sharedElapsed()
     const late = now - signs[sign.turnAt]! - turnMs
@@ -129,13 +129,18 @@ export class Pulse {
     signs[sign.unwrittenMs] = present.unwrittenMs
     for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
     this.#show(present, present.sole)
+    const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
+    signs[sign.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
     signs[sign.turnAt] = now
   }
 
   /** A handler starts: it may be the one that blocks the loop, before that comes round again. */
   started(attempt: Attempt): void {
     const life = this.#options.life()
-    if (this.#heart !== undefined) this.#show(life, life.handling === 1 ? attempt : undefined)
+    if (this.#heart === undefined) return
+    this.#show(life, life.handling === 1 ? attempt : undefined)
+    const { signs } = this.#heart
+    signs[sign.allDueAt] = Math.max(signs[sign.allDueAt]!, attempt.time.deadline + this.#offset)
   }
 
   #show(life: Life, sole: Attempt | undefined): void {
@@ -162,7 +167,8 @@ export class Pulse {
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
-    return { id, attempt: number, kind, leftMs: attempt.time.leftMs }
+    const turnedAt = this.#heart!.signs[sign.turnAt]! - this.#offset
+    return { id, attempt: number, kind, leftMs: attempt.time.leftOfOne(turnedAt) }
   }
 
   async #tick(): Promise<undefined> {

@@ -25,6 +25,7 @@ function devour(): void {
 const tasks: Record<string, () => void> = {
   spin: () => spinHard(() => existsSync(enough)),
   endless: () => spinHard(() => false),
+  asking: () => spinHard(() => false),
   native: () => void pbkdf2Sync('p', 's', 100_000_000, 64, 'sha512'),
   memory: devour,
   nothing: () => {},
@@ -34,9 +35,11 @@ const bad = defineJob({
   kind: 'bad',
   attempts: 1,
   timeout: ['spin', 'memory'].includes(task) ? minutes(5) : seconds(3),
-  run: async () => {
+  run: async ctx => {
     await turn()
     say('begins')
+    // Its answer cannot come while the loop spins.
+    if (task === 'asking') void ctx.step('asked', () => 1)
     tasks[task]!()
     say('ends')
     over.emit('over')

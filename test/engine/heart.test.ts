@@ -9,6 +9,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { holdInquest } from '../../src/supervisor/inquest.ts'
 import { papersVariable, readCulprit } from '../../src/supervisor/papers.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
@@ -74,7 +75,16 @@ async function guest(task: string, { supervised = false } = {}) {
   const { id: bad } = await engine.enqueue(kinds[0]!, undefined)
   const enough = () => writeFileSync(join(papers, 'enough'), '')
   const culprit = () => readCulprit(papers)
-  return { engine, ended, says, worker, bad, neighbour, enough, culprit, logged: () => logged }
+  const death = () =>
+    holdInquest(papers, {
+      signal: 'SIGKILL',
+      exitCode: null,
+      memoryBytes: null,
+      oomBefore: null,
+      oomAfter: null,
+      stderr: null,
+    }).death
+  return { engine, ended, says, worker, bad, neighbour, enough, culprit, death, logged: () => logged }
 }
 
 const ms = (from: unknown, to: unknown) => (to as Date).getTime() - (from as Date).getTime()
@@ -109,6 +119,20 @@ test('supervised, a job that blocks the loop past its own timeout ends its proce
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
   expect(culprit()).toMatchObject({ job: bad, attempt: 1, how: 'timeout', stack: expect.stringContaining('spinHard') })
   expect(logged()).toContain('this process ends itself')
+})
+
+test('supervised, a job that spins while it waits for the database is out of time all the same', async () => {
+  const { ended, bad, culprit } = await guest('asking', { supervised: true })
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(culprit()).toMatchObject({ job: bad, how: 'timeout' })
+})
+
+test('supervised, a loop blocked where nobody can be named ends its process once all that run are out of time', async () => {
+  const { ended, culprit, death, logged } = await guest('native', { supervised: true })
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(culprit()).toBe(null)
+  expect(death()).toMatchObject({ how: 'unexplained', why: 'SIGKILL, its main loop blocked' })
+  expect(logged()).toContain('nobody can be named')
 })
 
 test('supervised, a job that takes all memory ends its process before the kernel does, and is named', async () => {
