@@ -57,6 +57,9 @@ export function startProcess(nature: Nature): Child {
   return {
     ready,
     died,
+    get isThere() {
+      return child.connected && child.exitCode === null && child.signalCode === null
+    },
     send(message: ToChild) {
       // Told by `died`.
       if (child.connected) child.send(message, () => {})
