@@ -128,6 +128,8 @@ export class Attempt {
   cleared(): Promise<void> {
     return new Promise(resolve => {
       this.#cleared = resolve
+      // Given up while its child was being killed.
+      if (this.#abandoned || this.#handled) resolve()
     })
   }
 
@@ -158,16 +160,17 @@ export class Attempt {
 
   /**
    * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
-   * the handler has its grace, and then is left behind; a child is killed.
+   * the handler has its grace, and then is left behind; a child is killed. `forGood`: the worker stops, and needs its place
+   * no more.
    */
-  abort(reason: RetomaError): void {
+  abort(reason: RetomaError, forGood = isRetomaError(reason, 'worker_stopping')): void {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
     this.#away?.abort(reason)
     this.#patience = new Patience({
       ...this.#options,
-      stopping: isRetomaError(reason, 'worker_stopping'),
+      stopping: forGood,
       leave: () => void this.#leaveBehind(reason),
       abandon: () => this.#abandon(),
     })
@@ -187,6 +190,7 @@ export class Attempt {
 
   /** The handler has ended, and what it had begun, however late. */
   #handlerEnded(): void {
+    if (this.#handled) return
     this.#handled = true
     this.#patience?.end()
     if (this.#abandoned) this.#options.abandoned(-1)

@@ -144,7 +144,7 @@ export class Life {
   cannotBeat(): void {
     for (const attempt of this.#held.values()) {
       if (!attempt.isAway) continue
-      attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+      attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }), false)
       void attempt.killChild(lastWordMs)
     }
   }

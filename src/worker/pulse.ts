@@ -63,6 +63,8 @@ export class Pulse {
   #stopAnswering = () => {}
   #dead: string | undefined
   #standsIn = false
+  /** When the main loop's own last beat landed. */
+  #beatAt = Number.NEGATIVE_INFINITY
   /** What must be added to the clock's milliseconds to make shared ones. */
   #offset = 0
   /** The loop stood still and nobody could tell because of whom: from now on every handler is followed. */
@@ -75,7 +77,10 @@ export class Pulse {
   start(): void {
     const { clock, log, heart } = this.#options
     if (heart !== undefined) this.#startHeart(heart)
-    const failed = (error: unknown) => log.warn({ err: error }, 'the heartbeat failed; trying again')
+    const failed = (error: unknown) => {
+      log.warn({ err: error }, 'the heartbeat failed; trying again')
+      this.#silent()
+    }
     this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
   }
 
@@ -106,12 +111,20 @@ export class Pulse {
         this.#dead = id
         this.wake()
       },
-      silent: () => life().cannotBeat(),
+      silent: () => this.#silent(),
     })
     this.#heart.live(life().id)
     this.turn()
     this.#stopTurning = whileIdle(turnMs, () => this.turn())
     this.#stopAnswering = answerHeart(() => this.#current())
+  }
+
+  /** One of the two cannot beat. The worker is not heard of only when neither has, for long enough. */
+  #silent(): void {
+    const { heart: settings, clock, life } = this.#options
+    if (settings === undefined) return
+    const byHeart = this.#heart!.signs[sign.beatAt]! - this.#offset
+    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
   }
 
   /** The loop comes round. Called as well before anything is out of time: whoever waited for a loop that stood still is not. */
@@ -197,6 +210,7 @@ export class Pulse {
       supervised: papersFolder() !== undefined,
     }
     const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
+    this.#beatAt = clock.elapsed()
     return alive
   }
 }
