@@ -77,6 +77,14 @@ test('a worker that was declared dead kills the children of its life, and charge
   expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
 })
 
+test('a process without a descriptor left lives on when it cannot start a child', () => {
+  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
+  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
+    encoding: 'utf8',
+  })
+  expect(said).toBe('child_not_started\n')
+})
+
 test('the place of a thread that cannot be ended is free again, however long its grace', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
   const pipe = join(folder, 'pipe')
