@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readCulprit } from '../supervisor/papers.ts'
-import { Guard, lookMs } from './guard.ts'
+import { Guard } from './guard.ts'
 import type { HeartTask, Line } from './messages.ts'
 import { newSigns, sign } from './signs.ts'
 import type { Seen } from './stack.ts'
+import { lookMs } from './stops.ts'
 
 const spinning: Seen = {
   stack: 'spin (a.js:3) < run (a.js:9)',

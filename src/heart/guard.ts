@@ -15,6 +15,7 @@ import { LoopWatch } from './loop-watch.ts'
 import type { HeartTask } from './messages.ts'
 import { type Signs, sign } from './signs.ts'
 import type { Seen } from './stack.ts'
+import { lookMs, noteLook } from './stops.ts'
 import type { Voice } from './voice.ts'
 
 export interface GuardOptions {
@@ -29,8 +30,6 @@ export interface GuardOptions {
   kill: () => void
 }
 
-/** How often it looks. */
-export const lookMs = 200
 /** A loop that stood still for so long has stopped clocks. */
 const standsMs = 1000
 /** A job whose time is not up is not looked at again before this. */
@@ -80,6 +79,7 @@ export class Guard {
   /** Never waits: what takes time goes on beside it, one at a time. */
   tick(): void {
     const { task, now, memory } = this.#options
+    noteLook(task.signs, now())
     const stoodMs = this.#watch.stoodMs(now(), task.signs[sign.turnAt]!)
     this.memoryBytes = memory()
     if (stoodMs < standsMs) this.#turns()

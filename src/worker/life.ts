@@ -137,6 +137,11 @@ export class Life {
       if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
   }
 
+  /** The whole process stood still for so long: that is nobody's doing. */
+  stopped(ms: number): void {
+    for (const attempt of this.#held.values()) if (attempt.running) attempt.time.stoodStill(ms)
+  }
+
   /**
    * This worker cannot be heard, and will be taken for dead: what runs in a child of its own must not go on beside its
    * next attempt elsewhere.

@@ -10,6 +10,7 @@ import { beatEvery } from '../core/policy.ts'
 import { Heart } from '../heart/heart.ts'
 import { answerHeart, type Running } from '../heart/hook.ts'
 import { setFree, sign, turnMs } from '../heart/signs.ts'
+import { Stops } from '../heart/stops.ts'
 import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/idle.ts'
 import type { Log } from '../lib/log.ts'
@@ -62,6 +63,7 @@ export class Pulse {
   #stopTurning = () => {}
   #stopAnswering = () => {}
   #dead: string | undefined
+  readonly #stops = new Stops()
   #standsIn = false
   /** When the main loop's own last beat landed. */
   #beatAt = Number.NEGATIVE_INFINITY
@@ -137,7 +139,7 @@ export class Pulse {
     const now = sharedElapsed()
     const late = now - signs[sign.turnAt]! - turnMs
     if (late > signs[sign.lagMs]!) signs[sign.lagMs] = late
-    if (late >= stoodMs) this.#stood(present, late)
+    if (late >= stoodMs) this.#stood(present, late, now)
     signs[sign.abandoned] = abandoned()
     signs[sign.unwrittenMs] = present.unwrittenMs
     for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
@@ -164,8 +166,12 @@ export class Pulse {
     signs[sign.soleAttempt] = sole?.claimed.attempt ?? 0
   }
 
-  #stood(life: Life, ms: number): void {
+  #stood(life: Life, late: number, now: number): void {
     const { signs } = this.#heart!
+    const stopped = Math.min(this.#stops.since(signs[sign.turnAt]!, signs, now), late)
+    if (stopped > 0) life.stopped(stopped)
+    const ms = late - stopped
+    if (ms < stoodMs) return
     const job = signs[sign.blockedJob]!
     if (job === 0 && ms >= worthKnowingMs) this.followAll = true
     life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)

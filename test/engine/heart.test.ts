@@ -18,7 +18,7 @@ const script = fileURLToPath(new URL('./heart-guest.ts', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
 
 /** A process with a worker that does such things, an engine that only looks on, and the papers it leaves. */
-async function guest(task: string, { supervised = false } = {}) {
+async function guest(task: string, { supervised = false, alone = false } = {}) {
   const url = await shareDatabase()
   const engine = await createEngine({ databaseUrl: url, jobs: kinds })
   const admin = new pg.Client({ connectionString: url })
@@ -70,8 +70,8 @@ async function guest(task: string, { supervised = false } = {}) {
     const { started_at, beat_at } = await worker()
     return ms(started_at, beat_at) > 0
   })
-  const { id: neighbour } = await engine.enqueue(kinds[1]!, undefined)
-  await says('neighbour')
+  const { id: neighbour } = alone ? { id: '' } : await engine.enqueue(kinds[1]!, undefined)
+  if (!alone) await says('neighbour')
   const { id: bad } = await engine.enqueue(kinds[0]!, undefined)
   const enough = () => writeFileSync(join(papers, 'enough'), '')
   const culprit = () => readCulprit(papers)
@@ -84,7 +84,7 @@ async function guest(task: string, { supervised = false } = {}) {
       oomAfter: null,
       stderr: null,
     }).death
-  return { engine, ended, says, worker, bad, neighbour, enough, culprit, death, logged: () => logged }
+  return { engine, child, ended, says, worker, bad, neighbour, enough, culprit, death, logged: () => logged }
 }
 
 const ms = (from: unknown, to: unknown) => (to as Date).getTime() - (from as Date).getTime()
@@ -133,6 +133,24 @@ test('supervised, a loop blocked where nobody can be named ends its process once
   expect(culprit()).toBe(null)
   expect(death()).toMatchObject({ how: 'unexplained', why: 'SIGKILL, its main loop blocked' })
   expect(logged()).toContain('nobody can be named')
+})
+
+test('a process that was stopped as a whole charges nobody for it, not even a job that runs alone', async () => {
+  const { engine, child, says, worker, bad, enough } = await guest('doze', { alone: true })
+  await says('begins')
+  const stopped = performance.now()
+  child.kill('SIGSTOP')
+  // Longer than its timeout.
+  await until(async () => {
+    await worker()
+    return performance.now() - stopped > 8000
+  })
+  child.kill('SIGCONT')
+  // It would be told now.
+  for (let looks = 0; looks < 10; looks++) await worker()
+  enough()
+  await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))
+  expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 
 test('supervised, a job that takes all memory ends its process before the kernel does, and is named', async () => {
