@@ -161,3 +161,20 @@ test('memory over the cap without a supervisor is told once for each crossing', 
   expect(seen.killed).toBe(0)
   expect(lines.map(line => line.level)).toEqual(['error', 'error'])
 })
+
+test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
+  const { seen, culprit, turn, stand } = guarding({ supervised: true })
+  const looks = [native, native]
+  Object.defineProperty(seen, 'main', {
+    get() {
+      // Native code is known by a deadline.
+      seen.now += 600
+      return looks.shift() ?? spinning
+    },
+  })
+  await turn(1000)
+  seen.memory = 1001
+  await stand(lookMs)
+  expect(seen.killed).toBe(1)
+  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
+})

@@ -178,9 +178,16 @@ export class Guard {
   async #hungry(stoodMs: number): Promise<{ job: Running | undefined; seen: Seen }> {
     const seen = await this.#options.look()
     const job = this.#jobOn(seen)
-    if (stoodMs >= standsMs || this.#options.task.signs[sign.running]! <= 1) return { job, seen }
-    const again = [await this.#options.look(), await this.#options.look()].map(each => this.#jobOn(each)?.id)
-    return { job: again.every(id => id !== undefined && id === job?.id) ? job : undefined, seen }
+    const { look, now, task } = this.#options
+    if ((job !== undefined && stoodMs >= standsMs) || task.signs[sign.running]! <= 1) return { job, seen }
+    const again = [await look(), await look()]
+    // The loop stood still all the while: whoever was seen in it once is it, though it was in native code otherwise.
+    if (now() - task.signs[sign.turnAt]! >= standsMs) {
+      const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
+      return { job: this.#jobOn(found), seen: found ?? seen }
+    }
+    const isSame = again.every(each => job !== undefined && this.#jobOn(each)?.id === job.id)
+    return { job: isSame ? job : undefined, seen }
   }
 
   #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
