@@ -31,10 +31,10 @@ test.each<[string, Partial<Seen>, string, string]>([
     'SIGKILL, over the memory it may have',
   ],
   [
-    'its own hand, behind a loop that stood still',
+    'its own hand, hung where nobody can be named',
     { signal: 'SIGKILL', hung: true },
     'unexplained',
-    'SIGKILL, its main loop stood still',
+    'SIGKILL, its main loop blocked',
   ],
   ['a segfault beside the kernel', { signal: 'SIGSEGV', oomAfter: 1 }, 'unexplained', 'SIGSEGV'],
   ['exit code 1', { exitCode: 1 }, 'unexplained', 'exit code 1'],

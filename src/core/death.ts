@@ -38,7 +38,7 @@ export interface Seen {
   memoryBytes: number | null
   /** It ended itself because of the memory it had. */
   overMemory?: boolean
-  /** It ended itself because its main loop stood still. */
+  /** It ended itself because its main loop was blocked, and nobody could tell by whom. */
   hung?: boolean
   /** How often the kernel had killed for want of memory, a moment before the end and after it; null: not to be told. */
   oomBefore: number | null
@@ -90,14 +90,12 @@ const ends: Record<Culprit['how'], string> = {
 }
 
 function whyOf({ signal, exitCode, overMemory, hung, culprit }: Seen, oom: boolean): string {
-  const short = oom
-    ? ', out of memory'
-    : overMemory
-      ? ', over the memory it may have'
-      : hung
-        ? ', its main loop stood still'
-        : ''
-  const end = `${signal ?? `exit code ${exitCode}`}${short}`
+  const cause = [
+    oom && ', out of memory',
+    overMemory && ', over the memory it may have',
+    hung && ', its main loop blocked',
+  ]
+  const end = `${signal ?? `exit code ${exitCode}`}${cause.find(Boolean) || ''}`
   if (culprit === null) return end
   return `${end}: job ${culprit.job} ${ends[culprit.how]}: ${culprit.message}`
 }

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { isMarked } from '../supervisor/marks.ts'
 import { readCulprit } from '../supervisor/papers.ts'
-import { Guard, lookMs } from './guard.ts'
+import { Guard } from './guard.ts'
 import type { HeartTask, Line } from './messages.ts'
 import { newSigns, sign } from './signs.ts'
 import type { Seen } from './stack.ts'
+import { lookMs } from './stops.ts'
 
 const spinning: Seen = {
   stack: 'spin (a.js:3) < run (a.js:9)',
@@ -121,10 +122,11 @@ test('that a neighbour is out of time behind a blocked loop kills nobody', async
   expect(culprit()).toBe(null)
 })
 
-test('supervised: where nobody can be named the process is ended a minute after the first is out of time, and nobody is', async () => {
+test('supervised: where nobody can be named the process is ended once all that run are out of time, and nobody is', async () => {
   const { signs, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
   signs[sign.dueAt] = seen.now + 2000
-  await stand(61_000)
+  signs[sign.allDueAt] = seen.now + 9000
+  await stand(8000)
   expect(seen.killed).toBe(0)
   await stand(3000)
   expect(seen.killed).toBeGreaterThan(0)
@@ -172,4 +174,21 @@ test('memory over the cap without a supervisor is told once for each crossing', 
   }
   expect(seen.killed).toBe(0)
   expect(lines.map(line => line.level)).toEqual(['error', 'error'])
+})
+
+test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
+  const { seen, culprit, turn, stand } = guarding({ supervised: true })
+  const looks = [native, native]
+  Object.defineProperty(seen, 'main', {
+    get() {
+      // Native code is known by a deadline.
+      seen.now += 600
+      return looks.shift() ?? spinning
+    },
+  })
+  await turn(1000)
+  seen.memory = 1001
+  await stand(lookMs)
+  expect(seen.killed).toBe(1)
+  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
 })

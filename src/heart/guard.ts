@@ -2,8 +2,9 @@
  * The heart's watch over its own process: a main loop that stands still, a job that is out of time behind it, memory over
  * its cap. It tells, and where somebody starts this process again it ends it and names the job.
  *
- * Invariant: only the job that is on the blocked stack can be out of time there: its neighbours only wait. Nothing is killed
- * without a supervisor, unless asked for.
+ * Invariant: only the job that is on the blocked stack can be out of time there: its neighbours only wait. Where nobody can be
+ * named, the process ends once each that runs would be out of time, whichever it is. Nothing is killed without a
+ * supervisor, unless asked for.
  */
 import { hungAfter } from '../core/policy.ts'
 import type { Blocked } from '../store/heartbeat.ts'
@@ -14,6 +15,7 @@ import { LoopWatch } from './loop-watch.ts'
 import type { HeartTask } from './messages.ts'
 import { type Signs, sign } from './signs.ts'
 import type { Seen } from './stack.ts'
+import { lookMs, noteLook } from './stops.ts'
 import type { Voice } from './voice.ts'
 
 export interface GuardOptions {
@@ -28,14 +30,10 @@ export interface GuardOptions {
   kill: () => void
 }
 
-/** How often it looks. */
-export const lookMs = 200
 /** A loop that stood still for so long has stopped clocks. */
 const standsMs = 1000
 /** A job whose time is not up is not looked at again before this. */
 const againMs = 1000
-/** Where nobody can be named, so long after the first one is out of time the process is ended all the same: nobody pays for it. */
-const unnamedMs = 60_000
 
 interface Block {
   since: number
@@ -81,6 +79,7 @@ export class Guard {
   /** Never waits: what takes time goes on beside it, one at a time. */
   tick(): void {
     const { task, now, memory } = this.#options
+    noteLook(task.signs, now())
     const stoodMs = this.#watch.stoodMs(now(), task.signs[sign.turnAt]!)
     this.memoryBytes = memory()
     if (stoodMs < standsMs) this.#turns()
@@ -134,27 +133,33 @@ export class Guard {
 
   #maybeLate(block: Block): boolean {
     const { task, now } = this.#options
-    const due = task.signs[sign.dueAt]!
+    // Nobody's time may be running, and one that was given up spins.
+    const due = task.signs[sign.dueAt] || task.signs[sign.allDueAt]!
     const mayKill = task.papers !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
 
   /** Some attempt is out of time: only if it is the one on the stack does its time count. */
   async #judge(block: Block): Promise<void> {
-    const { task, look, now } = this.#options
+    const { look, now } = this.#options
     const seen = await look()
     if (this.#block !== block) return
     const job = this.#jobOn(seen)
     const seconds = ((now() - block.since) / 1000).toFixed(1)
-    if (job === undefined && now() >= task.signs[sign.dueAt]! + unnamedMs) {
-      const why = `its main loop has been blocked for ${seconds} s, and it cannot be told by which job`
-      return this.#die(job, seen, 'timeout', why)
+    if (job === undefined && this.#isAnybodyLate(block)) {
+      const why = `its main loop has been blocked for ${seconds} s, and all that run are out of time; nobody can be named`
+      return this.#die(undefined, seen, 'timeout', why)
     }
     if (job === undefined || job.leftMs > 0) {
       block.lookAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
       return
     }
     this.#die(job, seen, 'timeout', `it blocked the main loop for ${seconds} s, past its timeout`)
+  }
+
+  #isAnybodyLate(block: Block): boolean {
+    const allDue = this.#options.task.signs[sign.allDueAt]!
+    return block.told && allDue > 0 && this.#options.now() >= allDue
   }
 
   async #overMemory(stoodMs: number): Promise<void> {
@@ -173,15 +178,22 @@ export class Guard {
   async #hungry(stoodMs: number): Promise<{ job: Running | undefined; seen: Seen }> {
     const seen = await this.#options.look()
     const job = this.#jobOn(seen)
-    if (stoodMs >= standsMs || this.#options.task.signs[sign.running]! <= 1) return { job, seen }
-    const again = [await this.#options.look(), await this.#options.look()].map(each => this.#jobOn(each)?.id)
-    return { job: again.every(id => id !== undefined && id === job?.id) ? job : undefined, seen }
+    const { look, now, task } = this.#options
+    if ((job !== undefined && stoodMs >= standsMs) || task.signs[sign.running]! <= 1) return { job, seen }
+    const again = [await look(), await look()]
+    // The loop stood still all the while: whoever was seen in it once is it, though it was in native code otherwise.
+    if (now() - task.signs[sign.turnAt]! >= standsMs) {
+      const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
+      return { job: this.#jobOn(found), seen: found ?? seen }
+    }
+    const isSame = again.every(each => job !== undefined && this.#jobOn(each)?.id === job.id)
+    return { job: isSame ? job : undefined, seen }
   }
 
   #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
     if (task.papers !== undefined) {
-      if (job === undefined) mark(task.papers, how === 'memory' ? how : 'hung')
+      if (job === undefined) mark(task.papers, how === 'memory' ? 'memory' : 'hung')
       else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }

@@ -4,9 +4,7 @@
  * A process that was stopped as a whole (SIGSTOP, a paused machine, no processor to be had) is not blocked: then this look
  * comes late, too, and what passed meanwhile is not counted.
  */
-
-/** How late a look may be before the whole process is taken to have stood still. */
-const lateMs = 1000
+import { lateMs } from './stops.ts'
 
 export class LoopWatch {
   readonly #everyMs: number

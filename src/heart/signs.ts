@@ -26,6 +26,12 @@ export const sign = {
   beatAt: 10,
   /** By the heart: 1 once it hears what it is told. */
   hears: 11,
+  /** By the main loop: when whoever could block it is out of time, whichever it is; 0 when nobody could. */
+  allDueAt: 12,
+  /** By the heart: when it last looked; and after which look the whole process stood still, and for how long (stops.ts). */
+  lookedAt: 13,
+  stoppedFrom: 14,
+  stoppedMs: 15,
 } as const
 
 const count = Object.keys(sign).length

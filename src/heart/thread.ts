@@ -9,10 +9,11 @@ import { sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/idle.ts'
 import type { Vitals } from '../store/heartbeat.ts'
 import { Beats } from './beats.ts'
-import { Guard, lookMs } from './guard.ts'
+import { Guard } from './guard.ts'
 import type { FromHeart, HeartTask, ToHeart } from './messages.ts'
 import { freeOf, sign } from './signs.ts'
 import { lookAtMain } from './stack.ts'
+import { lookMs } from './stops.ts'
 import { createVoice } from './voice.ts'
 
 const task = workerData as HeartTask

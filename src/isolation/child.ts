@@ -9,6 +9,8 @@ export interface Child {
   /** Rejects when it died first. */
   readonly ready: Promise<void>
   readonly died: Promise<Remains>
+  /** false: it is dead, though `died` may not have told yet. */
+  readonly isThere: boolean
   /** As hard as can be; answers whether it is dead. A thread may not be, for as long as it is in native code. */
   kill(): Promise<boolean>
   /** Only one that works keeps this process alive. */

@@ -59,11 +59,13 @@ export class Children {
   }
 
   async #take(key: string, nature: Nature): Promise<Child> {
-    const warm = this.#idle.get(key)?.pop()
-    if (warm !== undefined) {
-      warm.taken.abort()
-      warm.child.works(true)
-      return warm.child
+    const warm = this.#idle.get(key)
+    for (let each = warm?.pop(); each !== undefined; each = warm?.pop()) {
+      // One that has just died would be its job's crash.
+      if (!each.child.isThere) continue
+      each.taken.abort()
+      each.child.works(true)
+      return each.child
     }
     return this.#start(nature)
   }

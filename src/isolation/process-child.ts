@@ -23,8 +23,9 @@ export function startProcess(nature: Nature): Child {
     detached: true,
   })
   const stderr = new Tail()
-  child.stderr!.on('data', stderr.take).on('error', () => {})
-  const said = new LastWords(child.stdio[4] as Readable)
+  // One that could not be started for want of descriptors has no pipes.
+  child.stderr?.on('data', stderr.take).on('error', () => {})
+  const said = new LastWords(child.stdio?.[4] as Readable | undefined)
 
   let heard: (message: ToParent) => void = () => {}
   const died = new Promise<Remains>(resolve => {
@@ -57,6 +58,9 @@ export function startProcess(nature: Nature): Child {
   return {
     ready,
     died,
+    get isThere() {
+      return child.connected && child.exitCode === null && child.signalCode === null
+    },
     send(message: ToChild) {
       // Told by `died`.
       if (child.connected) child.send(message, () => {})
@@ -98,7 +102,8 @@ class LastWords {
   memoryBytes: number | null = null
   #rest = ''
 
-  constructor(stream: Readable) {
+  constructor(stream: Readable | undefined) {
+    if (stream === undefined) return
     stream.setEncoding('utf8')
     stream.on('error', () => {})
     stream.on('data', (text: string) => this.#take(text))

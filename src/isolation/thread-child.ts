@@ -47,6 +47,10 @@ export function startThread(nature: Nature): Child {
   return {
     ready,
     died,
+    // Node takes it from one that has ended.
+    get isThere() {
+      return worker.threadId !== -1
+    },
     send: (message: ToChild) => worker.postMessage(message),
     hear(listener) {
       heard = listener

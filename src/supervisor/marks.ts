@@ -9,8 +9,8 @@ import { join } from 'node:path'
 
 /**
  * ready: its worker's row is there. asked: it has heard a signal that asks it to stop. database: it waits for its database to
- * be there and up to date, which may take its time. memory, hung: it ends itself because it has more than it may, or because its
- * main loop stands still, and cannot tell whose doing that is.
+ * be there and up to date, which may take its time. memory: it ends itself because it has more than it may, and cannot tell
+ * whose that is. hung: likewise, because its main loop is blocked past the time of all that run.
  */
 export type Mark = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
 

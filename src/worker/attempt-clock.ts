@@ -4,6 +4,8 @@
  */
 import type { Clock } from '../lib/clock.ts'
 
+export type Awake = <T>(work: () => Promise<T>) => Promise<T>
+
 export class AttemptClock {
   readonly #clock: Clock
   /** It goes on: who waits for its end must look again. */
@@ -33,6 +35,12 @@ export class AttemptClock {
     return this.#deadline - (this.#waits > 0 ? this.#waitsSince : this.#clock.elapsed())
   }
 
+  /** The same of one that has kept the loop to itself since then: no answer can come, so it does not wait for one. */
+  leftOfOne(blocksSince: number): number {
+    if (this.#waits === 0) return this.leftMs
+    return this.leftMs - (this.#clock.elapsed() - Math.max(this.#waitsSince, blocksSince))
+  }
+
   /** For how long it has stood still because of another job. */
   get stoodMs(): number {
     return this.#stoodMs
@@ -44,23 +52,32 @@ export class AttemptClock {
     if (this.#waits === 0) this.#deadline += ms
   }
 
-  /** Stands still until that is answered. */
-  async waiting<T>(answer: Promise<T>): Promise<T> {
+  /**
+   * Stands still until that is answered, but for what is done `awake`: the attempt's own code in the middle of it. That may
+   * go on when the answer is there, which changes nothing any more.
+   */
+  async waiting<T>(answer: (awake: Awake) => Promise<T>): Promise<T> {
+    let waits = true
+    let over = false
+    const wait = (is: boolean) => {
+      if (waits === is) return
+      waits = is
+      if (is) this.#wait()
+      else this.#goOn()
+    }
     this.#wait()
     try {
-      return await answer
+      return await answer(async work => {
+        wait(false)
+        try {
+          return await work()
+        } finally {
+          wait(!over)
+        }
+      })
     } finally {
-      this.#goOn()
-    }
-  }
-
-  /** In the middle of such a wait: the attempt's own code runs, and its time with it. */
-  async awake<T>(work: () => Promise<T>): Promise<T> {
-    this.#goOn()
-    try {
-      return await work()
-    } finally {
-      this.#wait()
+      over = true
+      wait(false)
     }
   }
 

@@ -20,7 +20,7 @@ import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
-import { AttemptClock } from './attempt-clock.ts'
+import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { type Away, sendAway } from './away.ts'
 import { Context } from './context.ts'
 import { runAs } from './current.ts'
@@ -106,6 +106,8 @@ export class Attempt {
   cleared(): Promise<void> {
     return new Promise(resolve => {
       this.#cleared = resolve
+      // Given up while its child was being killed.
+      if (this.#abandoned || this.#handled) resolve()
     })
   }
 
@@ -136,16 +138,17 @@ export class Attempt {
 
   /**
    * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
-   * the handler has its grace, and then is left behind; a child is killed.
+   * the handler has its grace, and then is left behind; a child is killed. `forGood`: the worker stops, and needs its place
+   * no more.
    */
-  abort(reason: RetomaError): void {
+  abort(reason: RetomaError, forGood = isRetomaError(reason, 'worker_stopping')): void {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
     this.#away?.abort(reason)
     this.#patience = new Patience({
       ...this.#options,
-      stopping: isRetomaError(reason, 'worker_stopping'),
+      stopping: forGood,
       leave: () => void this.#leaveBehind(reason),
       abandon: () => this.#abandon(),
     })
@@ -165,6 +168,7 @@ export class Attempt {
 
   /** The handler has ended, and what it had begun, however late. */
   #handlerEnded(): void {
+    if (this.#handled) return
     this.#handled = true
     this.#patience?.end()
     if (this.#abandoned) this.#options.abandoned(-1)
@@ -262,11 +266,14 @@ export class Attempt {
   }
 
   /** Who finds the lease lost tells the handler. */
-  readonly told = async <How extends Landed | Transacted['how']>(landed: Promise<How>): Promise<How> => {
+  readonly told = async <Answer extends Landed | Transacted>(
+    ask: (awake: Awake) => Promise<Answer>,
+  ): Promise<Answer> => {
     const { id, attempt } = this.claimed
-    const how = await this.time.waiting(landed)
+    const answer = await this.time.waiting(ask)
+    const how = typeof answer === 'string' ? answer : answer.how
     if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
-    return how
+    return answer
   }
 
   /** What the context asks for when the handler keeps something. */

@@ -50,15 +50,12 @@ export function sendAway(
   const nature: Nature = { isolation, memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
     began: () => attempt.allow(),
-    load: () => attempt.time.waiting(keeper.load(claimed, attempt.signal)),
-    save: (name, value) => told(keeper.save(claimed, name, value)),
-    note: note => told(keeper.note(claimed, note)),
+    load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
+    save: (name, value) => told(() => keeper.save(claimed, name, value)),
+    note: note => told(() => keeper.note(claimed, note)),
     warn: (what, about) => keeper.warn(claimed, what, about),
-    async transact(name, work, signal) {
-      const done = keeper.transact(claimed, name, tx => attempt.time.awake(() => work(tx)), signal)
-      await told(done.then(({ how }) => how))
-      return done
-    },
+    transact: (name, work, signal) =>
+      told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),
   })
   return { run, ended: run.ended.then(ended => known(ended, facts, log)) }

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
-import type { AttemptClock } from './attempt-clock.ts'
+import type { AttemptClock, Awake } from './attempt-clock.ts'
 import type { ContextHost } from './context.ts'
 import type { Landed } from './group-commit.ts'
 import { type Noted, Place } from './place.ts'
@@ -39,7 +39,7 @@ interface Of {
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
-  readonly told: <How extends Landed | Transacted['how']>(landed: Promise<How>) => Promise<How>
+  readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
 
 interface KeptOptions {
@@ -76,7 +76,7 @@ export class Kept implements ContextHost {
   get place(): Place {
     const { clock, keeper } = this.#options
     const { claimed, told } = this.#of
-    this.#place ??= new Place(clock, note => told(keeper.note(claimed, note)))
+    this.#place ??= new Place(clock, note => told(() => keeper.note(claimed, note)))
     return this.#place
   }
 
@@ -100,15 +100,15 @@ export class Kept implements ContextHost {
         isTime()
         return time.stoodMs
       },
-      load: () => time.waiting(keeper.load(claimed, of.signal)),
+      load: () => time.waiting(() => keeper.load(claimed, of.signal)),
       async save(name, value) {
-        const how = await told(keeper.save(claimed, name, value))
+        const how = await told(() => keeper.save(claimed, name, value))
         if (how === 'landed') place.mention({ checkpoint: name })
         return how
       },
       async transact(name, work, signal) {
-        const done = keeper.transact(claimed, name, tx => time.awake(() => work(tx)), signal)
-        if ((await told(done.then(({ how }) => how))) !== 'lost') place.mention({ checkpoint: name })
+        const done = await told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal))
+        if (done.how !== 'lost') place.mention({ checkpoint: name })
         return done
       },
     })

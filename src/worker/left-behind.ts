@@ -7,6 +7,10 @@ import type { Attempt } from './attempt.ts'
 export class LeftBehind {
   readonly #all = new Map<Attempt, Promise<void>>()
 
+  get size(): number {
+    return this.#all.size
+  }
+
   /** Resolves when its place is free. */
   async outlive(attempt: Attempt): Promise<void> {
     const cleared = attempt.cleared()

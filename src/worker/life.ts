@@ -111,6 +111,17 @@ export class Life {
     return this.#alarm.due
   }
 
+  /**
+   * When whoever could block the loop is out of time, whichever it is: of those that run here the last. One that was given
+   * up, and goes on, has been already. Undefined: nobody could.
+   */
+  allDue(now: number): number | undefined {
+    let last = this.#leftBehind.size > 0 ? now : undefined
+    for (const attempt of this.#held.values())
+      if (attempt.running && !attempt.isAway) last = Math.max(last ?? 0, now + attempt.time.leftMs)
+    return last
+  }
+
   get unwrittenMs(): number {
     return this.#committer.unwrittenMs
   }
@@ -127,6 +138,11 @@ export class Life {
       if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
   }
 
+  /** The whole process stood still for so long: that is nobody's doing. */
+  stopped(ms: number): void {
+    for (const attempt of this.#held.values()) if (attempt.running) attempt.time.stoodStill(ms)
+  }
+
   /**
    * This worker cannot be heard, and will be taken for dead: what runs in a child of its own must not go on beside its
    * next attempt elsewhere.
@@ -134,7 +150,7 @@ export class Life {
   cannotBeat(): void {
     for (const attempt of this.#held.values()) {
       if (!attempt.isAway) continue
-      attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
+      attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }), false)
       void attempt.killChild(lastWordMs)
     }
   }

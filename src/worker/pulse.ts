@@ -10,6 +10,7 @@ import { beatEvery } from '../core/policy.ts'
 import { Heart } from '../heart/heart.ts'
 import { answerHeart, type Running } from '../heart/hook.ts'
 import { setFree, sign, turnMs } from '../heart/signs.ts'
+import { Stops } from '../heart/stops.ts'
 import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/idle.ts'
 import type { Log } from '../lib/log.ts'
@@ -62,7 +63,10 @@ export class Pulse {
   #stopTurning = () => {}
   #stopAnswering = () => {}
   #dead: string | undefined
+  readonly #stops = new Stops()
   #standsIn = false
+  /** When the main loop's own last beat landed. */
+  #beatAt = Number.NEGATIVE_INFINITY
   /** What must be added to the clock's milliseconds to make shared ones. */
   #offset = 0
   /** The loop stood still and nobody could tell because of whom: from now on every handler is followed. */
@@ -75,7 +79,10 @@ export class Pulse {
   start(): void {
     const { clock, log, heart } = this.#options
     if (heart !== undefined) this.#startHeart(heart)
-    const failed = (error: unknown) => log.warn({ err: error }, 'the heartbeat failed; trying again')
+    const failed = (error: unknown) => {
+      log.warn({ err: error }, 'the heartbeat failed; trying again')
+      this.#silent()
+    }
     this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
   }
 
@@ -106,7 +113,7 @@ export class Pulse {
         this.#dead = id
         this.wake()
       },
-      silent: () => life().cannotBeat(),
+      silent: () => this.#silent(),
     })
     this.#heart.live(life().id)
     this.turn()
@@ -114,28 +121,41 @@ export class Pulse {
     this.#stopAnswering = answerHeart(() => this.#current())
   }
 
+  /** One of the two cannot beat. The worker is not heard of only when neither has, for long enough. */
+  #silent(): void {
+    const { heart: settings, clock, life } = this.#options
+    if (settings === undefined) return
+    const byHeart = this.#heart!.signs[sign.beatAt]! - this.#offset
+    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
+  }
+
   /** The loop comes round. Called as well before anything is out of time: whoever waited for a loop that stood still is not. */
   turn(): void {
     const heart = this.#heart
     if (heart === undefined) return
     const { signs } = heart
-    const { life, queues, free, abandoned } = this.#options
+    const { clock, life, queues, free, abandoned } = this.#options
     const present = life()
     const now = sharedElapsed()
     const late = now - signs[sign.turnAt]! - turnMs
     if (late > signs[sign.lagMs]!) signs[sign.lagMs] = late
-    if (late >= stoodMs) this.#stood(present, late)
+    if (late >= stoodMs) this.#stood(present, late, now)
     signs[sign.abandoned] = abandoned()
     signs[sign.unwrittenMs] = present.unwrittenMs
     for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
     this.#show(present, present.sole)
+    const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
+    signs[sign.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
     signs[sign.turnAt] = now
   }
 
   /** A handler starts: it may be the one that blocks the loop, before that comes round again. */
   started(attempt: Attempt): void {
     const life = this.#options.life()
-    if (this.#heart !== undefined) this.#show(life, life.handling === 1 ? attempt : undefined)
+    if (this.#heart === undefined) return
+    this.#show(life, life.handling === 1 ? attempt : undefined)
+    const { signs } = this.#heart
+    signs[sign.allDueAt] = Math.max(signs[sign.allDueAt]!, attempt.time.deadline + this.#offset)
   }
 
   #show(life: Life, sole: Attempt | undefined): void {
@@ -146,8 +166,12 @@ export class Pulse {
     signs[sign.soleAttempt] = sole?.claimed.attempt ?? 0
   }
 
-  #stood(life: Life, ms: number): void {
+  #stood(life: Life, late: number, now: number): void {
     const { signs } = this.#heart!
+    const stopped = Math.min(this.#stops.since(signs[sign.turnAt]!, signs, now), late)
+    if (stopped > 0) life.stopped(stopped)
+    const ms = late - stopped
+    if (ms < stoodMs) return
     const job = signs[sign.blockedJob]!
     if (job === 0 && ms >= worthKnowingMs) this.followAll = true
     life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)
@@ -162,7 +186,8 @@ export class Pulse {
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
-    return { id, attempt: number, kind, leftMs: attempt.time.leftMs }
+    const turnedAt = this.#heart!.signs[sign.turnAt]! - this.#offset
+    return { id, attempt: number, kind, leftMs: attempt.time.leftOfOne(turnedAt) }
   }
 
   async #tick(): Promise<undefined> {
@@ -191,6 +216,7 @@ export class Pulse {
       supervised: papersFolder() !== undefined,
     }
     const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
+    this.#beatAt = clock.elapsed()
     return alive
   }
 }

@@ -250,7 +250,11 @@ export class Worker {
     life.end()
     void life.over().then(() => this.#lives.delete(life))
     const next = this.#newLife()
-    await this.#register(next.id)
+    await this.#register(next.id).catch(error => {
+      // It has a file of its own, and would leave one behind at each try.
+      next.end()
+      throw error
+    })
     this.#life = next
     this.#lives.add(next)
     this.#pulse.live(next.id)

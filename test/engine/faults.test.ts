@@ -1,4 +1,7 @@
 /** A database that goes away under a worker: every job still ends once. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createDesk } from '../../src/engine/desk.ts'
@@ -8,6 +11,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { createHinter, listen } from '../../src/store/wake.ts'
+import { papersVariable } from '../../src/supervisor/papers.ts'
 import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
 import { aborted, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
@@ -534,4 +538,23 @@ describe('the ear for hints', () => {
     await listener.stop()
     expect(clock.sleepers).toBe(0)
   })
+})
+
+test('a worker that starts over while the database is away leaves nothing behind for each try', async () => {
+  const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
+  process.env[papersVariable] = papers
+  onTestFinished(() => {
+    delete process.env[papersVariable]
+    rmSync(papers, { recursive: true })
+  })
+  const { db, clock, begin, sql } = await faultyWorker()
+  const worker = await begin()
+  const before = worker.id
+  db.fail('worker_register', 'before', databaseError('57P03'), { times: 5 })
+  await sql(`update retoma.worker set dead_at = $1`, [clock.instant()])
+  await until(async () => {
+    await clock.advance(seconds(1))
+    return worker.id !== before
+  })
+  expect(readdirSync(papers).filter(name => name.startsWith('starts.'))).toEqual([`starts.${worker.id}`])
 })

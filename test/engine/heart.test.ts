@@ -9,6 +9,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { holdInquest } from '../../src/supervisor/inquest.ts'
 import { papersVariable, readCulprit } from '../../src/supervisor/papers.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
@@ -17,7 +18,7 @@ const script = fileURLToPath(new URL('./heart-guest.ts', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
 
 /** A process with a worker that does such things, an engine that only looks on, and the papers it leaves. */
-async function guest(task: string, { supervised = false } = {}) {
+async function guest(task: string, { supervised = false, alone = false } = {}) {
   const url = await shareDatabase()
   const engine = await createEngine({ databaseUrl: url, jobs: kinds })
   const admin = new pg.Client({ connectionString: url })
@@ -69,12 +70,21 @@ async function guest(task: string, { supervised = false } = {}) {
     const { started_at, beat_at } = await worker()
     return ms(started_at, beat_at) > 0
   })
-  const { id: neighbour } = await engine.enqueue(kinds[1]!, undefined)
-  await says('neighbour')
+  const { id: neighbour } = alone ? { id: '' } : await engine.enqueue(kinds[1]!, undefined)
+  if (!alone) await says('neighbour')
   const { id: bad } = await engine.enqueue(kinds[0]!, undefined)
   const enough = () => writeFileSync(join(papers, 'enough'), '')
   const culprit = () => readCulprit(papers)
-  return { engine, ended, says, worker, bad, neighbour, enough, culprit, logged: () => logged }
+  const death = () =>
+    holdInquest(papers, {
+      signal: 'SIGKILL',
+      exitCode: null,
+      memoryBytes: null,
+      oomBefore: null,
+      oomAfter: null,
+      stderr: null,
+    }).death
+  return { engine, child, ended, says, worker, bad, neighbour, enough, culprit, death, logged: () => logged }
 }
 
 const ms = (from: unknown, to: unknown) => (to as Date).getTime() - (from as Date).getTime()
@@ -111,6 +121,38 @@ test('supervised, a job that blocks the loop past its own timeout ends its proce
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
   expect(culprit()).toMatchObject({ job: bad, attempt: 1, how: 'timeout', stack: expect.stringContaining('spinHard') })
   expect(logged()).toContain('this process ends itself')
+})
+
+test('supervised, a job that spins while it waits for the database is out of time all the same', async () => {
+  const { ended, bad, culprit } = await guest('asking', { supervised: true })
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(culprit()).toMatchObject({ job: bad, how: 'timeout' })
+})
+
+test('supervised, a loop blocked where nobody can be named ends its process once all that run are out of time', async () => {
+  const { ended, culprit, death, logged } = await guest('native', { supervised: true })
+  expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(culprit()).toBe(null)
+  expect(death()).toMatchObject({ how: 'unexplained', why: 'SIGKILL, its main loop blocked' })
+  expect(logged()).toContain('nobody can be named')
+})
+
+test('a process that was stopped as a whole charges nobody for it, not even a job that runs alone', async () => {
+  const { engine, child, says, worker, bad, enough } = await guest('doze', { alone: true })
+  await says('begins')
+  const stopped = performance.now()
+  child.kill('SIGSTOP')
+  // Longer than its timeout.
+  await until(async () => {
+    await worker()
+    return performance.now() - stopped > 8000
+  })
+  child.kill('SIGCONT')
+  // It would be told now.
+  for (let looks = 0; looks < 10; looks++) await worker()
+  enough()
+  await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))
+  expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 
 test('supervised, a job that takes all memory ends its process before the kernel does, and is named', async () => {

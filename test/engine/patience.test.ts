@@ -58,6 +58,25 @@ test.each(['lend', 'tx.begin', 'tx.commit'])(
   },
 )
 
+test('a transaction whose function hears nothing uses up the time of its attempt, try after try', async () => {
+  const { clock, begin, enqueue, row } = await faultyWorker({
+    run: ctx =>
+      ctx.transaction('t', () => new Promise(() => {}), {
+        timeout: seconds(20),
+        attempts: 100,
+        backoff: { first: seconds(1), factor: 1, jitter: 0 },
+      }),
+  })
+  const id = await enqueue()
+  await begin()
+  let passed = 0
+  await until(async () => {
+    await clock.advance(seconds(1))
+    return ++passed >= 90 || (await row(id)).failures > 0
+  })
+  expect(await row(id)).toMatchObject({ attempt: 1, failures: 1 })
+})
+
 /** Handlers that hear nothing until they are let go. */
 async function deafWorker(size: number) {
   const release = gate()

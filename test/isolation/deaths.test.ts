@@ -126,6 +126,14 @@ test('what an earlier job left behind in a child is not charged to the job that 
   expect(ended.result).not.toBe(at)
 })
 
+test("a child that died while it was idle is nobody else's crash, though its death is not yet told", async () => {
+  const job = jobIn('process')
+  const { ends } = await workingOn(job)
+  const pid = Number(String((await ends(job, { do: 'dieLater' })).result).split('/')[0])
+  while (isAlive(pid)) await new Promise(resolve => setImmediate(resolve))
+  expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', attempt: 1, crashes: 0 })
+})
+
 test('a transaction whose child died in it is rolled back, and its next attempt applies it once', async () => {
   const job = jobIn('process')
   const { ends, sql } = await workingOn(job)

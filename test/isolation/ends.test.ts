@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
-import { shareDatabase, until } from '../support/engine.ts'
+import { liveEngine, shareDatabase, until } from '../support/engine.ts'
+import { linkTo } from '../support/link.ts'
 import { begun, jobIn } from './jobs.ts'
 import { isAlive, workingOn, workingWith } from './support.ts'
 
@@ -74,6 +76,61 @@ test('a worker that was declared dead kills the children of its life, and charge
   await until(() => !isAlive(pid))
   await until(() => worker.id !== before)
   expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
+})
+
+test('a process without a descriptor left lives on when it cannot start a child', () => {
+  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
+  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
+    encoding: 'utf8',
+  })
+  expect(said).toBe('child_not_started\n')
+})
+
+test('the place of a thread that cannot be ended is free again, however long its grace', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(1) })
+  const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
+  try {
+    expect(await ends(job, { do: 'stuck', note: pipe })).toMatchObject({ state: 'failed', failures: 1 })
+    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded' })
+  } finally {
+    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('a worker that cannot be heard ends its children, and hands their jobs back once the database is there again', async () => {
+  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+  const link = await linkTo(await shareDatabase())
+  const { engine } = await liveEngine([job], {}, link.url)
+  await engine.work({ grace: seconds(60) })
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { pid } = await begun(engine, id)
+  link.cut()
+  const cut = performance.now()
+  await until(() => !isAlive(pid))
+  expect(performance.now() - cut).toBeGreaterThan(5000)
+  link.mend()
+  const row = () => engine.job(id).catch(() => undefined)
+  await until(async () => ((await row())?.attempt ?? 0) > 1)
+  expect(await engine.job(id)).toMatchObject({ state: 'running', failures: 0, crashes: 0, restarts: 0, history: [] })
+})
+
+test('where only its heart cannot be heard, a worker keeps its children: its main loop beats', async () => {
+  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+  const { engine, url } = await liveEngine([job], { databaseDirectUrl: 'postgres://nobody@127.0.0.1:1/nothing' })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await engine.work()
+  const { id } = await engine.enqueue(job, { do: 'wait' })
+  const { pid } = await begun(engine, id)
+  // Longer than a worker may be silent.
+  await client.query('select pg_sleep(16)')
+  expect(isAlive(pid)).toBe(true)
+  expect(await engine.job(id)).toMatchObject({ state: 'running', attempt: 1 })
 })
 
 /** A process of its own that works on one job, in a child that spins. */

@@ -1,4 +1,5 @@
 /** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
+import { spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
@@ -70,6 +71,12 @@ const deeds = {
   },
 
   abort: () => process.abort(),
+  /** Answers, and is dead a moment later; something holds its pipe open, so its parent takes its time to bury it. */
+  dieLater() {
+    spawn('sleep', ['2'], { detached: true, stdio: ['ignore', 'ignore', 'inherit'] }).unref()
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100)
+    return here()
+  },
   exit: () => process.exit(3),
   async uncaught() {
     setImmediate(function thrownByNobody() {
