@@ -38,18 +38,26 @@ export function ours(variable: string): string | undefined {
 
 const culpritFile = (folder: string): string => join(folder, 'culprit.json')
 
+/** Of its message and of its stack, in characters. */
+const longest = 20_000
+
 /** The first one named is it: what follows is the process coming down. Never throws: there is nobody left to tell. */
 export function nameCulprit(folder: string, culprit: Culprit): void {
   try {
-    writeFileSync(culpritFile(folder), JSON.stringify(culprit), { flag: 'wx' })
+    const { message, stack } = culprit
+    const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
+    writeFileSync(culpritFile(folder), JSON.stringify(short), { flag: 'wx' })
   } catch {
     // Named already, or the folder is gone: then the death is unexplained.
   }
 }
 
+/** Null: none was named, or its process died while it wrote. */
 export function readCulprit(folder: string): Culprit | null {
   try {
-    return JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit
+    const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit
+    const isOne = /^\d{1,19}$/.test(read.job) && Number.isInteger(read.attempt) && typeof read.message === 'string'
+    return isOne ? read : null
   } catch {
     return null
   }

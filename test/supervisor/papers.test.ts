@@ -1,7 +1,17 @@
 /** What a process leaves for its supervisor, and the folder it is in. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -75,6 +85,31 @@ test('what else lies among the papers, or in them, ends no supervisor', () => {
   ])
   made.papers()
   expect(readdirSync(papers)).toEqual([])
+})
+
+test.each([
+  ['cut off in the middle', '{"job":"1","attempt":1,"how":"ex'],
+  ['empty', ''],
+  ['somebody else’s', '{"job":{"id":1},"attempt":"x"}'],
+  ['no number', '{"job":"a","attempt":1,"how":"exit","message":"m","stack":null}'],
+  ['nothing', 'null'],
+])('a culprit whose file is %s is none: the death is unexplained', (_, text) => {
+  const folder = scratch()
+  writeFileSync(join(folder, 'culprit.json'), text)
+  openStarts(folder, 'w-1').note('1/1')
+  expect(holdInquest(folder, { ...nothing, signal: null, exitCode: 1 }).death).toMatchObject({
+    how: 'unexplained',
+    culprit: null,
+  })
+})
+
+test('what a culprit said may be of any length: not all of it is kept', () => {
+  const folder = scratch()
+  const long = 'x'.repeat(5_000_000)
+  nameCulprit(folder, { job: '1', attempt: 1, how: 'uncaught', message: long, stack: long })
+  const { death } = holdInquest(folder, { ...nothing, signal: null, exitCode: 1 })
+  expect(death.how).toBe('named')
+  expect(JSON.stringify(death).length).toBeLessThan(100_000)
 })
 
 const nothing = { memoryBytes: null, oomBefore: null, oomAfter: null, stderr: null }
