@@ -70,18 +70,18 @@ const settle = {
       and not exists (select from moved m where m.id = g.id and m.attempt = g.attempt)`,
 }
 
-// A failure row of an attempt that has none to show is the watchdog's: it is waiting again, but not by this outcome. One
+// A failure row of an attempt that has none to show, or another, is the watchdog's: it ended, but not by this outcome. One
 // that went back to wait may have been claimed again since: then a later attempt, and no such row, shows that it landed.
 const landed = {
   name: 'settle_landed',
   text: `
     select g.id, g.attempt
-    from unnest($1::bigint[], $2::int[], $3::text[], $4::int[]) as g (id, attempt, state, charge)
+    from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, what)
       join retoma.job j on j.id = g.id
     where case
-      when g.charge > 0 then exists (
+      when g.what is not null then exists (
         select from retoma.failure f
-        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what in ('error', 'timeout', 'crash'))
+        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what = g.what)
       else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
         and not exists (select from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
     end`,
@@ -104,7 +104,7 @@ export async function settleJobs(
   const names = new Set(unmoved.map(nameOf))
   const open = rows.filter(row => names.has(nameOf(row)))
   const found = await db.run<Held>(landed, [
-    column('id', open), column('attempt', open), column('state', open), column('charge', open), worker,
+    column('id', open), column('attempt', open), column('state', open), column('what', open), worker,
   ]) // biome-ignore format: the columns in their order
   for (const row of found) names.delete(nameOf(row))
   return new Set(settles.filter(each => !names.has(nameOf(each))))
@@ -130,10 +130,21 @@ interface Row {
   error: string | null
   delayMs: number
   charge: number
+  /** Of the failure that is charged. */
+  what: string | null
 }
 
 function toRow({ id, attempt, outcome }: Settle): Row {
-  const row: Row = { id, attempt, state: outcome.state, result: null, error: null, delayMs: 0, charge: nothing }
+  const row: Row = {
+    id,
+    attempt,
+    state: outcome.state,
+    result: null,
+    error: null,
+    delayMs: 0,
+    charge: nothing,
+    what: null,
+  }
   switch (outcome.state) {
     case 'succeeded':
       row.result = outcome.result
@@ -165,5 +176,6 @@ function toRow({ id, attempt, outcome }: Settle): Row {
 
 function charge(row: Row, what: Failure): void {
   row.error = failureText(what)
+  row.what = what.what
   row.charge = what.what === 'crash' ? crash : failure
 }

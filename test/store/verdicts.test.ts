@@ -10,6 +10,7 @@ import { registerWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
+import { settleJobs } from '../../src/store/settle.ts'
 import { endAttempts, findLate } from '../../src/store/watch.ts'
 import { Watchdog } from '../../src/watchdog/watchdog.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -144,6 +145,21 @@ describe('an attempt that its worker does not end', () => {
     })
     expect(await endAttempts(store.db, 'timeout', endings, at(100))).toMatchObject([{ id: locked }])
     expect(await store.job(moved)).toMatchObject({ state: 'running', attempt: 2 })
+  })
+
+  test('is lost to its worker, whose own end of it comes too late and was another', async () => {
+    await store.worker('w')
+    await kind({ timeout: seconds(1) })
+    const id = await running()
+    await tick(100)
+    const settle = (what: 'error' | 'timeout') => {
+      const failure = { what, code: null, message: 'm', stack: null }
+      return settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'failed', failure } }], at(101))
+    }
+    expect((await settle('error')).size).toBe(0)
+    // To have run out of time is what the watchdog wrote.
+    expect((await settle('timeout')).size).toBe(1)
+    expect(await store.job(id)).toMatchObject({ state: 'waiting', failures: 1 })
   })
 
   test('is ended once by many watchdogs at once, however many there are of them', async () => {
