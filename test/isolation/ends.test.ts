@@ -90,7 +90,8 @@ test('the place of a thread that cannot be ended is free again, however long its
   const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
   const pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(1) })
+  // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
   const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
   try {
     expect(await ends(job, { do: 'stuck', note: pipe })).toMatchObject({ state: 'failed', failures: 1 })
