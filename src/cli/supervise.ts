@@ -14,6 +14,10 @@ import { words } from './words/index.ts'
 
 const supervised = ['worker', 'up']
 
+/** A worker makes much garbage that is young: collected twice as often, it takes 24 MB less. What the user says counts. */
+const lean = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): string[] =>
+  NODE_OPTIONS.includes('semi-space') ? [] : ['--max-semi-space-size=8']
+
 /** Undefined: this process does the work itself. Otherwise that of its child is done, and this is what to exit with. */
 export async function superviseIfAsked(
   entry: string,
@@ -35,7 +39,7 @@ export async function superviseIfAsked(
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const { supervise } = await import('../supervisor/supervisor.ts')
   const env = { ...process.env, ...(process.stderr.isTTY ? { [terminalVariable]: '1' } : {}) }
-  const program = { entry, args: argv, execArgv: process.execArgv, env }
+  const program = { entry, args: argv, execArgv: [...lean(environment), ...process.execArgv], env }
   const ending = await supervise({ program, folder, clock: systemClock, log: () => createLog(environment) })
   return ending.signal === null ? (ending.exitCode ?? 1) : endBy(ending.signal as NodeJS.Signals)
 }
