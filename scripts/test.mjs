@@ -37,6 +37,8 @@ for (const { pid, command } of await processesLeft(room)) {
   fail(`a test left a process running: ${pid} ${command}`)
   end(pid)
 }
+// What compiles the sources of processes that tests start keeps its cache there, for the next of them.
+rmSync(join(temporary, 'jiti'), { recursive: true, force: true })
 for (const name of filesLeft(temporary)) fail(`a test left this in its temporary folder: ${name}`)
 try {
   rmSync(room, { recursive: true, force: true, maxRetries: 5 })

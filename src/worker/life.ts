@@ -182,14 +182,19 @@ export class Life {
     let delay: number | undefined
     let how: Landed | undefined
     try {
-      const end = await attempt.run(follow).finally(() => this.#handling--)
+      // It always ends, and never throws.
+      const end = await attempt.run(follow)
+      this.#handling--
       const ms = clock.elapsed() - startedAt
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
       if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, ms))
       else ended(claimed, ms)
-      how = await this.#settle(claimed, end)
-      this.#unsettled--
+      try {
+        how = await this.#settle(claimed, end)
+      } finally {
+        this.#unsettled--
+      }
       if (how === 'landed' && end.state === 'waiting') delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
       if (how === 'lost') {
