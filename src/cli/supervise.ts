@@ -13,6 +13,7 @@ import { ownVariables, papersFolder, terminalVariable } from '../supervisor/pape
 import { words } from './words/index.ts'
 
 const supervised = ['worker', 'up']
+const stopMs = 30_000
 
 /** A worker makes much garbage that is young: collected twice as often, it takes 24 MB less. What the user says counts. */
 const lean = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): string[] =>
@@ -41,7 +42,19 @@ export async function superviseIfAsked(
   const env = { ...process.env, ...(process.stderr.isTTY ? { [terminalVariable]: '1' } : {}) }
   const program = { entry, args: argv, execArgv: [...lean(environment), ...process.execArgv], env }
   const ending = await supervise({ program, folder, clock: systemClock, log: () => createLog(environment) })
-  return ending.signal === null ? (ending.exitCode ?? 1) : endBy(ending.signal as NodeJS.Signals)
+  if (ending.signal === null) return ending.exitCode ?? 1
+  if (commandOf(argv) === 'up' && !environment.DATABASE_URL) await stopServer(entry)
+  return endBy(ending.signal as NodeJS.Signals)
+}
+
+/** What was killed in the middle of its goodbye has left its own PostgreSQL running: any command that comes by last stops it. */
+async function stopServer(entry: string): Promise<void> {
+  const { spawn } = await import('node:child_process')
+  const last = spawn(process.execPath, [entry, 'status', '--json'], { stdio: 'ignore', timeout: stopMs })
+  await new Promise(resolve => {
+    last.on('exit', resolve)
+    last.on('error', resolve)
+  })
 }
 
 /** The first word that is neither an option nor the value of one. */

@@ -8,12 +8,13 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 import { folderWith, hasTerminal, type Program, processesIn, run, start } from './support.ts'
 
 const config = `import { existsSync, writeFileSync } from 'node:fs'
-import { defineConfig, defineJob } from 'retoma'
+import { defineConfig, defineJob, seconds } from 'retoma'
 if (existsSync('refuse')) throw new Error('the config does not like it')
 const never = (signal: AbortSignal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 const quick = defineJob({ kind: 'quick', run: async () => process.pid })
 const once = defineJob({ kind: 'once', run: ctx => (ctx.attempt > 1 ? 'again' : never(ctx.signal)) })
 const spin = defineJob({ kind: 'spin', run: () => { for (;;) {} } })
+const spinOut = defineJob({ kind: 'spin-out', attempts: 1, timeout: seconds(3), run: () => { writeFileSync('spins', ''); for (;;) {} } })
 const deaf = defineJob({ kind: 'deaf', run: () => new Promise(() => {}) })
 const nested = defineJob({
   kind: 'nested',
@@ -22,7 +23,7 @@ const nested = defineJob({
     return spawnSync(process.execPath, [process.argv[1]!, 'queues', 'list', '--json']).status
   },
 })
-export default defineConfig({ jobs: [quick, once, spin, deaf, nested] })
+export default defineConfig({ jobs: [quick, once, spin, spinOut, deaf, nested] })
 `
 
 const jobs = Object.fromEntries(
@@ -206,4 +207,17 @@ describe.runIf(hasTerminal)('in a terminal', () => {
     program.type('\u0003')
     expect(await program.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped') })
   })
+})
+
+test('told to stop while a job blocks its loop, up ends at that timeout and leaves no PostgreSQL behind', async () => {
+  const place = folderWith({ 'retoma.config.ts': config })
+  const surroundings = { folder: place, env: { PORT: '0', TMPDIR: temporary } }
+  const up = start(['up'], surroundings)
+  begun.push(up)
+  await up.said('Ctrl-C')
+  await run(['jobs', 'enqueue', 'spin-out', 'null'], surroundings)
+  await expect.poll(() => existsSync(join(place, 'spins')), { timeout: 60_000 }).toBe(true)
+  up.tell('SIGTERM')
+  await up.ended
+  await expect.poll(() => processesIn(place)).toEqual([])
 })
