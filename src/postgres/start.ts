@@ -25,7 +25,9 @@ const patience = 15_000
 const recoveryPatience = 600_000
 const pause = 20
 
-const othersAtWork = /lock file ".*" (already exists|is empty)|shared memory block .* still in use/
+// The last of them: two found the note of a dead one, and the other removed it first.
+export const othersAtWork =
+  /lock file ".*" (already exists|is empty)|shared memory block .* still in use|could not remove old lock file ".*": No such file/
 
 export interface Attached {
   client: pg.Client

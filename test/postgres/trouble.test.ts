@@ -1,8 +1,10 @@
 /** First-run troubles: each is named in one sentence with the way out, and nothing of the user's is touched. */
+
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/postgres/index.ts'
+import { othersAtWork } from '../../src/postgres/start.ts'
 import { serverTrouble, tellingLine } from '../../src/postgres/trouble.ts'
 import { englishIn } from '../support/portuguese.ts'
 import { can, guest, isRoot, othersReach, outOfReach, quoted, scratch, spoiltHouse } from './support.ts'
@@ -168,4 +170,14 @@ test('a user without a name is told so', async context => {
     message: expect.stringContaining('uid 54321) has no name in /etc/passwd'),
   })
   expect(readdirSync(dataDir)).toEqual([])
+})
+
+test.each([
+  'FATAL:  lock file "postmaster.pid" already exists',
+  'FATAL:  lock file "postmaster.pid" is empty',
+  'FATAL:  pre-existing shared memory block (key 5432001, ID 3) is still in use',
+  'FATAL:  could not remove old lock file "postmaster.pid": No such file or directory',
+])('a server that says "%s" has lost to another, and nothing is wrong', words => {
+  expect(othersAtWork.test(words)).toBe(true)
+  expect(othersAtWork.test('FATAL:  could not remove old lock file "postmaster.pid": Permission denied')).toBe(false)
 })
