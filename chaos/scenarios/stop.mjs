@@ -6,9 +6,10 @@ import { checkEnds, leaseLostIn, unfinished, until } from '../lib/checks.mjs'
 import { nameOf } from '../lib/ledger.mjs'
 
 export const title = 'two workers of four are SIGSTOPped at random instants past their lease, then SIGCONTinued'
-export const seconds = 80
+export const seconds = 130
 
-const stopSeconds = 30
+/** Three times the lease. */
+const stopSeconds = 60
 const backlog = 3000
 
 export async function play(stage) {

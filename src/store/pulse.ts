@@ -41,7 +41,7 @@ export function openPulse(url: string, deadlineMs: number, lost: () => void): Pu
     const config: pg.ClientConfig & { pipeline: boolean } = {
       connectionString: url,
       connectionTimeoutMillis: deadlineMs,
-      // Whoever buries this worker ends its sessions by this name.
+      // So that whoever looks at the sessions of a server sees whose heart it is.
       application_name: `retoma ${id}`,
       keepAlive: true,
       keepAliveInitialDelayMillis: 2000,
