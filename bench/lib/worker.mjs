@@ -7,7 +7,7 @@ const script = fileURLToPath(new URL('./worker-process.mjs', import.meta.url))
 /** `jobs`: by name in jobs.mjs, with their options; `heard`: called with each thing it tells. Resolves when it works. */
 export async function startWorker(room, { heard = () => {}, ...task }) {
   // As `retoma worker` starts its own.
-  const child = fork(script, [JSON.stringify(task)], { execArgv: ['--max-semi-space-size=8'] })
+  const child = fork(script, [JSON.stringify(task)], { execArgv: ['--max-semi-space-size=4'] })
   let gone = false
   const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve({ code, signal })))
   ended.then(() => {
