@@ -24,6 +24,7 @@ export interface Asked {
   queue: string | null
 }
 
+// A verdict of stall may meet the outcome it was waiting for: what then has nothing left to resume is over all the same.
 const finish = {
   name: 'batch_finish',
   text: `
@@ -35,21 +36,21 @@ const finish = {
         ) b
         cross join lateral (${sumsOf('b.id')}) s
     ), held as materialized (
-      select b.id, s.succeeded, s.failed, s.skipped, s.cancelled
+      select b.id, b.state, s.succeeded, s.failed, s.skipped, s.cancelled
       from seen s
         cross join lateral (
-          select id from retoma.batch
+          select id, state from retoma.batch
           where id = s.id and s.ended = s.total and total = s.total and epoch = s.epoch
-            and state = 'running' and submitted_at is not null and todo is null
+            and state in ('running', 'stalled') and submitted_at is not null and todo is null
           for update
         ) b
     ), ended as (
       update retoma.batch b
-      set state = 'succeeded', finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
+      set state = 'succeeded', held = false, finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from held h
       where b.id = h.id
-      returning b.id, 'running' as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
+      returning b.id, h.state as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
         (b.policy -> 'onComplete' ->> 'version')::int as version,
         b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
     ), ${noteBatchStates('ended', now)}, completes as (

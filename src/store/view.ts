@@ -225,7 +225,7 @@ const workers = {
       greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - beat_at))::float8 as "beatAgeSeconds",
       suspected_at is not null as suspected, dead_at is not null as dead, memory_bytes::float8 as "memoryBytes",
       loop_lag_ms as "loopLagMs", abandoned, unwritten_ms as "unwrittenMs", supervised,
-      case when blocked_since is not null then jsonb_build_object(
+      case when blocked_since is not null and dead_at is null then jsonb_build_object(
         'seconds', greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - blocked_since)),
         'job', blocked_job::text, 'attempt', blocked_attempt, 'stack', blocked_stack) end as blocked,
       (select count(*)::int from retoma.job j where j.worker_id = w.id and j.state = 'running') as running

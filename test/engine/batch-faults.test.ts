@@ -185,3 +185,24 @@ async function waitsFor(sql: <T>(text: string) => Promise<T[]>): Promise<void> {
     if (rows.length > 0) return
   }
 }
+
+test('a verdict of stall that meets the last outcome leaves nothing for a person: the batch is over', async () => {
+  const { url, db, clock, submit, desk, sql, end, tick } = await world()
+  const { id } = await submit(defineBatch({ name: 'met', job, maxResumes: 3 }), list(2))
+  await end(id, 'succeeded', 1)
+  await end(id, 'failed', 1)
+  expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
+  await tick()
+  expect(await desk.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 1, failed: 1, reason: null })
+  expect(await sql(`select held from retoma.batch where id = $1`, [id])).toEqual([{ held: false }])
+  expect(await auditBatches(url)).toEqual([])
+})
+
+test('and one with something left stays stalled', async () => {
+  const { db, clock, submit, desk, end, tick } = await world()
+  const { id } = await submit(defineBatch({ name: 'left', job, maxResumes: 3 }), list(2))
+  await end(id, 'succeeded', 1)
+  await stallBatch(db, id, { code: 'no_progress' }, clock.instant())
+  await tick()
+  expect(await desk.batch(id)).toMatchObject({ state: 'stalled' })
+})
