@@ -37,7 +37,7 @@ export const batchTransitions: readonly BatchTransition[] = [
   { verb: 'submit', from: ['submitting'], to: 'running', by: 'engine', when: 'its list is over' },
   {
     verb: 'finish',
-    from: ['waiting', 'running'],
+    from: ['waiting', 'running', 'stalled'],
     to: 'succeeded',
     by: 'engine',
     when: 'every job of it is final; its onComplete job comes in',
