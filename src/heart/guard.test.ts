@@ -102,6 +102,22 @@ test('in native code nobody is named, save who runs alone', async () => {
   expect(guard.blocked).toMatchObject({ job: '9', attempt: 1 })
 })
 
+test('who could not be named at first is looked for again, and told once found', async () => {
+  const { guard, signs, seen, lines, stand } = guarding({ seen: native })
+  await stand(12_000)
+  expect(lines).toHaveLength(1)
+  expect(seen.looks).toBe(2)
+  seen.main = spinning
+  await stand(5200)
+  expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
+  expect(signs[sign.blockedJob]).toBe(7)
+  await stand(20_000)
+  expect(lines.map(line => line.message)).toEqual([
+    'the main loop is blocked, in native code',
+    'the main loop is blocked by job 7, in spin (a.js:3)',
+  ])
+})
+
 test('supervised: the job on the stack that is out of time ends its process and is named, at its own time', async () => {
   const { signs, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
   await turn(1000)

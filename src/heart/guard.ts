@@ -34,6 +34,8 @@ export interface GuardOptions {
 const standsMs = 1000
 /** A job whose time is not up is not looked at again before this. */
 const againMs = 1000
+/** Nor is one that could not be named: it was in native code, or the machine was too busy to answer. */
+const unnamedMs = 5000
 
 interface Block {
   since: number
@@ -41,6 +43,7 @@ interface Block {
   told: boolean
   seen: Seen | undefined
   lookAgainAt: number
+  nameAgainAt: number
 }
 
 export class Guard {
@@ -83,7 +86,7 @@ export class Guard {
     const stoodMs = this.#watch.stoodMs(now(), task.signs[sign.turnAt]!)
     this.memoryBytes = memory()
     if (stoodMs < standsMs) this.#turns()
-    else this.#block ??= { since: now() - stoodMs, told: false, seen: undefined, lookAgainAt: 0 }
+    else this.#block ??= { since: now() - stoodMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
     if (this.#busy) return
     this.#busy = true
     void this.#examine(stoodMs).finally(() => {
@@ -110,16 +113,25 @@ export class Guard {
     else if (this.memoryBytes < this.#options.task.memoryBytes * 0.95) this.#overCap = false
     const block = this.#block
     if (block === undefined) return
-    if (!block.told && stoodMs >= hungAfter) await this.#tell(block)
+    if (stoodMs >= hungAfter && this.#isToTell(block)) await this.#tell(block)
     if (this.#maybeLate(block)) await this.#judge(block)
+  }
+
+  /** Not yet told, or told without a name and it may be found by now. */
+  #isToTell({ told, seen, nameAgainAt }: Block): boolean {
+    return !told || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
   }
 
   async #tell(block: Block): Promise<void> {
     const { task, voice, look, now, news } = this.#options
-    block.seen = await look()
+    const seen = await look()
     if (this.#block !== block) return
+    block.nameAgainAt = now() + unnamedMs
+    const job = this.#jobOn(seen)
+    // Once is enough to say that nobody can be named.
+    if (block.told && job === undefined) return
+    block.seen = seen
     block.told = true
-    const job = this.#jobOn(block.seen)
     name(task.signs, job)
     news()
     const facts = {
