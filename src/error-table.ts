@@ -306,6 +306,43 @@ export const errorTable = define({
     en: 'there is no queue "{queue}"; {hint}',
     pt: 'não existe a fila "{queue}"; {hint}',
   },
+  // Over HTTP
+  bad_request: {
+    status: 400,
+    en: '{field} is not usable: {problem}',
+    pt: '{field} não serve: {problem}',
+  },
+  body_too_large: {
+    status: 413,
+    en: 'the body is larger than {most} bytes',
+    pt: 'o corpo tem mais de {most} bytes',
+  },
+  not_json: {
+    status: 415,
+    en: 'the body must be sent as application/json, not as {type}',
+    pt: 'o corpo deve ser enviado como application/json, não como {type}',
+  },
+  unauthorized: {
+    status: 401,
+    en: 'a token is needed: Authorization: Bearer …; `retoma token create` makes one',
+    pt: 'é preciso um token: Authorization: Bearer …; `retoma token create` faz um',
+  },
+  forbidden: {
+    status: 403,
+    en: 'this needs the role {needed}, and {user} is {role}',
+    pt: 'isto requer o papel {needed}, e {user} é {role}',
+  },
+  method_not_allowed: {
+    status: 405,
+    en: '{path} takes {allowed}, not {method}',
+    pt: '{path} aceita {allowed}, não {method}',
+  },
+  rate_limited: {
+    status: 429,
+    retryable: true,
+    en: 'too many requests: {limit} in {per} are allowed; try again in {seconds} s',
+    pt: 'muitas requisições: são permitidas {limit} em {per}; tente de novo em {seconds} s',
+  },
   no_such_route: {
     status: 404,
     en: 'there is nothing at {method} {path}',

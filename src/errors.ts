@@ -20,11 +20,14 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'RetomaError'
   readonly code: C
   readonly facts: Readonly<Record<string, Fact>>
+  /** When it is worth trying again, where that is known. */
+  readonly retryAfterSeconds?: number
 
-  constructor(code: C, facts: Facts<C>, options?: ErrorOptions) {
+  constructor(code: C, facts: Facts<C>, options?: ErrorOptions & { retryAfterSeconds?: number }) {
     super(`${code}: ${sentence(code, facts, 'en')}`, options)
     this.code = code
     this.facts = facts
+    if (options?.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds
     brand(this, 'error')
   }
 

@@ -9,10 +9,10 @@ import type { Check } from '../core/checkup/check.ts'
 import type { Examined } from '../maintenance/index.ts'
 import { settingsSet } from '../settings/index.ts'
 import { version } from '../version.ts'
+import { queueWire, snakeCase, workerWire } from '../wire.ts'
 import type { Context } from './context.ts'
 import { namesInUrl, scrub } from './scrub.ts'
 import type { Voice } from './voice.ts'
-import { queueWire, snakeCase, workerWire } from './wire.ts'
 
 export function bundleOf({ voice, settings, problems }: Context, found: Examined, now: Date): string {
   const { checks, server, schema, tables, queues, workers } = found

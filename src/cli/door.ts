@@ -3,8 +3,9 @@
  * known; until the app is there every request is told to come back.
  */
 import { isIPv6 } from 'node:net'
-import { type Language, RetomaError } from '../errors.ts'
+import { RetomaError } from '../errors.ts'
 import type { App } from '../http/index.ts'
+import { refusal } from '../http/refusal.ts'
 import { listen, type Server } from '../http/server.ts'
 
 export class Door {
@@ -14,7 +15,11 @@ export class Door {
 
   static async at(host: string, port: number, publicUrl: string | undefined): Promise<Door> {
     const inside: { app?: App } = {}
-    const server = await listen({ fetch: request => inside.app?.fetch(request) ?? comeBack(request) }, host, port)
+    const server = await listen(
+      { fetch: async (request, peer) => inside.app?.fetch(request, peer) ?? comeBack(request) },
+      host,
+      port,
+    )
     return new Door(server, publicUrl ?? `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`, inside)
   }
 
@@ -34,8 +39,5 @@ export class Door {
 }
 
 function comeBack(request: Request): Response {
-  const language: Language = /^\s*en\b/i.test(request.headers.get('accept-language') ?? '') ? 'en' : 'pt'
-  const error = new RetomaError('starting', {})
-  const body = { error: { code: error.code, message: error.in(language) } }
-  return Response.json(body, { status: error.status, headers: { 'retry-after': '1' } })
+  return refusal(new RetomaError('starting', {}, { retryAfterSeconds: 1 }), request)
 }

@@ -1,62 +1,58 @@
 /**
- * The HTTP door as a fetch handler, Request to Response: runs under our own server and mounts in any framework.
+ * The HTTP door as a fetch handler, Request to Response: runs under our own server and mounts in any framework, under any
+ * base path.
  *
  * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack.
  */
 import { Hono } from 'hono'
-import { unwatchedAfter } from '../core/policy.ts'
 import type { Engine } from '../engine.ts'
-import { isRetomaError, type Language, RetomaError } from '../errors.ts'
+import { RetomaError } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
-import { version } from '../version.ts'
+import { answer } from './answer.ts'
+import { createDoorkeeper } from './doorkeeper.ts'
+import { languageOf } from './language.ts'
+import { refusal } from './refusal.ts'
+import type { Peer, Route } from './route.ts'
+import { engineRoutes } from './routes/index.ts'
 import { welcomePage } from './welcome.ts'
 
 export interface AppOptions {
   log?: Log
+  /** Where it is mounted, such as /retoma. */
+  basePath?: string
+  /** Routes of an app beside the engine's. */
+  routes?: readonly Route[]
 }
 
 export interface App {
-  fetch(request: Request): Response | Promise<Response>
+  /** `peer`: where the request came from, as the server knows. */
+  fetch(request: Request, peer?: Peer): Promise<Response>
+}
+
+interface Bindings {
+  Bindings: { peer: Peer }
 }
 
 export function createApp(engine: Engine, options: AppOptions = {}): App {
-  const log = options.log ?? silentLog
-  const app = new Hono()
+  const { log = silentLog, basePath = '' } = options
+  const doorkeeper = createDoorkeeper(engine)
+  const app = new Hono<Bindings>()
+  const door = basePath === '' ? app : app.basePath(basePath)
 
-  // Live, not ready: it answers as long as the process does, whatever the database does.
-  app.get('/health', context => context.json({ status: 'ok', version }))
+  for (const route of [...engineRoutes, ...(options.routes ?? [])]) {
+    door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
+      const { raw: request } = context.req
+      const { peer } = context.env
+      const who = await doorkeeper.admit(request, peer, route)
+      return answer(route, { engine, log, request, peer, who, params: context.req.param() })
+    })
+  }
+  door.get('/', context => context.html(welcomePage(languageOf(context.req.raw))))
 
-  app.get('/ready', async context => {
-    await engine.ping()
-    const seconds = await engine.watchdogLag()
-    if (seconds === null || seconds * 1000 > unwatchedAfter)
-      throw new RetomaError('watchdog_late', { seconds: seconds ?? '∞' })
-    return context.json({ status: 'ok' })
+  app.notFound(context => {
+    const { method, path } = context.req
+    return refusal(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
   })
-
-  app.get('/', context => context.html(welcomePage(languageOf(context.req.raw))))
-
-  app.notFound(context =>
-    errorResponse(
-      new RetomaError('no_such_route', { method: context.req.method, path: context.req.path }),
-      context.req.raw,
-    ),
-  )
-  app.onError((error, context) => {
-    if (!isRetomaError(error)) log.error({ err: error, path: context.req.path }, 'a request failed')
-    return errorResponse(isRetomaError(error) ? error : new RetomaError('internal', {}), context.req.raw)
-  })
-  return { fetch: request => app.fetch(request) }
-}
-
-function errorResponse(error: RetomaError, request: Request): Response {
-  return Response.json(
-    { error: { code: error.code, message: error.in(languageOf(request)) } },
-    { status: error.status },
-  )
-}
-
-/** Portuguese, unless English is asked for. */
-function languageOf(request: Request): Language {
-  return /^\s*en\b/i.test(request.headers.get('accept-language') ?? '') ? 'en' : 'pt'
+  app.onError((error, context) => refusal(error, context.req.raw, log))
+  return { fetch: async (request, peer = {}) => app.fetch(request, { peer }) }
 }

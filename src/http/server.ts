@@ -17,7 +17,9 @@ export interface Server {
 }
 
 export async function listen(app: App, host: string, port: number): Promise<Server> {
-  const server = createAdaptorServer({ fetch: app.fetch })
+  const server = createAdaptorServer({
+    fetch: (request, env) => app.fetch(request, { address: env.incoming.socket.remoteAddress }),
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

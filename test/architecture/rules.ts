@@ -36,7 +36,9 @@ const arrows: Record<string, string[]> = {
   maintenance: ['watchdog', 'store', 'core', 'lib', 'errors', 'version'],
   config: ['core'],
   index: ['engine', 'maintenance', 'config', 'core', 'lib', 'errors', 'version'],
-  http: ['index', 'engine', 'core', 'lib', 'errors', 'version'],
+  // Views as programs read them, over HTTP and with --json.
+  wire: ['index', 'core', 'errors'],
+  http: ['wire', 'index', 'engine', 'core', 'lib', 'errors', 'version'],
   // Not store: a command says what it needs to the engine or to maintenance, and so can any other caller.
   cli: [
     'index',
@@ -46,6 +48,7 @@ const arrows: Record<string, string[]> = {
     'isolation',
     'config',
     'http',
+    'wire',
     'postgres',
     'settings',
     'core',

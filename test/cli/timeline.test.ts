@@ -2,11 +2,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { timelineLines } from '../../src/cli/timeline.ts'
 import type { Voice } from '../../src/cli/voice.ts'
-import { jobDetailWire } from '../../src/cli/wire.ts'
 import { words } from '../../src/cli/words/index.ts'
 import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
+import { jobDetailWire } from '../../src/wire.ts'
 import { engineWith } from '../support/engine.ts'
 
 /** It sleeps, fails twice, loses its worker, is run anew by a person, and ends. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { whole } from '../../core/numbers.ts'
 import type { FailureGroup } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { failureGroupWire } from '../../wire.ts'
 import { page, short } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
@@ -10,7 +11,6 @@ import type { Cli } from '../program.ts'
 import { brief, wrap } from '../table.ts'
 import { ago } from '../times.ts'
 import type { Voice } from '../voice.ts'
-import { failureGroupWire } from '../wire.ts'
 
 export function failuresCommand(batch: Command, cli: Cli): void {
   const { help } = cli.voice.word

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { State } from '../../core/state.ts'
 import type { Engine, ItemFilter, ItemPage, JobView } from '../../index.ts'
+import { jobWire } from '../../wire.ts'
 import { cause as causeOf, state, wholeNumber, wrongUse } from '../arguments.ts'
 import { page, short } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
@@ -9,7 +10,6 @@ import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { brief, table } from '../table.ts'
 import type { Voice } from '../voice.ts'
-import { jobWire } from '../wire.ts'
 import { repeated } from './jobs-list.ts'
 
 interface ItemsOptions {

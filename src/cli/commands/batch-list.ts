@@ -2,13 +2,13 @@
 import type { Command } from 'commander'
 import type { BatchState } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { batchWire } from '../../wire.ts'
 import { batchState, wholeNumber } from '../arguments.ts'
 import { batchTable } from '../batch-lines.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import type { Voice } from '../voice.ts'
-import { batchWire } from '../wire.ts'
 import { repeated } from './jobs-list.ts'
 
 interface ListOptions {

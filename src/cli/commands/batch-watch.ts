@@ -9,12 +9,12 @@ import { span } from '../../core/span.ts'
 import { isRetomaError, type RetomaError } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { batchWire } from '../../wire.ts'
 import { countsText, lastText, paceText, page, percentText, progressText, stateSentence } from '../batch-lines.ts'
 import { createScreen, type Terminal } from '../screen.ts'
 import { wrap } from '../table.ts'
 import { local } from '../times.ts'
 import { asRetomaError, type Voice } from '../voice.ts'
-import { batchWire } from '../wire.ts'
 
 export interface Display {
   seen(batch: BatchView, now: Date): void

@@ -2,12 +2,12 @@
 import type { Command } from 'commander'
 import { type Engine, type Explained, type Explanation, isRetomaError, RetomaError } from '../../index.ts'
 import { suggestion } from '../../settings/index.ts'
+import { explanationWire } from '../../wire.ts'
 import { wrongUse } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import { explanationLines } from '../explain-lines.ts'
 import type { Cli } from '../program.ts'
-import { explanationWire } from '../wire.ts'
 import { both } from '../words/index.ts'
 
 const sorts = ['job', 'batch', 'queue'] as const

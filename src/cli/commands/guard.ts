@@ -7,6 +7,7 @@ import type { Guard } from '../../core/guard.ts'
 import { isRetomaError } from '../../errors.ts'
 import type { Engine, GuardRun } from '../../index.ts'
 import { guardOnce } from '../../maintenance/index.ts'
+import { guardRunWire, guardWire } from '../../wire.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
 import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
@@ -15,7 +16,6 @@ import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
 import { guardLines, runLines } from '../guard-lines.ts'
 import type { Cli } from '../program.ts'
 import { asRetomaError } from '../voice.ts'
-import { guardRunWire, guardWire } from '../wire.ts'
 
 const also = (value: string, before: string[] = []): string[] => [...before, value]
 

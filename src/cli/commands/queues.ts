@@ -1,10 +1,10 @@
 /** `retoma queues …`: what is in each queue and what it allows; pause, and go on. */
 import type { Command } from 'commander'
 import type { PressedQueue } from '../../index.ts'
+import { queueWire } from '../../wire.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
-import { queueWire } from '../wire.ts'
 import type { Words } from '../words/index.ts'
 import { queueLines } from './status.ts'
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { days } from '../../core/duration.ts'
 import type { Passed } from '../../index.ts'
 import { version } from '../../version.ts'
+import { passedWire } from '../../wire.ts'
 import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
@@ -10,7 +11,6 @@ import { findingLines } from '../finding-lines.ts'
 import type { Cli } from '../program.ts'
 import { live } from '../service.ts'
 import type { Voice } from '../voice.ts'
-import { passedWire } from '../wire.ts'
 
 export function watchdogCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word.watch

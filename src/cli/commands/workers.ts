@@ -2,13 +2,13 @@
 import type { Command } from 'commander'
 import type { WorkerView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { workerWire } from '../../wire.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import { relative } from '../times.ts'
 import type { Voice } from '../voice.ts'
-import { workerWire } from '../wire.ts'
 
 /** A loop that is less late is as it should be. */
 const worthSayingMs = 200

@@ -1,6 +1,6 @@
-/** Jobs, batches, queues, workers and guards as the API shows them: snake_case, ids as strings, instants in ISO 8601 UTC. */
-import { timelineOf } from '../core/timeline.ts'
-import type { Language } from '../errors.ts'
+/** Jobs, batches, queues, workers and guards as HTTP and --json show them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+import { timelineOf } from './core/timeline.ts'
+import type { Language } from './errors.ts'
 import type {
   BatchView,
   Explanation,
@@ -16,7 +16,7 @@ import type {
   QueueView,
   ScheduleView,
   WorkerView,
-} from '../index.ts'
+} from './index.ts'
 
 /** Names of one level only: what lies in an input or a result belongs to the user. */
 export const snakeCase = (view: object): Record<string, unknown> =>

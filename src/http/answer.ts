@@ -1,0 +1,55 @@
+/**
+ * One request to one route: who asks, what is asked, the answer. What is wrong is refused in this order: who (401, 403),
+ * then what (400, 413, 415), then what the route itself says.
+ */
+import { RetomaError } from '../errors.ts'
+import { parseJson, readText } from './body.ts'
+import { checked } from './checked.ts'
+import { languageOf } from './language.ts'
+import type { Call, Peer, Principal, Role, Route } from './route.ts'
+
+const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
+
+export type Known = Pick<Call, 'engine' | 'log'>
+
+export async function answer(
+  route: Route,
+  known: Known & { request: Request; peer: Peer; params: Record<string, string>; who: Principal },
+): Promise<Response> {
+  const { request, who } = known
+  if (route.role !== 'open' && route.role !== 'cron' && ranks[who.role] < ranks[route.role])
+    throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
+  const call: Call = {
+    ...known,
+    params: route.params && checked(route.params, known.params, 'path'),
+    query: checkedQuery(route, request),
+    body: route.body && checked(route.body, await jsonBody(request, route.largest), 'body'),
+    language: languageOf(request),
+    headers: new Headers({ 'cache-control': 'no-store' }),
+  }
+  const value = await route.run(call as never)
+  if (value instanceof Response) return value
+  const status = route.status ?? 200
+  if (status === 204) return new Response(null, { status, headers: call.headers })
+  return Response.json(value, { status, headers: call.headers })
+}
+
+/** A name given twice is a list. */
+function checkedQuery(route: Route, request: Request): unknown {
+  if (route.query === undefined) return undefined
+  const given: Record<string, string | string[]> = {}
+  for (const [name, value] of new URL(request.url).searchParams) {
+    const before = Object.hasOwn(given, name) ? given[name] : undefined
+    const next = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]
+    Object.defineProperty(given, name, { value: next, enumerable: true, configurable: true, writable: true })
+  }
+  return checked(route.query, given, 'query')
+}
+
+async function jsonBody(request: Request, most: number | undefined): Promise<unknown> {
+  const text = await readText(request, most)
+  const type = request.headers.get('content-type') ?? ''
+  if (text !== '' && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
+    throw new RetomaError('not_json', { type: type || '(none)' })
+  return parseJson(text)
+}

@@ -1,0 +1,56 @@
+/**
+ * The JSON body of a request, read in bounds: its bytes while they come, its depth before it is parsed. What is too much is
+ * refused before it takes memory.
+ */
+import { RetomaError, say } from '../errors.ts'
+
+export const largestBody = 1024 * 1024
+const deepest = 64
+
+export async function readText(request: Request, most: number = largestBody): Promise<string> {
+  const tooLarge = () => new RetomaError('body_too_large', { most })
+  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge()
+  if (request.body === null) return ''
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += part.byteLength
+    if (bytes > most) throw tooLarge()
+    parts.push(part)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
+  } catch {
+    throw badBody('it is not UTF-8', 'não é UTF-8')
+  }
+}
+
+/** undefined: there is no body. */
+export function parseJson(text: string): unknown {
+  if (text.trim() === '') return undefined
+  if (depthOf(text) > deepest) throw badBody(`it is nested deeper than ${deepest}`, `tem mais de ${deepest} níveis`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw badBody('it is not JSON', 'não é JSON')
+  }
+}
+
+const badBody = (en: string, pt: string) => new RetomaError('bad_request', { field: 'body', problem: say(en, pt) })
+
+/** Brackets outside of texts; whether they match is found by the parser. */
+function depthOf(text: string): number {
+  let depth = 0
+  let most = 0
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (quoted) {
+      if (c === 92) i++
+      else if (c === 34) quoted = false
+    } else if (c === 34) quoted = true
+    else if (c === 123 || c === 91) most = Math.max(most, ++depth)
+    else if (c === 125 || c === 93) depth--
+  }
+  return most
+}

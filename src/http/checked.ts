@@ -1,0 +1,26 @@
+/** What came in, held against a route's schema: the first thing wrong is refused by its name, in both languages. */
+import { z } from 'zod'
+import { RetomaError, say } from '../errors.ts'
+
+const english = z.locales.en().localeError
+const portuguese = z.locales.pt().localeError
+
+/** `where`: params, query or body; what is wrong is named below it only when it lies deeper. */
+export function checked<S extends z.ZodType>(schema: S, given: unknown, where: string): z.output<S> {
+  const found = schema.safeParse(given)
+  if (found.success) return found.data
+  const issue = found.error.issues[0]!
+  const told = (error: typeof english) =>
+    schema.safeParse(given, { error: each => tell(error(each)) }).error?.issues[0]?.message ?? issue.message
+  const field = fieldOf(issue) || where
+  throw new RetomaError('bad_request', { field, problem: say(told(english), told(portuguese)) })
+}
+
+const tell = (said: string | { message: string } | undefined | null) =>
+  typeof said === 'string' ? said : (said?.message ?? '')
+
+/** `jobs[3].priority`; of a name that is not known, that name. */
+function fieldOf(issue: z.core.$ZodIssue): string {
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path
+  return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : `${i > 0 ? '.' : ''}${String(key)}`)).join('')
+}

@@ -1,0 +1,19 @@
+/**
+ * Errors as they leave: `{ error: { code, message, … } }` in the reader's language, with the facts that are not secret, and
+ * Retry-After where waiting helps.
+ *
+ * Invariant: never a stack, and never the words of an error that is not ours.
+ */
+import { isRetomaError, RetomaError } from '../errors.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import { languageOf } from './language.ts'
+
+export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
+  const known = isRetomaError(error) ? error : new RetomaError('internal', {})
+  if (known.status >= 500) log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
+  const language = languageOf(request)
+  const headers = new Headers({ 'cache-control': 'no-store' })
+  if (known.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(known.retryAfterSeconds)))
+  const body = { error: { code: known.code, message: known.in(language), ...known.factsIn(language) } }
+  return Response.json(body, { status: known.status, headers })
+}

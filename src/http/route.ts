@@ -1,0 +1,82 @@
+/**
+ * A route as data: what may be asked, by whom, what comes back. The same description validates the request (answer.ts), is
+ * printed as OpenAPI (openapi.ts) and is walked by the tests; so nothing is said twice.
+ */
+import type { z } from 'zod'
+import type { Engine } from '../engine.ts'
+import type { ErrorCode, Language } from '../errors.ts'
+import type { Log } from '../lib/log.ts'
+
+/** viewer reads, operator acts, admin does all. */
+export type Role = 'viewer' | 'operator' | 'admin'
+
+/** Who is asking. */
+export interface Principal {
+  user: string
+  role: Role
+  /** open: nobody has made a token yet, and this is the machine itself; host: the app it is mounted in said so. */
+  via: 'token' | 'cookie' | 'open' | 'host'
+  /** The token it came by, also behind a cookie; null without one. */
+  token: string | null
+}
+
+/** Where a request came from, as the server that took it knows. */
+export interface Peer {
+  /** The other end of the socket. */
+  address?: string | undefined
+}
+
+/** What a route is handed: everything in it is checked. */
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  engine: Engine
+  params: Params
+  query: Query
+  body: Body
+  who: Principal
+  request: Request
+  peer: Peer
+  language: Language
+  log: Log
+  /** For headers of the answer besides. */
+  headers: Headers
+}
+
+export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** As OpenAPI writes it: /api/v1/jobs/{id}. */
+  path: string
+  /** Its name in OpenAPI and in clients made from it, such as cancelJob. */
+  name: string
+  tag: string
+  /** One line, English. */
+  summary: string
+  /** open: anybody, without a token; cron: by CRON_SECRET. */
+  role: Role | 'open' | 'cron'
+  params?: P
+  query?: Q
+  body?: B
+  /** Of the answer; `answers` when it is no JSON. */
+  answer?: A
+  answers?: 'text/event-stream' | 'text/plain' | 'text/html'
+  status?: 200 | 201 | 202 | 204
+  /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
+  errors?: readonly ErrorCode[]
+  /** It makes something: Idempotency-Key is honoured. */
+  makes?: true
+  /** Bytes of its body; default 1 MB. */
+  largest?: number
+  /** A value for JSON, or a Response where it is something else. */
+  run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
+}
+
+export type Route = RouteOptions<z.ZodType, z.ZodType, z.ZodType, z.ZodType>
+
+/** Types flow from its schemas into `run`. */
+export const route = <
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  A extends z.ZodType = z.ZodType,
+>(
+  given: RouteOptions<P, Q, B, A>,
+): Route => given as unknown as Route

@@ -1,0 +1,45 @@
+/** Who works, and how it is with them. */
+import { z } from 'zod'
+import { workerWire } from '../../wire.ts'
+import { instant } from '../contract.ts'
+import { type Route, route } from '../route.ts'
+
+const worker = z.object({
+  id: z.string(),
+  host: z.string(),
+  pid: z.number().int(),
+  version: z.string(),
+  queues: z.record(z.string(), z.number().int()),
+  kinds: z.array(z.string()),
+  started_at: instant,
+  beat_age_seconds: z.number(),
+  suspected: z.boolean(),
+  dead: z.boolean(),
+  running: z.number().int(),
+  memory_bytes: z.number().nullable(),
+  loop_lag_ms: z.number().nullable(),
+  abandoned: z.number().int(),
+  unwritten_ms: z.number(),
+  supervised: z.boolean(),
+  blocked: z
+    .object({
+      seconds: z.number(),
+      job: z.string().nullable(),
+      attempt: z.number().int().nullable(),
+      stack: z.string().nullable(),
+    })
+    .nullable(),
+})
+
+export const workerRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/workers',
+    name: 'listWorkers',
+    tag: 'workers',
+    summary: 'The workers there are, the dead ones of the last day included',
+    role: 'viewer',
+    answer: z.object({ items: z.array(worker), next: z.null() }),
+    run: async ({ engine }) => ({ items: (await engine.workers()).map(workerWire), next: null }),
+  }),
+]
