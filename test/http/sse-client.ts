@@ -11,7 +11,7 @@ export interface Heard {
   data: any
 }
 
-export class SseParser {
+class SseParser {
   lastEventId = ''
   retry: number | undefined
   #rest = ''
