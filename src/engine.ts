@@ -105,6 +105,8 @@ export interface Engine
   watchOnce(): Promise<Passed>
   /** What the watchdog has found and only reports: hung, slow, starved; for as long as it is so. At most 500. */
   findings(): Promise<FindingView[]>
+  /** Where its time comes from. */
+  readonly clock: Clock
   close(): Promise<void>
 }
 
@@ -254,7 +256,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
   })
   const batchMoved = (batch: string) => ends.ask([batch])
-  const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
@@ -292,5 +294,5 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), close: end, [Symbol.asyncDispose]: end }
+  return { ...open(verbs), clock, close: end, [Symbol.asyncDispose]: end }
 }

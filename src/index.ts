@@ -40,6 +40,7 @@ export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleO
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
+export type { EventStream } from './engine/events.ts'
 export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'

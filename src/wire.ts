@@ -3,6 +3,7 @@ import { timelineOf } from './core/timeline.ts'
 import type { Language } from './errors.ts'
 import type {
   BatchView,
+  EngineEvent,
   Explanation,
   FailureGroup,
   FindingView,
@@ -39,6 +40,21 @@ export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
+
+/** As a stream of events sends it (http/sse.ts). A batch's counts are there as GET shows them, and as one thing. */
+export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEvent) => ({
+  event: type,
+  id: position,
+  data: {
+    at: at.toISOString(),
+    job_id: jobId,
+    batch_id: batchId,
+    ...snakeCase(data),
+    ...(type === 'progress' && jobId === null ? { counts: countsIn(data) } : {}),
+  },
+})
+
+const countsIn = ({ rate: _rate, etaSeconds: _left, ...counts }: Readonly<Record<string, unknown>>) => counts
 
 /** Its facts are all ours, so their names are at every depth. */
 export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })

@@ -16,7 +16,10 @@ export class Door {
   static async at(host: string, port: number, publicUrl: string | undefined): Promise<Door> {
     const inside: { app?: App } = {}
     const server = await listen(
-      { fetch: async (request, peer) => inside.app?.fetch(request, peer) ?? comeBack(request) },
+      {
+        fetch: async (request, peer) => inside.app?.fetch(request, peer) ?? comeBack(request),
+        endStreams: () => inside.app?.endStreams(),
+      },
       host,
       port,
     )

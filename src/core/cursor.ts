@@ -9,17 +9,22 @@ export interface Place {
   phase: string | null
   /** Its progress, likewise. */
   stamp: string | null
+  /** What was pressed at `pos` has been told, the state it led to has not. */
+  half?: boolean
 }
 
-const form = /^(\d{1,16})(?:~([a-z\d.]*)~([\d.]*))?$/
+const form = /^(\d{1,16})(h?)(?:~([a-z\d.]*)~([\d.]*))?$/
 
-export const cursorOf = ({ pos, phase, stamp }: Place): string =>
-  phase === null && stamp === null ? String(pos) : `${pos}~${phase ?? ''}~${stamp ?? ''}`
+export const cursorOf = ({ pos, phase, stamp, half }: Place): string => {
+  const place = half ? `${pos}h` : String(pos)
+  return phase === null && stamp === null ? place : `${place}~${phase ?? ''}~${stamp ?? ''}`
+}
 
 /** undefined: no text of ours. */
 export function readCursor(text: unknown): Place | undefined {
   const match = typeof text === 'string' ? form.exec(text) : null
   if (match === null) return undefined
   const pos = Number(match[1])
-  return Number.isSafeInteger(pos) ? { pos, phase: match[2] || null, stamp: match[3] || null } : undefined
+  if (!Number.isSafeInteger(pos)) return undefined
+  return { pos, phase: match[3] || null, stamp: match[4] || null, ...(match[2] ? { half: true } : {}) }
 }

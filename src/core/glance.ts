@@ -17,6 +17,8 @@ export interface Glance {
   over: boolean
   /** Events of it are committed that no reader can see yet. */
   pending: boolean
+  /** Since it last made progress, or since it came in. */
+  idleSeconds: number
   state: { to: string; reason: string | null; [more: string]: unknown }
   progress: Readonly<Record<string, unknown>>
 }
@@ -32,13 +34,14 @@ export interface JobFacts {
   progressAt: string | null
   error: { what: string; message: string; code: string | null } | null
   pending: boolean
+  idleSeconds: number
 }
 
 /** The error of a try before says nothing about one that runs or went well. */
 const explained: readonly State[] = ['waiting', 'stalled', 'failed', 'skipped']
 
 export function glanceAtJob(job: JobFacts): Glance {
-  const { id, batchId, state, attempt, progress, checkpoint, progressAt, pending } = job
+  const { id, batchId, state, attempt, progress, checkpoint, progressAt, pending, idleSeconds } = job
   const error = explained.includes(state) ? job.error : null
   return {
     id,
@@ -47,6 +50,7 @@ export function glanceAtJob(job: JobFacts): Glance {
     stamp: progressAt,
     over: isFinal(state),
     pending,
+    idleSeconds,
     state: { to: state, attempt, what: error?.what ?? null, code: error?.code ?? null, reason: error?.message ?? null },
     progress: { progress, checkpoint },
   }
@@ -65,14 +69,17 @@ export interface BatchFacts {
   skipped: number
   cancelled: number
   stalled: number
+  running: number
   ended: number
   /** How many had ended when, lately. */
   samples: readonly Sample[]
   pending: boolean
+  idleSeconds: number
 }
 
 export function glanceAtBatch(batch: BatchFacts): Glance {
-  const { id, state, reason, total, succeeded, failed, skipped, cancelled, stalled, ended, pending } = batch
+  const { id, state, reason, total, succeeded, failed, skipped, cancelled, stalled, running, ended } = batch
+  const waiting = Math.max(total - ended - stalled - running, 0)
   const rate = batch.state === 'submitting' || batch.state === 'running' ? rateOf(batch.samples, ended) : null
   const etaSeconds = batch.submitted ? etaOf(rate, total - ended) : null
   return {
@@ -81,9 +88,10 @@ export function glanceAtBatch(batch: BatchFacts): Glance {
     phase: phaseOf(state),
     stamp: [total, succeeded, failed, skipped, cancelled, stalled].join('.'),
     over: isFinalBatch(state) && !batch.following,
-    pending,
+    pending: batch.pending,
+    idleSeconds: batch.idleSeconds,
     state: { to: state, reason: reason?.code ?? null, facts: reason },
-    progress: { total, succeeded, failed, skipped, cancelled, stalled, rate, etaSeconds },
+    progress: { total, waiting, running, succeeded, failed, skipped, cancelled, stalled, rate, etaSeconds },
   }
 }
 

@@ -9,13 +9,23 @@ import type { Db } from '../store/db.ts'
 import type { Feed } from './feed.ts'
 import { Follower } from './follower.ts'
 
+export interface EventStream extends AsyncIterableIterator<EngineEvent> {
+  /**
+   * Begins it, and resolves once it is known what it begins with: false when it is over and nothing is left to tell. Rejects
+   * where the first `next()` would: not_found.
+   */
+  opened(): Promise<boolean>
+  /** How long what it follows has made no progress, as of the last look; null: it follows everything, or has not begun. */
+  idleSeconds(): number | null
+}
+
 export interface Events {
   /**
    * Exceptions and actions of everything, or of one job or batch with its states and progress. Begins with the first
    * `next()`, after `after` or else now. A job's stream, or a batch's, ends after its final state; any ends with `break`, with the
    * signal or with the engine.
    */
-  events(filter?: EventsFilter): AsyncIterableIterator<EngineEvent>
+  events(filter?: EventsFilter): EventStream
 }
 
 const known = ['job', 'batch', 'after', 'signal']
@@ -26,20 +36,34 @@ export function createEvents(given: { db: Db; clock: Clock; feed: Feed; closing:
       const { of, after, signal } = check(filter)
       const ending = new AbortController()
       const end = () => ending.abort()
+      const follower = new Follower({ ...given, of, signal: ending.signal })
 
       async function* read(): AsyncGenerator<EngineEvent, undefined> {
         const signals = [given.closing, ...(signal ? [signal] : [])]
         if (signals.some(each => each.aborted)) return
         for (const each of signals) each.addEventListener('abort', end)
         try {
-          yield* new Follower({ ...given, of, signal: ending.signal }).read(after)
+          yield* follower.read(after)
         } finally {
           for (const each of signals) each.removeEventListener('abort', end)
         }
       }
       const reading = read()
+      let first: Promise<IteratorResult<EngineEvent, undefined>> | undefined
       return {
-        next: () => reading.next(),
+        next() {
+          const next = first ?? reading.next()
+          first = undefined
+          return next
+        },
+        async opened() {
+          first ??= reading.next()
+          const next = first
+          next.catch(() => {}) // whoever calls next() hears it
+          await Promise.race([next, follower.looked])
+          return !follower.over || !(await next).done
+        },
+        idleSeconds: () => follower.idleSeconds(),
         // Also while a next() waits: that one ends then.
         return() {
           end()

@@ -6,6 +6,7 @@
  * Invariant: every follower that has joined is handed each event after the position it joined at, once and in order. One
  * that cannot join without a gap is told so, and reads on by itself until it can.
  */
+import type { EngineEvent } from '../core/event.ts'
 import { type Glance, glanceAtBatch, glanceAtJob } from '../core/glance.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -31,6 +32,8 @@ export interface News {
   at: Date
   /** undefined: it was not asked for, or more events come before it; null: it is gone. */
   glance(id: string): Glance | null | undefined
+  /** What one listener has made of it, for all that would make the same. */
+  readonly made: Map<string, EngineEvent>
 }
 
 export interface Listener {
@@ -126,7 +129,7 @@ export class Feed {
     const glances = new Map([...jobs.map(glanceAtJob), ...batches.map(glanceAtBatch)].map(each => [each.id, each]))
     const isAll = events.length < bite
     const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
-    const news = { events, frontier: this.#frontier, removed, given, at, glance }
+    const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
     for (const listener of [...this.#listeners]) listener.take(news)
   }
 

@@ -7,7 +7,7 @@
  */
 import { cursorOf, type Place } from '../core/cursor.ts'
 import type { EngineEvent, Subject } from '../core/event.ts'
-import { type Glance, phaseOf, stateOf } from '../core/glance.ts'
+import { type Glance, stateOf } from '../core/glance.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { orAborted } from '../lib/or-aborted.ts'
@@ -16,12 +16,11 @@ import { placeAllEvents } from '../store/event.ts'
 import { boundsOfEvents, type EventRow, readEvents } from '../store/read-event.ts'
 import { passes } from '../store/trouble.ts'
 import { type Feed, type Listener, lookEveryMs, type News } from './feed.ts'
+import { retell, type Told } from './retell.ts'
 
 /** A reader with more than this in its queue when more comes is slow. */
 const mostQueued = 1000
 const pageSize = 500
-
-type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
 
 export class Follower implements Listener {
   readonly of: Subject
@@ -37,7 +36,12 @@ export class Follower implements Listener {
   #over = false
   #fault: { error: unknown } | undefined
   #progressedAt = Number.NEGATIVE_INFINITY
+  #idle: { seconds: number; at: number } | undefined
+  #news: News | undefined
   #wake = () => {}
+  #hasLooked = () => {}
+  /** Resolves with the first news, when it is known what it begins with. */
+  readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
 
   constructor(given: { db: Db; clock: Clock; feed: Feed; of: Subject; signal: AbortSignal }) {
     this.of = given.of
@@ -45,6 +49,16 @@ export class Follower implements Listener {
     this.#clock = given.clock
     this.#feed = given.feed
     this.#signal = given.signal
+  }
+
+  /** Nothing more comes; what waits is all. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** How long what it follows has made no progress; null: it follows everything, or nothing was seen yet. */
+  idleSeconds(): number | null {
+    return this.#idle === undefined ? null : this.#idle.seconds + (this.#clock.elapsed() - this.#idle.at) / 1000
   }
 
   async *read(after: Place | undefined): AsyncGenerator<EngineEvent, undefined> {
@@ -92,9 +106,11 @@ export class Follower implements Listener {
   async #catchUp(): Promise<void> {
     // What the feed had seen before this is asked is seen by it too.
     const { frontier } = this.#feed
-    const page = await this.#ask(() => readEvents(this.#db, this.of, this.#given.pos, pageSize))
+    // The event at a half place is read again for its other half.
+    const from = this.#given.half ? this.#given.pos - 1 : this.#given.pos
+    const page = await this.#ask(() => readEvents(this.#db, this.of, from, pageSize))
     if (page === undefined) return
-    if (page.removed > this.#given.pos) return this.#reset(page.last, this.#clock.now())
+    if (page.removed > from) return this.#reset(page.last, this.#clock.now())
     for (const row of page.events) this.#pushRow(row)
     if (page.events.length === pageSize) return
     this.#moveTo(Math.max(page.last, frontier))
@@ -103,14 +119,17 @@ export class Follower implements Listener {
 
   take(news: News): void {
     if (!this.#joined || this.#over) return
+    this.#hasLooked()
     // What is left of earlier news; this one may bring more than that to a reader that keeps up.
     if (this.#queue.length > mostQueued) {
       this.#fallBehind()
       return
     }
     if (news.removed > this.#ahead.pos || news.given < this.#ahead.pos) this.#reset(news.frontier, news.at)
+    this.#news = news
     for (const row of news.events) if (row.pos > this.#ahead.pos && this.#isOf(row)) this.#pushRow(row)
     this.#lookAt(news)
+    this.#news = undefined
     this.#wake()
   }
 
@@ -118,7 +137,10 @@ export class Follower implements Listener {
     this.#moveTo(news.frontier)
     const id = this.of.job ?? this.of.batch
     const glance = id === undefined ? undefined : news.glance(id)
-    if (glance) this.#derive(glance, news.at)
+    if (glance) {
+      this.#idle = { seconds: glance.idleSeconds, at: this.#clock.elapsed() }
+      this.#derive(glance, news.at)
+    }
     if (glance === null || (glance?.over && !glance.pending)) {
       this.#over = true
       this.#feed.leave(this)
@@ -156,31 +178,31 @@ export class Follower implements Listener {
     return job !== undefined ? jobId === job : batch === undefined || batchId === batch
   }
 
-  #pushRow({ pos, at, type, jobId, batchId, data }: EventRow): void {
-    const ids = { at: new Date(at), jobId, batchId }
-    const isItem = type === 'state' && jobId !== null && batchId !== null && this.of.job === undefined
-    if (isItem) {
-      const { to, ...more } = data
-      this.#push({ type: 'item', ...ids, data: { ...more, state: to } } as Told, { pos })
-      return
-    }
-    const isAboutUs = type === 'state' && (this.of.job !== undefined || this.of.batch !== undefined)
-    const phase = isAboutUs ? { phase: phaseOf(String(data.to), this.of.job && data.attempt) } : {}
-    this.#push({ type, ...ids, data } as Told, { pos, ...phase })
+  #pushRow(row: EventRow): void {
+    for (const { told, change } of retell(row, this.of, this.#ahead)) this.#push(told, change)
   }
 
   #push(told: Told, change: Partial<Place>): void {
-    this.#ahead = { ...this.#ahead, ...change }
-    const event = { position: cursorOf(this.#ahead), ...told } as EngineEvent
+    const before = cursorOf(this.#ahead)
+    this.#ahead = { ...this.#ahead, ...(change.pos === undefined ? {} : { half: false }), ...change }
+    const event = this.#shared(told, before, cursorOf(this.#ahead))
     // Of two progresses in a row nobody needs the first.
     if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
     this.#queue.push({ event, place: this.#ahead })
   }
 
+  /** Of a thousand that follow the same and are at the same place, one makes it: whoever writes it down does so once. */
+  #shared(told: Told, before: string, position: string): EngineEvent {
+    const key = `${told.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
+    const made = this.#news?.made.get(key) ?? ({ position, ...told } as EngineEvent)
+    this.#news?.made.set(key, made)
+    return made
+  }
+
   /** Nothing of ours lies before it: whoever goes on from here need not look there again. */
   #moveTo(pos: number): void {
     if (pos <= this.#ahead.pos) return
-    this.#ahead = { ...this.#ahead, pos }
+    this.#ahead = { ...this.#ahead, pos, half: false }
     if (this.#queue.length === 0) this.#given = this.#ahead
   }
 

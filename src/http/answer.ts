@@ -10,7 +10,7 @@ import type { Call, Peer, Principal, Role, Route } from './route.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
 
-export type Known = Pick<Call, 'engine' | 'log'>
+export type Known = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit'>
 
 export async function answer(
   route: Route,

@@ -14,6 +14,7 @@ import { languageOf } from './language.ts'
 import { refusal } from './refusal.ts'
 import type { Peer, Route } from './route.ts'
 import { engineRoutes } from './routes/index.ts'
+import { Streams } from './streams.ts'
 import { welcomePage } from './welcome.ts'
 
 export interface AppOptions {
@@ -27,6 +28,8 @@ export interface AppOptions {
 export interface App {
   /** `peer`: where the request came from, as the server knows. */
   fetch(request: Request, peer?: Peer): Promise<Response>
+  /** Ends the streams of events, so that a server can close; whoever reads one comes back and goes on. */
+  endStreams(): void
 }
 
 interface Bindings {
@@ -36,6 +39,7 @@ interface Bindings {
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine)
+  const streams = new Streams(engine.clock)
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
@@ -44,7 +48,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
       const { raw: request } = context.req
       const { peer } = context.env
       const who = await doorkeeper.admit(request, peer, route)
-      return answer(route, { engine, log, request, peer, who, params: context.req.param() })
+      const readmit = () => doorkeeper.admit(request, peer, route)
+      return answer(route, { engine, log, streams, readmit, request, peer, who, params: context.req.param() })
     })
   }
   door.get('/', context => context.html(welcomePage(languageOf(context.req.raw))))
@@ -54,5 +59,5 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
     return refusal(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
   })
   app.onError((error, context) => refusal(error, context.req.raw, log))
-  return { fetch: async (request, peer = {}) => app.fetch(request, { peer }) }
+  return { fetch: async (request, peer = {}) => app.fetch(request, { peer }), endStreams: () => streams.end() }
 }

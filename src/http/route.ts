@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type { Engine } from '../engine.ts'
 import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Streams } from './streams.ts'
 
 /** viewer reads, operator acts, admin does all. */
 export type Role = 'viewer' | 'operator' | 'admin'
@@ -24,6 +25,8 @@ export interface Principal {
 export interface Peer {
   /** The other end of the socket. */
   address?: string | undefined
+  /** Ends the connection at once, with all that the other end has not read. */
+  cut?(): void
 }
 
 /** What a route is handed: everything in it is checked. */
@@ -39,6 +42,10 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   log: Log
   /** For headers of the answer besides. */
   headers: Headers
+  /** The streams of events that are open; sse.ts opens one. */
+  streams: Streams
+  /** Asks again who this is, for an answer that takes long: throws once whoever asked is no longer let in. */
+  readmit(): Promise<unknown>
 }
 
 export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {

@@ -18,7 +18,13 @@ export interface Server {
 
 export async function listen(app: App, host: string, port: number): Promise<Server> {
   const server = createAdaptorServer({
-    fetch: (request, env) => app.fetch(request, { address: env.incoming.socket.remoteAddress }),
+    async fetch(request, { incoming, outgoing }) {
+      const cut = () => void outgoing.destroy()
+      const response = await app.fetch(request, { address: incoming.socket.remoteAddress, cut })
+      // What carried a stream is not kept for another request: it would keep a server that closes waiting.
+      if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
+      return response
+    },
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -46,6 +52,7 @@ export async function listen(app: App, host: string, port: number): Promise<Serv
     port: typeof address === 'object' && address !== null ? address.port : port,
     async close() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      app.endStreams()
       if ('closeIdleConnections' in server) server.closeIdleConnections()
       const late = () => new Error('still answering')
       await withDeadline(closed, answerMs, late).catch(() => {
@@ -55,6 +62,8 @@ export async function listen(app: App, host: string, port: number): Promise<Serv
     },
   }
 }
+
+const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
 /** The first port from `from` on that nobody listens on. */
 async function freePort(host: string, from: number): Promise<number> {

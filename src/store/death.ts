@@ -123,7 +123,7 @@ const bury = {
         error = case when d.fate = 'unbegun' then j.error else d.error end
       from decided d
       where j.id = d.id
-      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), buried as (
       update retoma.worker
       set dead_at = coalesce(dead_at, ${now}),

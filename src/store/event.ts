@@ -36,7 +36,7 @@ export const noteEvents = (
 const reason = `left(m.error ->> 'message', 1000)`
 
 /**
- * Jobs that have come to a state worth telling: `of` returned id, batch_id, ref, attempt, state and error. `from`: the
+ * Jobs that have come to a state worth telling: `of` returned id, batch_id, ref, attempt, failures, state and error. `from`: the
  * state they were in before. In a batch's own stream it is an `item`.
  */
 export const noteJobStates = (
@@ -50,7 +50,7 @@ export const noteJobStates = (
       type: 'state',
       job: 'm.id',
       batch: 'm.batch_id',
-      data: `jsonb_build_object('from', ${from}, 'to', m.state, 'ref', m.ref, 'attempt', m.attempt,
+      data: `jsonb_build_object('from', ${from}, 'to', m.state, 'ref', m.ref, 'attempt', m.attempt, 'failures', m.failures,
         'what', m.error ->> 'what', 'code', m.error ->> 'code', 'reason', ${reason})`,
       ...(where === undefined ? {} : { where }),
     },

@@ -104,7 +104,7 @@ const recover = {
         error = case when o.begun then o.error else j.error end
       from judged o
       where j.id = o.id
-      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
       select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun

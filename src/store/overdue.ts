@@ -92,7 +92,7 @@ const fail = {
         error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
       from before b
       where j.id = b.id
-      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), ran as (
       select * from ended where was = 'running'
     ), noted as (

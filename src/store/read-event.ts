@@ -33,9 +33,14 @@ const only = (column: string, id: string) => `${column} >= ${id} and ${column} <
 const anyYet = (column: string, id: string) => `
   coalesce((select pos is null from retoma.event where ${only(column, id)} order by ${column} desc, pos desc limit 1), false)`
 
+/** Seconds; an instant that a clock ahead of this one gave counts as now. */
+const since = (instant: string) => `
+  greatest(extract(epoch from coalesce($5::timestamptz, now()) - ${instant}), 0)::float8`
+
 const glanceAtJobs = `
   select j.id::text, j.batch_id::text as "batchId", j.state, j.attempt, j.progress, j.checkpoint, j.error - 'stack' as error,
     (extract(epoch from j.progress_at) * 1000000)::bigint::text as "progressAt",
+    ${since('coalesce(j.progress_at, j.started_at, j.created_at)')} as "idleSeconds",
     ${anyYet('job_id', 'j.id')} as pending
   from retoma.job j
   where j.id = any ($3::bigint[])`
@@ -47,6 +52,7 @@ const glanceAtBatches = `
         'ageSeconds', extract(epoch from coalesce($5::timestamptz, now()) - s.at), 'ended', s.done) order by s.at)
       from unnest(b.sample_at, b.sample_done) as s (at, done)
     ), '[]') as samples,
+    ${since(`coalesce((select max(progress_at) from retoma.batch_count where batch_id = b.id), b.created_at)`)} as "idleSeconds",
     ${anyYet('batch_id', 'b.id')} as pending
   from retoma.batch b cross join lateral (${sumsOf('b.id')}) c
   where b.id = any ($4::bigint[]) and b.todo is distinct from 'prune'`

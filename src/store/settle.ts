@@ -55,7 +55,7 @@ const settle = {
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref, j.failures
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())

@@ -141,7 +141,7 @@ const end = (
         error = jsonb_build_object('what', '${what}', 'stack', null) || ${error}
       from held h
       where j.id = h.id
-      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.error
+      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
       select id, attempt, '${what}', error ->> 'code', error ->> 'message', worker, ${now} from moved

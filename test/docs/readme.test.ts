@@ -60,7 +60,13 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
   const source = (path: string) => [join(root, 'src', path)]
   const config = {
     extends: join(root, 'tsconfig.json'),
-    compilerOptions: { paths: { retoma: source('index.ts'), 'retoma/testing': source('testing/index.ts') } },
+    compilerOptions: {
+      paths: {
+        retoma: source('index.ts'),
+        'retoma/http': source('http/index.ts'),
+        'retoma/testing': source('testing/index.ts'),
+      },
+    },
     include: ['brought.d.ts', 'blocks'],
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')

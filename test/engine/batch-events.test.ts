@@ -11,7 +11,7 @@ import {
   snooze,
 } from '../../src/index.ts'
 import { noteBatchActions, noteBatchStates } from '../../src/store/event.ts'
-import { engineOf, until } from '../support/engine.ts'
+import { engineOf, gate, until } from '../support/engine.ts'
 import { brief, follow, isQuiet, sqlOf, take, tick } from '../support/events.ts'
 
 const check = defineJob<{ code: string }>({
@@ -239,4 +239,125 @@ test('an item that is run again opens its batch anew, and that is told', async (
   const stream = t.events(after.seen.at(-1)!.position)
   const told = (await take(t, stream, 3)).map(brief)
   expect(told.toSorted()).toEqual(['action retry', 'progress', 'succeeded -> running'])
+})
+
+describe('its states are a chain, each told once and in order,', () => {
+  const stored = (told: readonly EngineEvent[]) => told.map(brief).filter(each => each !== 'progress')
+  const states = (told: readonly string[]) => told.filter(each => each.includes(' -> '))
+  const whole = [
+    'null -> submitting',
+    'submitting -> running',
+    'running -> paused',
+    'paused -> running',
+    'running -> paused',
+    'paused -> running',
+    'running -> succeeded',
+  ]
+
+  /** A batch that is seen while it is submitted, and what is done to it after that. */
+  async function seenEarly() {
+    const t = await engineOf({ batches: [checks] })
+    const came = gate()
+    const go = gate()
+    async function* items() {
+      yield { code: 'a' }
+      came.open()
+      await go.passed
+    }
+    const submitting = t.engine.submit(checks, items(), { key: 'k' })
+    await came.passed
+    const sql = await sqlOf(t)
+    const id = String((await sql<{ id: string }>('select id from retoma.batch'))[0]!.id)
+    const press = async () => {
+      for (let twice = 0; twice < 2; twice++) {
+        await t.engine.pause(id)
+        await t.engine.unpause(id)
+      }
+    }
+    const submitted = async () => {
+      go.open()
+      await submitting
+    }
+    return { ...t, id, events: (after?: string) => t.engine.events({ batch: id, after }), submitted, press }
+  }
+
+  test('also those that came and went between two looks', async () => {
+    const t = await seenEarly()
+    const stream = follow(t.events())
+    await until(() => stream.seen.length === 2)
+    await t.submitted()
+    await t.press()
+    await t.run()
+    await t.clock.advance(seconds(1))
+    await stream.ended
+    expect(states(stream.brief())).toEqual(whole)
+    expect(stream.brief().filter(told => told.startsWith('action'))).toEqual([
+      'action pause',
+      'action unpause',
+      'action pause',
+      'action unpause',
+    ])
+  })
+
+  test('whichever event its reader goes away after, and comes back', async () => {
+    const t = await seenEarly()
+    const told = await take(t, t.events(), 1)
+    await t.submitted()
+    await t.press()
+    await t.run()
+    // One event at a time: it goes away after each.
+    for (;;) {
+      const stream = t.events(told.at(-1)!.position)
+      const [next] = await take(t, stream, 1)
+      await stream.return?.()
+      if (next === undefined) break
+      told.push(next)
+    }
+    expect(states(told.map(brief))).toEqual(whole)
+    expect(told.filter(({ type }) => type === 'action')).toHaveLength(4)
+    for (const [place, { position }] of told.entries()) {
+      const rest = follow(t.events(position))
+      await rest.ended
+      expect(stored(rest.seen)).toEqual(stored(told.slice(place + 1)))
+    }
+  })
+
+  test('and one that was pressed says so', async () => {
+    const t = await submitted('a')
+    await t.engine.pause(t.id)
+    const told = await take(t, t.events('0'), 3)
+    expect(told.map(brief)).toEqual(['progress', 'action pause', 'running -> paused'])
+    expect(told[2]).toMatchObject({ jobId: null, batchId: t.id, data: { reason: 'person' } })
+  })
+})
+
+test('says of an item that failed how often it has', async () => {
+  const flaky = defineJob<string>({
+    kind: 'flaky',
+    attempts: 2,
+    backoff: { first: seconds(1) },
+    run: () => Promise.reject(new Error('no')),
+  })
+  const flakies = defineBatch({ name: 'flakies', job: flaky })
+  const t = await engineOf({ batches: [flakies] })
+  const { id } = await t.engine.submit(flakies, ['x'])
+  await t.run()
+  await t.clock.advance(seconds(2))
+  await t.run()
+  const stream = follow(t.engine.events({ batch: id, after: '0' }))
+  await stream.ended
+  const item = stream.seen.find(({ type }) => type === 'item')
+  expect(item).toMatchObject({ data: { state: 'failed', attempt: 2, failures: 2 } })
+})
+
+test('knows how long it has made no progress', async () => {
+  const t = await submitted('a', 'later')
+  const stream = t.events()
+  expect(stream.idleSeconds()).toBeNull()
+  await take(t, stream, 2)
+  await t.clock.advance(seconds(10))
+  await t.run()
+  await t.clock.advance(seconds(30))
+  expect(stream.idleSeconds()).toBeCloseTo(30, 0)
+  await stream.return?.()
 })

@@ -328,6 +328,8 @@ describe('many readers, slow readers, no readers:', () => {
     await t.sql(warnings(1, 10))
     await t.clock.advance(tick)
     for (const { seen } of readers) expect(numbers(seen)).toEqual(upTo(10))
+    // And made once for all of them, so that it is written down once.
+    for (const { seen } of readers) expect(seen[3]).toBe(readers[0]!.seen[3])
   })
 
   test('a reader that is slow holds nobody up, holds no more than it may, and still gets all in order', async () => {
@@ -535,6 +537,38 @@ describe('a stream ends cleanly', () => {
     const t = await engineWith(good)
     await t.engine.close()
     expect(() => t.engine.events()).toThrow('engine_closed')
+  })
+})
+
+describe('a stream that is opened', () => {
+  test('says that something comes, and keeps it for who reads', async () => {
+    const t = await engineWith(good)
+    const { id } = await t.engine.enqueue(good, undefined)
+    const stream = t.engine.events({ job: id })
+    expect(await stream.opened()).toBe(true)
+    expect(await stream.opened()).toBe(true)
+    const { value } = await stream.next()
+    expect(brief(value!)).toBe('null -> waiting')
+    const quiet = t.engine.events({ job: id, after: value!.position })
+    expect(await quiet.opened()).toBe(true)
+    await Promise.all([stream.return?.(), quiet.return?.()])
+  })
+
+  test('says that nothing comes where all is over and told', async () => {
+    const t = await engineWith(good)
+    const { id } = await t.engine.enqueue(good, undefined)
+    await t.run()
+    const stream = t.engine.events({ job: id })
+    expect(await stream.opened()).toBe(true)
+    const { value } = await stream.next()
+    const after = t.engine.events({ job: id, after: value!.position })
+    expect(await after.opened()).toBe(false)
+    expect(await after.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('refuses what is not there', async () => {
+    const t = await engineWith(good)
+    await expect(t.engine.events({ job: '123456789' }).opened()).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 

@@ -1,5 +1,5 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. */
-import { type AppOptions, createApp } from '../../src/http/index.ts'
+import { type App, type AppOptions, createApp } from '../../src/http/index.ts'
 import type { AnyJob } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -18,6 +18,7 @@ export interface Answered {
 }
 
 export interface Door extends TestEngine {
+  app: App
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
   fetch(request: Request): Promise<Response>
 }
@@ -33,6 +34,7 @@ export async function doorWith(
   const fetch = (request: Request) => app.fetch(request, { address: '127.0.0.1' })
   return {
     ...made,
+    app,
     fetch,
     async ask(method, path, { body, headers = {}, token } = {}) {
       const response = await fetch(

@@ -44,7 +44,16 @@ describe('what is stored:', () => {
   test('the failed end of a job, with its reason and without its stack', async () => {
     const id = await store.put('running')
     await settle(id, { state: 'failed', failure })
-    const data = { from: 'running', to: 'failed', ref: null, attempt: 1, what: 'error', code: 'E_NO', reason: 'no' }
+    const data = {
+      from: 'running',
+      to: 'failed',
+      ref: null,
+      attempt: 1,
+      failures: 1,
+      what: 'error',
+      code: 'E_NO',
+      reason: 'no',
+    }
     expect(await events()).toEqual([{ type: 'state', job_id: id, batch_id: null, at: at(1), data }])
   })
 

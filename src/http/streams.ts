@@ -1,0 +1,65 @@
+/**
+ * The streams of events that are open in this app, with one heart for all of them: every five seconds it cuts off who does
+ * not read, asks once a minute whether each may still be here, and beats where the last beat is fifteen seconds old.
+ *
+ * Invariant: nothing ticks while no stream is open, and a stream that has ended is not among them.
+ */
+import type { Clock } from '../lib/clock.ts'
+import { type Loop, loop } from '../lib/service.ts'
+
+const lookEveryMs = 5000
+
+export interface OpenStream {
+  /** Never throws. */
+  look(): void
+  /** Ends it as if nothing more came. */
+  end(): void
+}
+
+export class Streams {
+  readonly clock: Clock
+  readonly #open = new Set<OpenStream>()
+  #heart: Loop | undefined
+  #ended = false
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size
+  }
+
+  add(stream: OpenStream): void {
+    this.#open.add(stream)
+    this.#heart ??= this.#beat()
+    // One that comes while the server closes is told to come back.
+    if (this.#ended) stream.end()
+  }
+
+  remove(stream: OpenStream): void {
+    this.#open.delete(stream)
+    if (this.#open.size > 0) return
+    void this.#heart?.stop()
+    this.#heart = undefined
+  }
+
+  /** All of them, and whichever still come. */
+  end(): void {
+    this.#ended = true
+    for (const stream of [...this.#open]) stream.end()
+  }
+
+  #beat(): Loop {
+    return loop({
+      clock: this.clock,
+      every: lookEveryMs,
+      tick: async () => {
+        for (const stream of [...this.#open]) stream.look()
+        return undefined
+      },
+      failed: () => {},
+    })
+  }
+}
