@@ -50,6 +50,8 @@ export class Errands {
   }
 
   async #run(run: number, errand: Errand): Promise<void> {
+    // Before anything of the job's: whoever dies without it died of something else.
+    if (isMainThread) this.#line.lastWords({ how: 'begun', run })
     let work: Handler
     try {
       work = await inRun.run(run, () => find(errand))

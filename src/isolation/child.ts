@@ -26,6 +26,8 @@ export interface Remains {
   /** The end of what it wrote there. */
   stderr: string
   words: Words | null
+  /** The last run that reached it; undefined: not known of a thread. */
+  begun: number | undefined
   /** An error that ended it, as Node tells of a thread. */
   error: unknown
 }

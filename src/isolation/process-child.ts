@@ -30,8 +30,8 @@ export function startProcess(nature: Nature): Child {
   let heard: (message: ToParent) => void = () => {}
   const died = new Promise<Remains>(resolve => {
     const remains = (signal: string | null, exitCode: number | null, error: unknown): Remains => {
-      const { words, memoryBytes } = said
-      return { signal, exitCode, memoryBytes, stderr: stderr.text, words, error }
+      const { words, memoryBytes, begun } = said
+      return { signal, exitCode, memoryBytes, stderr: stderr.text, words, begun, error }
     }
     // Heard for good: one that nobody hears would end this process.
     child.on('error', error => {
@@ -96,10 +96,11 @@ function signalGroup(pid: number): void {
   }
 }
 
-/** JSON lines. How much memory it has is said from time to time; of its end the first word counts. */
+/** JSON lines. What it has begun and how much memory it has is said from time to time; of its end the first word counts. */
 class LastWords {
   words: Words | null = null
   memoryBytes: number | null = null
+  begun = 0
   #rest = ''
 
   constructor(stream: Readable | undefined) {
@@ -114,12 +115,19 @@ class LastWords {
     this.#rest = lines.pop()!
     for (const line of lines) {
       try {
-        const words = JSON.parse(line) as Words
-        if (words.how === 'memory') this.memoryBytes = words.bytes
-        if (words.how !== 'memory' || words.over) this.words ??= words
+        this.#hear(JSON.parse(line) as Words)
       } catch {
         // A handler may write there by mistake.
       }
     }
+  }
+
+  #hear(words: Words): void {
+    if (words.how === 'begun') {
+      this.begun = words.run
+      return
+    }
+    if (words.how === 'memory') this.memoryBytes = words.bytes
+    if (words.how !== 'memory' || words.over) this.words ??= words
   }
 }

@@ -34,6 +34,11 @@ export interface Lender {
 /** `end`: what the child made of it. `handBack`: the child is gone, and it was not this job's doing. */
 export type RunEnd = { end: unknown } | { handBack: string } | { thrown: unknown; evidence?: Evidence }
 
+/** `unbegun`: its child died while it was idle, and nobody knew yet. It goes to another one. */
+type Tried = RunEnd | 'unbegun'
+/** So often. */
+const otherChildren = 3
+
 /** What a killed child had asked for is waited for that long; a database that is away takes longer. */
 const endWithinMs = 300
 
@@ -98,8 +103,12 @@ export class Run {
 
   async #go(): Promise<RunEnd> {
     try {
-      const child = await this.#lender.take()
-      return await this.#in(child)
+      for (let left = otherChildren; ; left--) {
+        const ended = await this.#in(await this.#lender.take())
+        if (ended !== 'unbegun') return ended
+        if (left === 0 || this.#reason !== undefined) return { handBack: 'its child was dead before it had begun' }
+        this.#child = undefined
+      }
     } catch (thrown) {
       return { thrown }
     } finally {
@@ -107,13 +116,13 @@ export class Run {
     }
   }
 
-  async #in(child: Child): Promise<RunEnd> {
+  async #in(child: Child): Promise<Tried> {
     if (this.#reason !== undefined || this.#killed) {
       this.#lender.giveBack(child)
       return { thrown: this.#reason?.thrown }
     }
     this.#child = child
-    const word = new Promise<{ ended: RunEnd; leaves: 'kept' | 'spent' }>(resolve =>
+    const word = new Promise<{ ended: Tried; leaves: 'kept' | 'spent' }>(resolve =>
       child.hear(message => {
         // A child that is used again may still say something of an earlier run.
         if (!('run' in message) || message.run !== this.#number) return
@@ -137,9 +146,10 @@ export class Run {
     return ended
   }
 
-  #judge(remains: Remains): RunEnd {
-    const { words } = remains
+  #judge(remains: Remains): Tried {
+    const { words, begun } = remains
     if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
+    if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unbegun'
     const isAnothers =
       (words?.how === 'uncaught' || words?.how === 'exit') && words.run !== undefined && words.run !== this.#number
     if (isAnothers) return { handBack: 'what an earlier job had left behind in its child ended it' }

@@ -30,7 +30,7 @@ export function startThread(nature: Nature): Child {
   })
   const died = new Promise<Remains>(resolve =>
     worker.once('exit', exitCode =>
-      resolve({ signal: null, exitCode, memoryBytes: null, stderr: stderr.text, words, error }),
+      resolve({ signal: null, exitCode, memoryBytes: null, stderr: stderr.text, words, begun: undefined, error }),
     ),
   )
   const ready = new Promise<void>((resolve, reject) => {

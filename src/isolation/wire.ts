@@ -80,6 +80,8 @@ export type ToParent =
 
 /** What a child says of itself while it can, and of its end. `run`: whose code it was; undefined: nobody knows. */
 export type Words =
+  /** It has this run in its hands; from a process only. */
+  | { how: 'begun'; run: number }
   | { how: 'memory'; bytes: number; over: boolean }
   | { how: 'parent' }
   | { how: 'uncaught'; run: number | undefined; error: PackedError }
