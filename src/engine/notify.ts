@@ -52,7 +52,7 @@ const isWebAddress = (given: unknown): boolean =>
 /** A refusal may be of the moment (a deploy of the other side), but not for ever. */
 const refusals = 3
 
-export interface NoticeInput {
+interface NoticeInput {
   notice: Notice
   /** The job that told the beginning, of which this tells the end. */
   after: string | null

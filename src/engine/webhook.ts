@@ -28,7 +28,7 @@ export interface WebhookAnswer {
 const deadline: Duration = seconds(10)
 
 /** `v1=` and the HMAC-SHA256 of `time.body`, in hexadecimal. */
-export const signatureOf = (secret: string, time: string, body: string): string =>
+const signatureOf = (secret: string, time: string, body: string): string =>
   `v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
 
 /** `id` is the same at every try. Throws notify_failed when no answer came. */

@@ -92,6 +92,15 @@ test('the builder gets nothing but what is copied', () => {
   expect(new Set(kept.map(line => line.slice(1)))).toEqual(new Set(copied))
 })
 
+test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
+  const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
+    .replace(/[\s\S]*\n {2}worker:\n/, '')
+    .replace(/\nvolumes:[\s\S]*/, '')
+  expect(worker).toMatch(/command: \[worker, --queues, "\w+:20"\]/)
+  expect(worker).toMatch(/replicas: 5\n/)
+  expect(worker).toMatch(/limits: \{ memory: 2g \}/)
+})
+
 /** Whether we may make a process 1, and be nobody. */
 const isRoot = process.getuid?.() === 0
 const ownWorld = isRoot && spawnSync('unshare', ['-pf', '--mount-proc', 'true']).status === 0

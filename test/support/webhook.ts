@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Notice } from '../../src/core/notice.ts'
 
-export interface Posted {
+interface Posted {
   headers: IncomingHttpHeaders
   body: string
   notice: Notice
