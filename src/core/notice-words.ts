@@ -139,13 +139,15 @@ function why({ reason }: IncidentFacts): Saying {
 
 function starved({ queue, kinds = [], jobs, no_worker: noWorker }: IncidentFacts): Saying {
   const which = kinds.slice(0, 5).join(', ')
+  const ready =
+    jobs === 1 ? say('1 job is ready', '1 job pronto') : say(`${jobs} jobs are ready`, `${jobs} jobs prontos`)
   if (noWorker)
     return say(
-      `Queue ${queue}: ${jobs} jobs are ready (${which}) and no worker is alive that takes them. Start one.`,
-      `Fila ${queue}: ${jobs} jobs prontos (${which}) e nenhum worker vivo que os atenda. Inicie um.`,
+      `Queue ${queue}: ${ready.en} (${which}), and no worker is alive that takes this queue. Start one.`,
+      `Fila ${queue}: ${ready.pt} (${which}), e nenhum worker vivo atende essa fila. Inicie um.`,
     )
   return say(
-    `Queue ${queue}: ${jobs} jobs are ready and no live worker has the code of ${which}. Deploy it, or start a worker that has it.`,
-    `Fila ${queue}: ${jobs} jobs prontos e nenhum worker vivo tem o código de ${which}. Publique-o, ou inicie um worker que o tenha.`,
+    `Queue ${queue}: ${ready.en}, and no live worker has the code of ${which}. Deploy it, or start a worker that has it.`,
+    `Fila ${queue}: ${ready.pt}, e nenhum worker vivo tem o código de ${which}. Publique-o, ou inicie um worker que o tenha.`,
   )
 }

@@ -38,7 +38,9 @@ export async function postNotice(
   id: string,
   { clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<WebhookAnswer> {
-  const body = JSON.stringify(notice)
+  const { event, severity, sentence, link, facts } = notice
+  // In the order a person reads it: it comes out of jsonb in another.
+  const body = JSON.stringify({ event, severity, sentence, link, facts })
   const time = String(Math.floor(clock.now().getTime() / 1000))
   const headers = {
     'content-type': 'application/json; charset=utf-8',

@@ -177,7 +177,7 @@ test('a queue nobody takes is told, by the process that watches when no worker i
   expect(hook.posts[0]!.notice).toMatchObject({
     event: 'queue.starved',
     severity: 'critical',
-    sentence: 'Fila mail: 1 jobs prontos (mail) e nenhum worker vivo que os atenda. Inicie um.',
+    sentence: 'Fila mail: 1 job pronto (mail), e nenhum worker vivo atende essa fila. Inicie um.',
     facts: { queue: 'mail', kinds: ['mail'], jobs: 1, no_worker: true },
   })
   await t.engine.work({ queues: { mail: 1 } })
