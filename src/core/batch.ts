@@ -104,7 +104,7 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
     )
   const { notify } = given
   if (notify !== undefined && !(Array.isArray(notify) && notify.every(each => tellable.includes(each))))
-    refuse(`notify is a list of: ${tellable.join(', ')}`, `notify é uma lista com: ${tellable.join(', ')}`)
+    refuse(`what notify lists is of: ${tellable.join(', ')}`, `o que notify lista é de: ${tellable.join(', ')}`)
   return {
     name,
     job,
