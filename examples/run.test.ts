@@ -96,7 +96,7 @@ test('the example of a batch: what failed runs again, and nothing that was saved
   expect(code).toBe(0)
 })
 
-for (const name of [...withTransactions, 'batch']) {
+for (const name of [...withTransactions, 'batch', 'notify']) {
   test(`the example ${name} asks for the versions it is tested with`, async () => {
     const [asked, tested, ours] = await Promise.all([join(here, name), here, root].map(packageOf))
     const known = { ...tested!.dependencies, pg: ours!.dependencies.pg, retoma: 'file:../..' }

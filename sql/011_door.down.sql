@@ -1,4 +1,6 @@
 alter table retoma.job drop column trace;
+drop index retoma.job_poison;
+delete from retoma.tick where name = 'notify';
 drop table retoma.incident;
 drop table retoma.metric;
 drop table retoma.sample;

@@ -79,12 +79,18 @@ create table retoma.incident (
   severity text collate "C" not null,
   facts jsonb not null,
   since timestamptz not null,
-  told_job bigint,                      -- the job that tells it
+  found_at timestamptz not null,
+  told_job bigint,                      -- the job that tells it; null: it is counted in the notice that there are many
+  gone_at timestamptz,                  -- since when it is not so, where it must stay away for a while to be over
   cleared_at timestamptz,
   cleared_job bigint
 );
 create unique index incident_open on retoma.incident (event, subject) where cleared_at is null;
+create index incident_found on retoma.incident (found_at);
 create index incident_cleared on retoma.incident (cleared_at) where cleared_at is not null;
+
+-- Of all that finished, the few that killed their process: each is told to a person.
+create index job_poison on retoma.job (finished_at) where state = 'failed' and error ->> 'code' = 'poison';
 
 -- The trace that enqueued it (W3C traceparent); null without one.
 alter table retoma.job add column trace text collate "C";

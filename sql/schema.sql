@@ -174,13 +174,17 @@ create table retoma.incident (
   severity text collate "C" not null,
   facts jsonb not null,
   since timestamp with time zone not null,
+  found_at timestamp with time zone not null,
   told_job bigint,
+  gone_at timestamp with time zone,
   cleared_at timestamp with time zone,
   cleared_job bigint,
   constraint incident_pkey PRIMARY KEY (id)
 );
 
 CREATE INDEX incident_cleared ON retoma.incident USING btree (cleared_at) WHERE (cleared_at IS NOT NULL);
+
+CREATE INDEX incident_found ON retoma.incident USING btree (found_at);
 
 CREATE UNIQUE INDEX incident_open ON retoma.incident USING btree (event, subject) WHERE (cleared_at IS NULL);
 
@@ -232,6 +236,8 @@ CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((fi
 CREATE INDEX job_gated ON retoma.job USING btree (queue, gate_key, rank, run_at, id) WHERE ((state = 'waiting'::text) AND gated);
 
 CREATE UNIQUE INDEX job_key ON retoma.job USING btree (kind, key) WHERE (key_hold IS NOT NULL);
+
+CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 'failed'::text) AND ((error ->> 'code'::text) = 'poison'::text));
 
 CREATE INDEX job_ready ON retoma.job USING btree (queue, rank, run_at, id) WHERE ((state = 'waiting'::text) AND (NOT gated));
 

@@ -24,6 +24,7 @@ import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
@@ -38,6 +39,7 @@ import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
 import { readTick } from './store/facts.ts'
 import { type FindingView, viewFindings } from './store/finding.ts'
+import { tellerState } from './store/incident.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
@@ -45,6 +47,7 @@ import type { Worker } from './worker/worker.ts'
 
 export type { Passed, WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
+export type { NotifyOptions } from './engine/notify.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { WorkOptions } from './engine/work-options.ts'
 
@@ -62,6 +65,8 @@ export interface EngineOptions {
   schedules?: readonly Schedule[]
   /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
   guards?: readonly Guard[]
+  /** A webhook that tells a person when something is stuck, and when it is over: docs/notify.md. */
+  notify?: NotifyOptions | undefined
   /** false: do not bring the schema up to date; refuse when it is not. Default true. */
   migrate?: boolean
   /**
@@ -117,6 +122,7 @@ export interface DrivenEngine extends Engine {
   clean(): Promise<void>
   schedule(): Promise<unknown>
   guard(): Promise<unknown>
+  notify(): Promise<unknown>
   /** Asks now whether the batches that something of has ended are over; answers whether one was. */
   endBatches(): Promise<boolean>
 }
@@ -129,6 +135,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const limits = checkLimits(options.limits ?? {})
   await checkSchedules(schedules, clock.now())
   checkGuards(guards)
+  const notify = options.notify && checkNotify(options.notify)
   const home = await databaseHome(options)
   const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
   const db = openDb({
@@ -145,8 +152,9 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     const ofBatches = checkBatches(options.batches ?? [])
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
+    if (notify !== undefined) await registry.add(notifyJob({ ...notify, clock, stateOf: job => tellerState(db, job) }))
     const changed = await applyLimits(db, limits, clock.instant())
-    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards }
+    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards, notify }
     return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
@@ -174,6 +182,7 @@ interface Parts {
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
+  notify: Notify | undefined
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
@@ -288,6 +297,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     clean: async () => void (await crew.clean()),
     schedule: () => crew.schedule(),
     guard: () => crew.guard(),
+    notify: () => crew.notify(),
     endBatches: () => ends.now(),
   }
   const end = () => {

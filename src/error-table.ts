@@ -23,6 +23,17 @@ export const errorTable = define({
     en: '{name} is not usable: {problem}',
     pt: '{name} não serve: {problem}',
   },
+  notify_unset: {
+    status: 400,
+    en: 'RETOMA_NOTIFY_URL is not set, so nobody is told of anything; set it to the address of a webhook first',
+    pt: 'RETOMA_NOTIFY_URL não está definida, então ninguém é avisado de nada; defina-a antes com o endereço de um webhook',
+  },
+  notify_failed: {
+    status: 502,
+    retryable: true,
+    en: 'the webhook of RETOMA_NOTIFY_URL was not told: {problem}',
+    pt: 'o webhook de RETOMA_NOTIFY_URL não foi avisado: {problem}',
+  },
   wrong_use: { status: 400, en: '{problem}', pt: '{problem}' },
   unexpected: {
     status: 500,

@@ -5,6 +5,7 @@ export {
   type AnyBatch,
   type Batch,
   type BatchEnd,
+  type BatchNotice,
   type BatchOptions,
   defineBatch,
   type StopAfter,
@@ -31,6 +32,7 @@ export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
 export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
+export type { Notice } from './core/notice.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
@@ -49,6 +51,7 @@ export {
   type Engine,
   type EngineOptions,
   type JobDetail,
+  type NotifyOptions,
   type Passed,
   type Pressed,
   type PressedQueue,

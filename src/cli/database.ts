@@ -60,7 +60,7 @@ export async function withDatabase<T>(
 /** The same with an engine on it. Unless told to it does not migrate: a database that others share changes by name only. */
 export function withEngine<T>(
   context: Context,
-  options: Pick<EngineOptions, 'jobs' | 'batches' | 'schedules' | 'guards' | 'migrate' | 'retention'>,
+  options: Pick<EngineOptions, 'jobs' | 'batches' | 'schedules' | 'guards' | 'migrate' | 'retention' | 'notify'>,
   work: (engine: Engine, asked: AbortSignal) => Promise<T>,
 ): Promise<T> {
   return withDatabase(context, async ({ url }, asked) => {

@@ -13,6 +13,7 @@ import { guardCommand } from './commands/guard.ts'
 import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { notifyCommand } from './commands/notify.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { schedulesCommand } from './commands/schedules.ts'
@@ -104,6 +105,7 @@ const commands = [
   explainCommand,
   schedulesCommand,
   guardCommand,
+  notifyCommand,
   doctorCommand,
   backupCommand,
   restoreCommand,
@@ -111,6 +113,7 @@ const commands = [
 
 const wrongUse: readonly ErrorCode[] = [
   'wrong_use',
+  'notify_unset',
   'bad_option',
   'unknown_kind',
   'unknown_queue',

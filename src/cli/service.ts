@@ -21,6 +21,7 @@ import { type LoadedConfig, strayLimits } from './config.ts'
 import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
 import { Door } from './door.ts'
+import { notifyOf } from './notify.ts'
 import { hearSignals, whenAborted } from './signals.ts'
 
 /** What a child of a worker loads the config with. */
@@ -102,6 +103,7 @@ class House {
       schedules: config.schedules,
       guards: config.guards,
       retention: days(settings.RETENTION_DAYS),
+      notify: notifyOf(settings),
       log,
     })
     unmark(papersFolder(), 'database')

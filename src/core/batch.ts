@@ -30,12 +30,18 @@ export interface BatchEnd {
   end: number
 }
 
+/** What a person can be told of a batch (docs/notify.md). `paused`: by itself, not by a person. */
+const tellable = ['stalled', 'failed', 'paused', 'succeeded'] as const
+export type BatchNotice = (typeof tellable)[number]
+
 export interface BatchPolicy {
   stallAfter: Duration | null
   onStall: Action
   maxResumes: number
   stopAfter: StopAfter | null
   onComplete: { kind: string; queue: string; version: number | null } | null
+  /** Left out: all. */
+  notify?: readonly BatchNotice[]
 }
 
 /** What `submit` takes. */
@@ -63,9 +69,11 @@ export interface BatchOptions<Input> {
   stopAfter?: StopAfter
   /** Enqueued once for each end, with a `BatchEnd` as its input. */
   onComplete?: AnyJob
+  /** What a person is told of it, where a webhook is set. Default: that it stalled, failed, was paused by itself, succeeded. */
+  notify?: readonly BatchNotice[]
 }
 
-const known = ['name', 'job', 'stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'onComplete']
+const known = ['name', 'job', 'stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'onComplete', 'notify']
 const actions: readonly Action[] = ['retry', 'stall', 'fail']
 
 export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
@@ -94,6 +102,9 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
       `maxResumes must be a whole number from 0, not ${maxResumes}`,
       `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
     )
+  const { notify } = given
+  if (notify !== undefined && !(Array.isArray(notify) && notify.every(each => tellable.includes(each))))
+    refuse(`what notify lists is of: ${tellable.join(', ')}`, `o que notify lista é de: ${tellable.join(', ')}`)
   return {
     name,
     job,
@@ -107,6 +118,7 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
         onComplete === undefined
           ? null
           : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
+      ...(notify === undefined ? {} : { notify }),
     },
   }
 }

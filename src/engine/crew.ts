@@ -24,12 +24,14 @@ import { version } from '../version.ts'
 import type { StalledBatch } from '../watchdog/batch-stall.ts'
 import { batchTick } from '../watchdog/batches.ts'
 import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
+import { Incidents, lookEveryMs as incidentEveryMs, notifyQueue } from '../watchdog/incidents.ts'
 import { janitorTick } from '../watchdog/janitor.ts'
 import { type Tick, Watchdog } from '../watchdog/watchdog.ts'
 import { currentJob } from '../worker/current.ts'
 import { Worker } from '../worker/worker.ts'
 import type { BatchEnds } from './batch-ends.ts'
 import { buryTheDead } from './burials.ts'
+import type { Notify } from './notify.ts'
 import type { Registry } from './registry.ts'
 import type { Waiters } from './waiters.ts'
 import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
@@ -45,6 +47,9 @@ export interface WorkerHandle extends AsyncDisposable {
 const defaultConcurrency = 10
 const pollMs = 5000
 const janitorMs = 60_000
+/** Notices that are posted at once. */
+const notices = 10
+const deliverMs = 12_000
 
 export interface CrewOptions {
   db: Db
@@ -58,6 +63,8 @@ export interface CrewOptions {
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
+  /** Undefined: nobody is told of anything. */
+  notify: Notify | undefined
   /** Names this engine in the hints it sends. */
   sender: string
   /** Tells workers of other processes that there is work in that queue: see Hinter. */
@@ -94,6 +101,8 @@ export class Crew {
   #schedules: Loop | undefined
   readonly #guards: Guards
   #guarding: Loop | undefined
+  readonly #incidents: Incidents | undefined
+  #notifying: Loop | undefined
   #lookAway: (() => void) | undefined
 
   constructor(given: CrewOptions) {
@@ -101,6 +110,7 @@ export class Crew {
     this.#dog = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired: queue => this.tell(queue) })
     this.#guards = createGuards({ ...given, fired: queue => this.tell(queue) })
+    if (given.notify !== undefined) this.#incidents = new Incidents({ ...given, writing: given.notify.writing })
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
@@ -130,7 +140,7 @@ export class Crew {
 
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
-    const { db, directUrl, clock, log, registry, waiters, ends } = this.#given
+    const { db, directUrl, clock, log, registry, waiters, ends, notify } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -141,7 +151,7 @@ export class Crew {
         random: systemRandom,
         version,
         jobs,
-        queues: checkQueues(queues ?? all),
+        queues: { ...(notify === undefined ? {} : { [notifyQueue]: notices }), ...checkQueues(queues ?? all) },
         graceMs: grace,
         pollMs,
         settled: id => waiters.settled(id),
@@ -181,7 +191,7 @@ export class Crew {
 
   /** Watchdog and janitor tick in this process from now on, scheduler and guards where there are any. */
   watch(): void {
-    const { clock, log, schedules, guards } = this.#given
+    const { clock, log, schedules, guards, notify } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
       loop({
         clock,
@@ -193,6 +203,7 @@ export class Crew {
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
+    if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())
   }
 
   #bury(): Promise<void> {
@@ -239,6 +250,7 @@ export class Crew {
     const overdue = await this.clean()
     if (schedules.length > 0) await this.schedule()
     if (guards.length > 0) await this.guard()
+    await this.notify('at once')
     return {
       dead: tick.dead,
       recovered: idsOf(tick.recovered),
@@ -260,9 +272,33 @@ export class Crew {
     return this.#guards.tick()
   }
 
+  /**
+   * One look for what a person should be told. Workers deliver it; what none has taken by the next look is delivered here: when
+   * all workers are gone, somebody must say so.
+   */
+  async notify(when: 'in turn' | 'at once' = 'in turn'): Promise<undefined> {
+    if (this.#incidents === undefined) return
+    const { made, left } = await this.#incidents.look()
+    if (made) this.tell(notifyQueue)
+    if (this.#workers.size === 0 && (left || (made && when === 'at once'))) await this.#deliver()
+  }
+
+  /** Shorter than it takes to be declared dead, since this one does not beat. What is not done by then is handed back. */
+  async #deliver(): Promise<void> {
+    const { clock } = this.#given
+    const worker = await this.begin({ queues: { [notifyQueue]: notices } }, 'by hand')
+    const over = new AbortController()
+    try {
+      await Promise.race([worker.drain(), clock.sleep(deliverMs, over.signal)])
+    } finally {
+      over.abort()
+      await worker.stop()
+    }
+  }
+
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#listener]
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#notifying, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
     this.#lookAway?.()
   }

@@ -136,6 +136,11 @@ export const variables = define({
     secret: true,
     read: text,
   },
+  RETOMA_NOTIFY_LANGUAGE: {
+    meaning: 'The language it is told in: pt or en',
+    default: 'pt',
+    read: oneOf('pt', 'en'),
+  },
   UPSTASH_REDIS_REST_URL: {
     meaning: 'Rate limits in Upstash Redis; goes with UPSTASH_REDIS_REST_TOKEN',
     absent: 'rate limits in PostgreSQL',

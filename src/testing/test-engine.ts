@@ -8,7 +8,7 @@ import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
 import type { Schedule } from '../core/schedule.ts'
-import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
+import { createEngine, type DrivenEngine, type Engine, type NotifyOptions } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -25,6 +25,7 @@ export interface TestEngineOptions {
   start?: Date
   retention?: Retention
   limits?: Limits
+  notify?: NotifyOptions
   log?: Log
 }
 
@@ -42,6 +43,8 @@ export interface TestEngine extends AsyncDisposable {
   schedule(): Promise<void>
   /** One pass of the guards, likewise: looks at the tables of those that are due. */
   guard(): Promise<void>
+  /** One look for what a person should be told, likewise; `run` posts it. */
+  notify(): Promise<void>
   close(): Promise<void>
 }
 
@@ -60,6 +63,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     ...(options.log ? { log: options.log } : {}),
     ...(options.retention ? { retention: options.retention } : {}),
     ...(options.limits ? { limits: options.limits } : {}),
+    ...(options.notify ? { notify: options.notify } : {}),
   }).catch(async error => {
     await database.drop()
     throw error
@@ -89,6 +93,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     clean: () => engine.clean(),
     schedule: async () => void (await engine.schedule()),
     guard: async () => void (await engine.guard()),
+    notify: async () => void (await engine.notify()),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -12,6 +12,7 @@ import { readBatchClocks } from '../../src/store/batch-clock.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { type Db, openDb, type Statement } from '../../src/store/db.ts'
 import { buryWorker } from '../../src/store/death.ts'
+import { lookForIncidents } from '../../src/store/incident.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
@@ -183,6 +184,7 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),
     clocks: db => readBatchClocks(db, ['1'], at(0)),
+    incidents: db => lookForIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
   }
   for (const [name, look] of Object.entries(looks)) {
     const sent: { statement: Statement; values: unknown[] }[] = []

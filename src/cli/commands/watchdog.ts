@@ -8,6 +8,7 @@ import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import { findingLines } from '../finding-lines.ts'
+import { notifyOf } from '../notify.ts'
 import type { Cli } from '../program.ts'
 import { live } from '../service.ts'
 import type { Voice } from '../voice.ts'
@@ -36,7 +37,14 @@ async function once(context: Context): Promise<void> {
   const { voice, settings } = context
   await refuseWithoutData(context)
   const { jobs, batches, schedules, guards } = await loadConfig(context)
-  const options = { jobs, batches, schedules, guards, retention: days(settings.RETENTION_DAYS) }
+  const options = {
+    jobs,
+    batches,
+    schedules,
+    guards,
+    retention: days(settings.RETENTION_DAYS),
+    notify: notifyOf(settings),
+  }
   const passed = await withEngine(context, options, engine => engine.watchOnce())
   voice.answer(passedWire(passed), passedLines(passed, voice))
 }

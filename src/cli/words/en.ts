@@ -77,6 +77,8 @@ export const en = {
     cause: 'only those that failed for this cause, as `batch failures` names it',
     skipReason: 'why; it is kept with the item',
     schedules: 'what comes in by itself: when next, and what it last made',
+    notify: 'the webhook of RETOMA_NOTIFY_URL, which tells a person when something is stuck',
+    notifyTest: 'post one notice to it now, and say what came back',
     schedulesRun: 'make the job of a schedule now, beside its plan',
     scheduleName: 'name of a schedule that retoma.config defines',
     guard: 'mark rows of your own tables whose work was lost: the guards of retoma.config now, or one given by flags',
@@ -334,6 +336,10 @@ export const en = {
   batch,
   explain,
   watch,
+  notify: {
+    told: (status: number, ms: number, signed: boolean) =>
+      `the webhook was told: it answered ${status} within ${ms} ms${signed ? '' : '; unsigned: set RETOMA_NOTIFY_SECRET to sign what is sent'}`,
+  },
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',

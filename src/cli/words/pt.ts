@@ -79,6 +79,8 @@ export const pt: Words = {
     cause: 'só os que falharam por esta causa, como `batch failures` a chama',
     skipReason: 'por quê; fica guardado com o item',
     schedules: 'o que entra sozinho: quando será o próximo, e o que fez por último',
+    notify: 'o webhook de RETOMA_NOTIFY_URL, que avisa alguém quando algo trava',
+    notifyTest: 'envia um aviso a ele agora e diz o que voltou',
     schedulesRun: 'cria agora o job de um agendamento, fora do horário dele',
     scheduleName: 'nome de um agendamento definido no retoma.config',
     guard:
@@ -337,6 +339,10 @@ export const pt: Words = {
   batch,
   explain,
   watch,
+  notify: {
+    told: (status, ms, signed) =>
+      `o webhook foi avisado: respondeu ${status} em ${ms} ms${signed ? '' : '; sem assinatura: defina RETOMA_NOTIFY_SECRET para assinar o que é enviado'}`,
+  },
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',

@@ -1,0 +1,34 @@
+# Retoma as a container: `serve` (API and watchdog) unless another command is given, such as `worker`.
+# No embedded PostgreSQL in it: give it DATABASE_URL. docs/deploy.md has the rest.
+
+FROM node:20-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+COPY scripts scripts
+RUN node scripts/setup.mjs
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN node scripts/setup.mjs --build
+
+FROM node:20-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Versions come from the lock file. Not `npm ci`: it refuses one that lacks the optional packages of other systems.
+RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:20-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json LICENSE node_modules/retoma/
+COPY sql node_modules/retoma/sql
+COPY --from=build /src/dist node_modules/retoma/dist
+COPY retoma.config.ts ./
+USER node
+EXPOSE 3000
+# That it lives, not that its database does: nobody gains from a restart because of that.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself, not npm or a shell: it is process 1 and hears SIGTERM.
+ENTRYPOINT ["node", "node_modules/retoma/dist/cli/main.js"]
+CMD ["serve"]

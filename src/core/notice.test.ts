@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { incidentEvents, noticeOf, noticeOfEnd, noticeOfMany } from './notice.ts'
+import type { IncidentFacts } from './notice-words.ts'
+
+const facts: IncidentFacts = {
+  batch: '17', name: 'notas', total: 10, succeeded: 3, failed: 1, job: '4', kind: 'extract', queue: 'mail', message: 'boom', kinds: ['a', 'b'],
+  jobs: 12, no_worker: true, stuck: 11, seconds: 90,
+} // biome-ignore format: facts of every event
+
+const since = '2030-01-01T12:00:00.000Z'
+const incident = (event: (typeof incidentEvents)[number]) => ({ event, subject: 'x', since, facts })
+
+test('every event is told in whole sentences, of its beginning and of its end, in both languages', () => {
+  const said = new Set<string>()
+  for (const event of incidentEvents) {
+    for (const language of ['pt', 'en'] as const) {
+      const writing = { language, link: null }
+      const begun = noticeOf(incident(event), writing)
+      const over = noticeOfEnd(incident(event), since, writing)
+      for (const { sentence } of [begun, over]) {
+        expect(sentence).toMatch(/^[A-ZO0-9].*[.a-z]$/)
+        expect(sentence).not.toMatch(/undefined|null|NaN|\[object/)
+      }
+      said.add(begun.sentence).add(over.sentence)
+      expect(over).toMatchObject({ event: `${event}.cleared`, severity: 'info', facts: { cleared_at: since } })
+    }
+  }
+  // A batch that failed and one that succeeded end alike: they run again.
+  expect(said.size).toBe(incidentEvents.length * 4 - 2)
+})
+
+test('a batch paused by a provider is told in the words of the provider', () => {
+  const reason = { code: 'provider', provider: 'openrouter', message: '402 Insufficient credits' }
+  const { sentence } = noticeOf(
+    { event: 'batch.paused', subject: 'batch:17', since, facts: { ...facts, reason } },
+    { language: 'pt', link: null },
+  )
+  expect(sentence).toBe(
+    'O lote 17 (notas) está pausado em 4/10: openrouter: 402 Insufficient credits. Ele segue quando você mandar continuar.',
+  )
+})
+
+test('a link leads to what explains it, below any path', () => {
+  const linkOf = (facts: IncidentFacts) =>
+    noticeOf({ event: 'jobs.stuck', subject: 'x', since, facts }, { language: 'pt', link: 'https://a.example/retoma/' })
+      .link
+  expect(linkOf({ batch: '17' })).toBe('https://a.example/retoma/api/v1/batches/17/explain')
+  expect(linkOf({ job: '4', queue: 'q' })).toBe('https://a.example/retoma/api/v1/jobs/4/explain')
+  expect(linkOf({ queue: 'mail' })).toBe('https://a.example/retoma/api/v1/queues')
+  expect(linkOf({ stuck: 11 })).toBe('https://a.example/retoma/api/v1/jobs?state=stalled')
+  expect(linkOf({ seconds: 90 })).toBe('https://a.example/retoma/api/v1/stats')
+})
+
+test('many of the same say how many', () => {
+  const many = { event: 'batch.failed' as const, subject: 'more', since, facts: { more: 15 } }
+  expect(noticeOfMany(many, { language: 'en', link: null })).toMatchObject({
+    event: 'batch.failed',
+    sentence: '15 more of the same (batch.failed); for ten minutes these are not told one by one.',
+  })
+})

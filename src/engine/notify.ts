@@ -1,0 +1,87 @@
+/**
+ * Telling a person: what `createEngine({ notify })` takes, and the kind of job that posts a notice. Incidents are found by
+ * watchdog/incidents.ts; a notice of one is a job of a queue of its own, so that what is told survives what it tells of.
+ *
+ * Invariant: a notice is delivered at least once or given up after a day; that of an end never before that of its beginning. The
+ * address and the secret are in this process alone: not in the job, its errors or the log.
+ */
+import { hours, minutes, seconds } from '../core/duration.ts'
+import { type AnyJob, defineJob } from '../core/job.ts'
+import type { Notice, Writing } from '../core/notice.ts'
+import { judgeAnswer } from '../core/notice-answer.ts'
+import { doNotRetry, skip, snooze } from '../core/outcome.ts'
+import { isFinal, type State } from '../core/state.ts'
+import { type Language, RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { notifyKind, notifyQueue } from '../watchdog/incidents.ts'
+import { postNotice, refusedBy, type Webhook } from './webhook.ts'
+
+export interface NotifyOptions {
+  /** Where notices are posted: http or https. */
+  url: string
+  /** Signs them (HMAC-SHA256); without one they are sent unsigned. */
+  secret?: string | undefined
+  /** Where people reach Retoma, for the links in notices. */
+  link?: string | undefined
+  /** Default: pt. */
+  language?: Language | undefined
+}
+
+export interface Notify {
+  webhook: Webhook
+  writing: Writing
+}
+
+export function checkNotify({ url, secret, link, language = 'pt' }: NotifyOptions): Notify {
+  if (!isWebAddress(url))
+    throw new RetomaError('bad_option', {
+      option: 'notify.url',
+      problem: say('it is an http or https address', 'é um endereço http ou https'),
+    })
+  if (link !== undefined && !isWebAddress(link))
+    throw new RetomaError('bad_option', {
+      option: 'notify.link',
+      problem: say('it is an http or https address', 'é um endereço http ou https'),
+    })
+  return { webhook: { url, secret: secret || undefined }, writing: { language, link: link ?? null } }
+}
+
+const isWebAddress = (given: unknown): boolean =>
+  typeof given === 'string' && /^https?:\/\/[^/]/i.test(given) && URL.canParse(given)
+
+/** A refusal may be of the moment (a deploy of the other side), but not for ever. */
+const refusals = 3
+
+interface NoticeInput {
+  notice: Notice
+  /** The job that told the beginning, of which this tells the end. */
+  after: string | null
+}
+
+/** `stateOf` a job; undefined: it is gone. */
+export function notifyJob(given: {
+  webhook: Webhook
+  clock: Clock
+  stateOf: (job: string) => Promise<State | undefined>
+}): AnyJob {
+  const { webhook, clock, stateOf } = given
+  return defineJob<NoticeInput>({
+    kind: notifyKind,
+    queue: notifyQueue,
+    attempts: 1000,
+    backoff: { first: seconds(5), factor: 2, max: minutes(15), jitter: 0.1 },
+    timeout: seconds(30),
+    maxAge: hours(24),
+    async run({ id, attempt, signal }, { notice, after }) {
+      const before = after === null ? undefined : await stateOf(after)
+      if (before !== undefined && !isFinal(before)) return snooze(minutes(1))
+      if (before === 'failed' || before === 'cancelled') return skip('nobody was told that it began')
+      const { status, retryAfter } = await postNotice(webhook, notice, id, { clock, signal })
+      const judged = judgeAnswer(status, retryAfter, clock.now())
+      if (judged.what === 'told') return { status }
+      if (judged.what === 'wait') return snooze(judged.delay)
+      if (judged.what === 'refused' && attempt >= refusals) throw doNotRetry(refusedBy(status))
+      throw refusedBy(status)
+    },
+  })
+}

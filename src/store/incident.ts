@@ -1,0 +1,329 @@
+/**
+ * Incidents: what a person should be told, found in what the engine has written down anyway, and the jobs that tell it.
+ *
+ * Invariant: one row for each incident while it lasts, and the row and the job that tells it are one commit. So there is one
+ * notice of a beginning and one of an end, however many processes look, die or lose an answer. The look is won by the row
+ * 'notify' of retoma.tick; who loses writes nothing. A look that was won and came to nothing is made good by the next: each
+ * goes back ten minutes before the last.
+ */
+import type { Incident, IncidentEvent } from '../core/notice.ts'
+import type { State } from '../core/state.ts'
+import { sumsOf } from './batch-count.ts'
+import type { Db } from './db.ts'
+
+const tickMs = 8000
+const now = 'coalesce($1::timestamptz, now())'
+
+/** At most so many in one look, of what is new and of what is over; the next one goes on. */
+const mostAtOnce = 200
+const someMessage = 300
+
+export interface OpenIncident extends Incident {
+  id: string
+  /** It is not so any more. */
+  over: boolean
+  /** Since when, where somebody has noted it. */
+  goneMs: number | null
+  /** Nothing is said of its end: it has none, or what it was of is gone. */
+  quiet: boolean
+}
+
+export interface IncidentLook {
+  /** This look was ours. */
+  won: boolean
+  /** Somebody has looked before, ever. */
+  begun: boolean
+  /** Notices have been ready for some seconds: nobody takes them. */
+  ready: boolean
+  found: Incident[]
+  open: OpenIncident[]
+  /** How many of each event were told in the last ten minutes. */
+  told: Partial<Record<IncidentEvent, number>>
+  stuck: number
+  watchdogMs: number | null
+}
+
+const wants = (event: string) => `coalesce(b.policy -> 'notify' ? '${event}', true)`
+const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'total', b.total, 'succeeded', s.succeeded, 'failed', s.failed,
+        'skipped', s.skipped, 'cancelled', s.cancelled, 'reason', b.reason)`
+const isPausedByItself = `b.state = 'paused' and b.reason ->> 'code' <> 'person'`
+const isStuck = `j.state = 'stalled' and not exists (select from retoma.batch b where b.id = j.batch_id and b.state = 'stalled')`
+
+// One statement, so that an idle look costs one, and half a dozen index probes. What ended is looked for since ten minutes
+// before the last look, for commits that come late and for looks whose process died; a first look tells nothing of the past.
+// What is only noted for some time after (succeeded, many) is over, without a word, once no look could find it again.
+const look = {
+  name: 'incident_look',
+  text: `
+    with mine as materialized (
+      select at from retoma.tick
+      where name = 'notify' and (at <= ${now} - make_interval(secs => $2 / 1000.0) or at > ${now} + interval '1 second')
+      for update skip locked
+    ), noted as (
+      update retoma.tick t set at = ${now} from mine where t.name = 'notify'
+    ), since as materialized (
+      select case
+          when isfinite(at) then greatest(least(at, ${now}) - interval '10 minutes', ${now} - interval '7 days')
+          else ${now}
+        end as from
+      from mine
+    ), so as materialized (
+      (
+        select 'batch.' || b.state as event, 'batch:' || b.id as subject, ${now} as since, ${batchFacts} as facts
+        from since
+          cross join lateral (
+            select * from retoma.batch b
+            where b.finished_at is null
+              and (b.state = 'stalled' and ${wants('stalled')} or ${isPausedByItself} and ${wants('paused')})
+              and not exists (
+                select from retoma.incident i
+                where i.cleared_at is null and i.event = 'batch.' || b.state and i.subject = 'batch:' || b.id
+              )
+            order by b.id
+            limit ${mostAtOnce}
+          ) b
+          cross join lateral (${sumsOf('b.id')}) s
+      )
+      union all
+      (
+        select 'batch.' || b.state, b.subject, b.finished_at, ${batchFacts}
+        from since
+          cross join lateral (
+            select b.*, case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.ends end as subject
+            from retoma.batch b
+            where b.finished_at > since.from
+              and (b.state = 'failed' and ${wants('failed')} or b.state = 'succeeded' and ${wants('succeeded')})
+              and not exists (
+                select from retoma.incident i
+                where i.cleared_at is null and i.event = 'batch.' || b.state
+                  and i.subject = case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.ends end
+              )
+            order by b.finished_at, b.id
+            limit ${mostAtOnce}
+          ) b
+          cross join lateral (${sumsOf('b.id')}) s
+      )
+      union all
+      (
+        select 'job.poison', 'job:' || j.id, j.finished_at, jsonb_build_object('job', j.id::text, 'kind', j.kind, 'queue', j.queue,
+          'attempt', j.attempt, 'message', left(j.error ->> 'message', ${someMessage}))
+        from since
+          cross join lateral (
+            select * from retoma.job j
+            where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from
+              and not exists (
+                select from retoma.incident i
+                where i.cleared_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id
+              )
+            order by j.finished_at
+            limit ${mostAtOnce}
+          ) j
+      )
+      union all
+      (
+        select 'queue.starved', 'queue:' || (f.facts ->> 'queue'), min(f.since), jsonb_build_object('queue', f.facts ->> 'queue',
+          'kinds', jsonb_agg(distinct f.facts ->> 'kind'), 'jobs', sum((f.facts ->> 'jobs')::int),
+          'no_worker', bool_and((f.facts ->> 'noWorker')::boolean))
+        from mine cross join retoma.finding f
+        where f.verdict = 'starved' and f.facts ->> 'queue' <> $3
+          and not exists (
+            select from retoma.incident i
+            where i.cleared_at is null and i.event = 'queue.starved' and i.subject = 'queue:' || (f.facts ->> 'queue')
+          )
+        group by f.facts ->> 'queue'
+        limit ${mostAtOnce}
+      )
+    ), judged as materialized (
+      select i.id, i.event, i.subject, i.since, i.facts, i.gone_at,
+        case
+          when i.subject = 'more' then i.found_at < ${now} - interval '10 minutes'
+          when i.event = 'batch.succeeded' then i.since < (select since.from from since)
+          when i.since < ${now} - interval '7 days' and i.event in ('batch.failed', 'job.poison') then true
+          when i.event = 'batch.stalled' then b.state is distinct from 'stalled'
+          when i.event = 'batch.paused' then b.state is distinct from 'paused'
+          when i.event = 'batch.failed' then b.state is distinct from 'failed'
+          when i.event = 'job.poison' then j.state is distinct from 'failed'
+          when i.event = 'queue.starved' then not exists (
+            select from retoma.finding f where f.verdict = 'starved' and f.facts ->> 'queue' = i.facts ->> 'queue'
+          )
+        end as over,
+        i.told_job is null or i.subject = 'more' or i.event = 'batch.succeeded' or b.id is null and i.event like 'batch.%'
+          or j.id is null and i.event = 'job.poison'
+          or i.since < ${now} - interval '7 days' and i.event in ('batch.failed', 'job.poison') as quiet
+      from mine cross join retoma.incident i
+        left join retoma.batch b on b.id = (i.facts ->> 'batch')::bigint
+        left join retoma.job j on j.id = (i.facts ->> 'job')::bigint
+      where i.cleared_at is null
+    )
+    select exists (select from mine) as won,
+      exists (select from retoma.tick where name = 'notify') as begun,
+      exists (
+        select from generate_series(0, 19) as r (rank) cross join lateral (
+          select from retoma.job
+          where queue = $3 and rank = r.rank and state = 'waiting' and not gated and run_at <= ${now} - make_interval(secs => $4 / 1000.0)
+          limit 1
+        ) w
+      ) as ready,
+      coalesce((select jsonb_agg(to_jsonb(so)) from so), '[]') as found,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('id', id::text, 'event', event, 'subject', subject, 'since', since, 'facts', facts,
+          'over', over, 'quiet', quiet, 'goneMs', extract(epoch from ${now} - gone_at)::float8 * 1000))
+        from (select * from judged where over is null or over or gone_at is not null order by id limit ${mostAtOnce}) o
+      ), '[]') as open,
+      coalesce((
+        select jsonb_object_agg(event, n)
+        from (
+          select event, count(*) as n from mine cross join retoma.incident
+          where found_at > ${now} - interval '10 minutes' and told_job is not null
+          group by event
+        ) t
+      ), '{}') as told,
+      (
+        select count(*) from (select from mine cross join retoma.job j where ${isStuck} limit 10000) s
+      )::int + (select count(*) from mine cross join retoma.finding where verdict = 'hung')::int as stuck,
+      (
+        select extract(epoch from ${now} - at)::float8 * 1000 from retoma.tick where name = 'watchdog' and isfinite(at)
+      ) as "watchdogMs"`,
+}
+
+const begin = {
+  name: 'incident_begin',
+  text: `insert into retoma.tick (name, at) values ('notify', '-infinity') on conflict do nothing`,
+}
+
+/** `apartMs`: who comes sooner finds that it was done. `readyMs`: so long nobody has taken a notice of that queue. */
+export async function lookForIncidents(
+  db: Db,
+  rule: { queue: string; apartMs: number; readyMs: number },
+  at: Date | null,
+): Promise<IncidentLook> {
+  const once = async (): Promise<IncidentLook> => {
+    const [row] = await db.run<IncidentLook>(look, [at, rule.apartMs, rule.queue, rule.readyMs], tickMs)
+    const { found, open, ...seen } = row!
+    return { ...seen, found: found.map(withInstant), open: open.map(withInstant) }
+  }
+  const seen = await once()
+  if (seen.begun) return seen
+  await db.run(begin, [], tickMs)
+  return once()
+}
+
+/** As it is written everywhere else: in UTC. */
+const withInstant = <T extends Incident>(incident: T): T => ({
+  ...incident,
+  since: new Date(incident.since).toISOString(),
+})
+
+/** JSON text of the notice; null: it is not told by itself. */
+export interface Telling {
+  incident: Incident
+  severity: string
+  notice: string | null
+}
+
+// The unique index decides between two who found the same.
+const open = {
+  name: 'incident_open',
+  text: `
+    with given as materialized (
+      select nextval('retoma.job_id_seq') as job, g.*
+      from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::jsonb[], $7::jsonb[])
+        with ordinality as g (event, subject, severity, since, facts, notice, ord)
+    ), made as (
+      insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+      select event, subject, severity, facts, since, ${now}, case when notice is not null then job end from given
+      order by event, subject
+      on conflict (event, subject) where cleared_at is null do nothing
+      returning id, event, subject, told_job
+    ), told as (
+      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
+      select m.told_job, $8, $9, m.id::text, 'waiting', 9, ${now},
+        jsonb_build_object('notice', jsonb_set(g.notice, '{facts,incident}', to_jsonb(m.id::text)), 'after', null),
+        coalesce((select gated from retoma.queue where name = $8), false), '', ${now}
+      from made m join given g on g.event = m.event and g.subject = m.subject
+      where m.told_job is not null
+      order by g.ord
+    )
+    select event, subject from made`,
+}
+
+/** Answers those that are new: the others somebody else has found meanwhile. */
+export function openIncidents(
+  db: Db,
+  job: { queue: string; kind: string },
+  tellings: readonly Telling[],
+  at: Date | null,
+): Promise<{ event: IncidentEvent; subject: string }[]> {
+  const of = <T>(column: (each: Telling) => T) => tellings.map(column)
+  const values = [
+    at, of(each => each.incident.event), of(each => each.incident.subject), of(each => each.severity), of(each => each.incident.since),
+    of(each => JSON.stringify(each.incident.facts)), of(each => each.notice), job.queue, job.kind,
+  ] // biome-ignore format: the columns in their order
+  return db.run(open, values, tickMs)
+}
+
+// The notice of the end waits for that of the beginning: `after`. What has been over for a month goes.
+const close = {
+  name: 'incident_close',
+  text: `
+    with given as materialized (
+      select * from unnest($2::bigint[], $3::jsonb[]) as g (id, notice)
+    ), closed as (
+      update retoma.incident i
+      set cleared_at = ${now}, cleared_job = case when g.notice is not null then nextval('retoma.job_id_seq') end
+      from given g
+      where i.id = g.id and i.cleared_at is null
+      returning i.id, i.event, i.subject, i.told_job, i.cleared_job, g.notice
+    ), told as (
+      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
+      select c.cleared_job, $4, $5, c.id::text, 'waiting', 9, ${now},
+        jsonb_build_object('notice', jsonb_set(c.notice, '{facts,incident}', to_jsonb(c.id::text)), 'after', c.told_job::text),
+        coalesce((select gated from retoma.queue where name = $4), false), '', ${now}
+      from closed c
+      where c.cleared_job is not null
+      order by c.id
+    ), forgotten as (
+      delete from retoma.incident
+      where id = any (array(
+        select id from retoma.incident where cleared_at < ${now} - interval '30 days' order by cleared_at limit 1000
+      ))
+    )
+    select event, subject from closed`,
+}
+
+/** Likewise, by their ids; `notice` null: without a word. */
+export function closeIncidents(
+  db: Db,
+  job: { queue: string; kind: string },
+  ends: readonly { id: string; notice: string | null }[],
+  at: Date | null,
+): Promise<{ event: IncidentEvent; subject: string }[]> {
+  const values = [at, ends.map(each => each.id), ends.map(each => each.notice), job.queue, job.kind]
+  return db.run(close, values, tickMs)
+}
+
+const fade = {
+  name: 'incident_fade',
+  text: `
+    update retoma.incident
+    set gone_at = case when id = any ($2::bigint[]) then ${now} end
+    where cleared_at is null and (id = any ($2::bigint[]) and gone_at is null or id = any ($3::bigint[]) and gone_at is not null)`,
+}
+
+/** They seem to be over, or are back. */
+export async function fadeIncidents(
+  db: Db,
+  gone: readonly string[],
+  back: readonly string[],
+  at: Date | null,
+): Promise<void> {
+  await db.run(fade, [at, gone, back], tickMs)
+}
+
+const state = { name: 'incident_job_state', text: `select state from retoma.job where id = $1` }
+
+/** Of a job that tells something; undefined: it is gone. */
+export async function tellerState(db: Db, job: string): Promise<State | undefined> {
+  const [row] = await db.run<{ state: State }>(state, [job], tickMs)
+  return row?.state
+}
