@@ -6,6 +6,7 @@ export {
   type Batch,
   type BatchEnd,
   type BatchOptions,
+  type BatchOverrides,
   defineBatch,
   type StopAfter,
 } from './core/batch.ts'
@@ -34,6 +35,7 @@ export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
+export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
 export { presets } from './core/presets.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'

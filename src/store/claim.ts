@@ -6,10 +6,12 @@
  * every later write of the attempt names.
  */
 import type { Care } from '../core/care.ts'
+import type { Policy } from '../core/policy.ts'
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
+import { overrideOf, overridesBegun } from './override.ts'
 
 export interface Claimed {
   id: string
@@ -30,6 +32,8 @@ export interface Claimed {
   version: number | null
   /** How it must be run, when it may be dangerous: see core/care.ts. */
   care: Partial<Care> | null
+  /** What its batch asks for in place of what its kind says; null: nothing. */
+  override: Partial<Policy> | null
   /** What its code noted of its own place. */
   resume: unknown
   /** The database's clock at this claim, in milliseconds. */
@@ -109,8 +113,8 @@ const claim = {
           and exists (select from retoma.worker where id = $7 and dead_at is null)
       ))
       returning ${claimedColumns}
-    ), ${countBegun('taken', '$11::smallint')}
-    select * from taken`,
+    ), ${countBegun('taken', '$11::smallint')}, ${overridesBegun}
+    select t.*, ${overrideOf('t')} as override from taken t`,
 }
 
 /** A row of `claimedColumns`, made ready in place: there may be tens of thousands a second. */

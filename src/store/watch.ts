@@ -1,5 +1,5 @@
 /**
- * Attempts that take too long, or move no further: found here by their kind's own thresholds, with the facts that
+ * Attempts that take too long, or move no further: found here by the thresholds of their kind or batch, with the facts that
  * core/verdict.ts judges them by, and ended here when it says so.
  *
  * Invariant: who is ended is who was judged: the fence of the attempt, and for one that stood still also its last sign, are in
@@ -13,27 +13,56 @@ import { careAfterRestart, fruitless, tooMany, tooManyError } from './care.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { overriding, policyInForce } from './override.ts'
 import { lastSweep } from './sweep.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-/** What a kind allows, and when it was last swept: read out of its policy once, not for each job. */
-export const kindClocks = (now: string): string => `
-  select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
-    make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
-    make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
-    ${lastSweep(now, `coalesce((policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
-  from retoma.kind`
+const thresholds = (policy: string): string => `
+  make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
+  make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall,
+  make_interval(secs => (${policy} ->> 'expect')::float8 / 1000) as expect`
 
-/** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */
+/**
+ * Parts of a `with`. `clock`: what a kind allows, and when it was last swept: read out of its policy once, not for each job;
+ * and the least that it or an open batch of its items allows. `own`: those batches.
+ */
+export const kindClocks = (now: string): string => `
+  own as materialized (
+    select id, kind, policy -> 'items' as items from retoma.batch where ${overriding('timeout', 'stallAfter', 'expect')}
+  ), clock as materialized (
+    select k.name, k.policy, t.timeout, t.stall, t.expect, o.differs,
+      least(t.timeout, t.expect, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
+      ${lastSweep(now, `coalesce((k.policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
+    from retoma.kind k
+      cross join lateral (select ${thresholds('k.policy')}) t
+      cross join lateral (
+        select count(*) > 0 as differs, min(least(b.timeout, b.expect)) as runs, min(b.stall) as stall
+        from own cross join lateral (select ${thresholds('(k.policy || own.items)')}) b
+        where own.kind = k.name
+      ) o
+  )`
+
+const isPast = (now: string, by: string): string =>
+  `(j.started_at <= ${now} - least(${by}.timeout, ${by}.expect) or greatest(j.started_at, j.progress_at) <= ${now} - ${by}.stall)`
+
+/**
+ * Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. Most are
+ * dismissed by the least that any of their kind is allowed; where batches differ, those that are left by what holds for each.
+ */
 export const isLate = (now: string): string => `(
-  j.started_at <= ${now} - least(k.timeout, k.expect)
-  or greatest(j.started_at, j.progress_at) <= ${now} - k.stall
+  (j.started_at <= ${now} - k.least_runs or greatest(j.started_at, j.progress_at) <= ${now} - k.least_stall)
+  and (not k.differs or case
+    when j.batch_id is null or j.batch_id not in (select id from own) then ${isPast(now, 'k')}
+    else (
+      select ${isPast(now, 't')} from (select ${policyInForce('k', 'j')} as policy) p cross join lateral (select ${thresholds('p.policy')}) t
+    )
+  end)
 )`
 
-/** A running attempt, what is known of it, and how its kind is to be judged. */
+/** A running attempt, what is known of it, and how it is to be judged. */
 export interface LateAttempt {
   id: string
   attempt: number
@@ -61,8 +90,9 @@ export interface LateAttempt {
 const find = {
   name: 'watch_find',
   text: `
-    with clock as materialized (${kindClocks(now)})
-    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes, k.policy,
+    with ${kindClocks(now)}
+    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes,
+      ${policyInForce('k', 'j')} as policy,
       (extract(epoch from j.progress_at) * 1000000)::bigint::text as "signUs", j.started_at as "startedAt",
       ${ms(`${now} - j.started_at`)} as "runningMs",
       ${ms(`${now} - greatest(j.started_at, j.progress_at)`)} as "quietMs",
