@@ -110,13 +110,13 @@ describe('an attempt that its worker does not end', () => {
   })
 
   test('of a batch that is over, and whose rows still follow, is judged likewise', async () => {
-    await kind({ timeout: minutes(1) })
-    const { own } = await three('running', { timeout: hours(2) })
+    await kind({ timeout: minutes(10) })
+    const { own } = await three('running', { timeout: seconds(30) })
     await store.sql(
       `update retoma.batch set state = 'cancelled', held = true, todo = 'cancel', finished_at = $1 where policy ? 'items'`,
       [at(1)],
     )
-    expect(ids((await tick(200)).timedOut)).not.toContain(own)
+    expect(ids((await tick(90)).timedOut)).toEqual([own])
   })
 })
 
