@@ -46,7 +46,7 @@ test('what it asks for is kept, and only that', () => {
     onStall: 'retry',
   } as const
   expect(batchWith(items).policy.items).toEqual(items)
-  expect(batchWith({ attempts: 2, timeout: undefined } as ItemOptions).policy.items).toEqual({ attempts: 2 })
+  expect(batchWith({ attempts: 2, timeout: undefined as never }).policy.items).toEqual({ attempts: 2 })
 })
 
 test('of what is given in part the rest is as its kind says', () => {

@@ -66,13 +66,12 @@ export const countMoves = (moved: string): string =>
 /** Where the claims of a worker are counted. */
 export const claimShardOf = (worker: string): number => shards + shardOf(worker)
 
-/** A part of a `with` for claims: `taken` returned (batch_id). Answers the batches. */
+/** A part of a `with` for claims: `taken` returned (batch_id). */
 export const countBegun = (taken: string, shard: string): string => `
   begun as (
     insert into retoma.batch_count (batch_id, shard, begun)
     select t.batch_id, ${shard}, count(*) from ${taken} t where t.batch_id is not null group by 1 order by 1
     on conflict (batch_id, shard) do update set begun = batch_count.begun + excluded.begun
-    returning batch_id
   )`
 
 /** Sums of one batch, `b`, as columns: what has ended, what is stalled, what runs. */

@@ -10,7 +10,6 @@ import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun } from './batch-count.ts'
 import { type Claimed, claimedColumns, isTaken, notHeld, unpack } from './claim.ts'
 import type { Db } from './db.ts'
-import { overrideOf, overridesBegun } from './override.ts'
 
 /** A place in the walk: lanes after it come next. */
 export interface Turn {
@@ -134,7 +133,7 @@ const claim = {
       set state = 'running', attempt = attempt + 1, worker_id = $3, started_at = ${now}
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
-    ), ${countBegun('taken', '$10::smallint')}, ${overridesBegun}, started as materialized (
+    ), ${countBegun('taken', '$10::smallint')}, started as materialized (
       select key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
       from (
         select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
@@ -174,7 +173,7 @@ const claim = {
         ) - ${now})::float8 * 1000 as "nextMs"
       from walk
     )
-    select w.lanes, w.last, w.missing, w.allowed, w."nextMs", t.*, ${overrideOf('t')} as override from walked w left join taken t on true`,
+    select w.lanes, w.last, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
 }
 
 export async function claimGated(

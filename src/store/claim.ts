@@ -11,7 +11,6 @@ import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { freeGates } from './gate.ts'
-import { overrideOf, overridesBegun } from './override.ts'
 
 export interface Claimed {
   id: string
@@ -32,7 +31,7 @@ export interface Claimed {
   version: number | null
   /** How it must be run, when it may be dangerous: see core/care.ts. */
   care: Partial<Care> | null
-  /** What its batch asks for in place of what its kind says; null: nothing. */
+  /** What its batch asks for in place of what its kind says: see worker/overrides.ts. */
   override: Partial<Policy> | null
   /** What its code noted of its own place. */
   resume: unknown
@@ -113,8 +112,8 @@ const claim = {
           and exists (select from retoma.worker where id = $7 and dead_at is null)
       ))
       returning ${claimedColumns}
-    ), ${countBegun('taken', '$11::smallint')}, ${overridesBegun}
-    select t.*, ${overrideOf('t')} as override from taken t`,
+    ), ${countBegun('taken', '$11::smallint')}
+    select * from taken`,
 }
 
 /** A row of `claimedColumns`, made ready in place: there may be tens of thousands a second. */
@@ -122,6 +121,7 @@ export function unpack(row: Claimed): Claimed {
   const text = row.input as string
   row.input = JSON.parse(text)
   row.input_bytes = text.length
+  row.override = null
   return row
 }
 

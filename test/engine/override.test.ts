@@ -1,8 +1,11 @@
 /** What a batch asks for its items, in a worker's attempts and in what is told of them; and what a submit asks for its batch. */
 import { expect, test } from 'vitest'
-import { defineBatch, defineJob, isRetomaError, minutes, presets, seconds } from '../../src/index.ts'
+import { defineBatch, defineJob, isRetomaError, type Limits, minutes, presets, seconds } from '../../src/index.ts'
+import { createBatch } from '../../src/store/batch.ts'
 import { aborted, engineOf, timePasses } from '../support/engine.ts'
 import { ago, here, newsletter } from '../support/explain.ts'
+import { linkLost } from '../support/faulty-db.ts'
+import { faultyWorker } from '../support/faulty-worker.ts'
 
 /** Fails, or hangs until it is told to end; notes when each of its tries began. */
 function documents() {
@@ -29,8 +32,8 @@ function documents() {
         .map((at, i, all) => (i === 0 ? 0 : (at - all[i - 1]!) / 1000))
         .slice(1),
     tries: (what: string) => tries.get(what)?.length ?? 0,
-    begin: async () => {
-      const t = await engineOf({ batches: [batch] })
+    begin: async (limits: Limits = {}) => {
+      const t = await engineOf({ batches: [batch], limits })
       now = () => t.clock.elapsed()
       await t.engine.work({ queues: { default: 10 } })
       const over = (id: string) =>
@@ -76,6 +79,43 @@ test('it has the time its batch gives it, whether that is more or less than its 
   await over(long.id)
   expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(minutes(4))
   expect(clock.elapsed() - begun).toBeLessThan(minutes(4) + seconds(5))
+})
+
+test('the same holds in a queue with limits', async () => {
+  const { batch, tries, begin } = documents()
+  const { engine, over } = await begin({ default: { concurrency: 1 } })
+  const { id } = await engine.submit(batch, ['x'], { items: { attempts: 4 } })
+  await over(id)
+  expect(tries('x')).toBe(4)
+})
+
+test('it is read once for each batch; where it cannot be read nothing of the batch starts, and its jobs go back', async () => {
+  const { db, real, clock, begin, enqueue, sql, row, settles, runs } = await faultyWorker({
+    run: () => {
+      throw new Error('no')
+    },
+  })
+  const policy = { ...defineBatch({ name: 'b', job: documents().job }).policy, items: { attempts: 1 } }
+  const made = { name: 'b', key: null, kind: 'k', queue: 'q', priority: 4, policy }
+  const { id: batch } = await createBatch(real, made, clock.instant())
+  const put = async () => {
+    const id = await enqueue({ delayMs: 1000 })
+    await sql(`update retoma.job set batch_id = $2 where id = $1`, [id, batch])
+    return id
+  }
+  const reads = () => db.asked.filter(each => each === 'override_read').length
+  const items = [await put(), await put()]
+  db.fail('override_read', 'before', linkLost())
+  await begin()
+  for (const id of items) {
+    await settles(id)
+    expect(await row(id)).toMatchObject({ state: 'failed', attempt: 2, failures: 1, restarts: 0 })
+  }
+  expect(runs.map(each => each.attempt)).toEqual([2, 2])
+  expect(reads()).toBe(2)
+  await settles(await put())
+  await settles(await enqueue())
+  expect(reads()).toBe(2)
 })
 
 test('a second submit with the same key keeps the policy of the first', async () => {

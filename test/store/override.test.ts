@@ -9,8 +9,6 @@ import { defaultPolicy, type Policy } from '../../src/core/policy.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createBatch } from '../../src/store/batch.ts'
-import { claimJobs } from '../../src/store/claim.ts'
-import { claimGated, firstTurn } from '../../src/store/claim-gated.ts'
 import { buryWorker } from '../../src/store/death.ts'
 import { explainJobFacts } from '../../src/store/explain-job.ts'
 import { viewFindings } from '../../src/store/finding.ts'
@@ -51,35 +49,6 @@ async function tick(seconds: number, beats = true) {
   return new Watchdog(store.db, clock, silentLog, () => 0).tick()
 }
 const ids = (rows: readonly { id: string }[]) => rows.map(each => each.id)
-
-describe('a claim', () => {
-  test('hands over what the batch of each job asks for, and nothing for the others', async () => {
-    const items = { attempts: 9, stallAfter: null }
-    const { alone, plain, own } = await three('waiting', items)
-    const other = await put('waiting', await batch({ timeout: seconds(1) }))
-    const claimed = await claimJobs(store.db, { wants: [{ queue: 'q', want: 9 }], kinds: ['k'], worker: 'w' }, at(1))
-    expect(new Map(claimed.map(each => [each.id, each.override]))).toEqual(
-      new Map<string, unknown>([
-        [alone, null],
-        [plain, null],
-        [own, items],
-        [other, { timeout: 1000 }],
-      ]),
-    )
-  })
-
-  test('from a queue with limits does the same', async () => {
-    const { alone, own } = await three('waiting', { attempts: 9 })
-    await store.sql(`insert into retoma.queue (name, gated, limits) values ('q', true, '{"concurrency": 9}')`)
-    await store.sql(`insert into retoma.gate (queue, group_key, running, used_at) values ('q', '', 0, $1)`, [at(0)])
-    await store.sql(`update retoma.job set gated = true`)
-    const asked = { queue: 'q', want: 9, worker: 'w', kinds: ['k'], from: firstTurn, lanes: 10 }
-    const { claimed } = await claimGated(store.db, asked, at(1))
-    expect(claimed).toHaveLength(3)
-    expect(claimed.find(each => each.id === own)!.override).toEqual({ attempts: 9 })
-    expect(claimed.find(each => each.id === alone)!.override).toBeNull()
-  })
-})
 
 describe('an attempt that its worker does not end', () => {
   test('of a batch that allows less is ended by that, and its neighbours are not', async () => {
