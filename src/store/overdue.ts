@@ -1,7 +1,8 @@
 /**
- * Jobs that are older than their maxAge, their kind's or their batch's, are failed, whatever they wait for: ready ones nobody takes, stalled ones nobody
- * resumes, those that are tried again and again. One that has not begun is as old as the time since it might have, so one
- * asked for next week is not too old today; from its first attempt on it is as old as the time since it was enqueued.
+ * Jobs that are older than their maxAge, their batch's or else their kind's, are failed, whatever they wait for: ready ones
+ * nobody takes, stalled ones nobody resumes, those that are tried again and again. One that has not begun is as old as the time
+ * since it might have, so one asked for next week is not too old today; from its first attempt on it is as old as the time since
+ * it was enqueued.
  *
  * Invariant: in bounded bites, SKIP LOCKED; whatever a lost attempt still writes finds no row.
  */
@@ -43,6 +44,7 @@ interface Aged {
 /** Of those that came back, so many of each lane are looked at; the oldest run_at first. */
 const depth = 10_000
 const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
+/** Of a batch, or of a kind and no batch that asks for something else. */
 const isOfIt = `kind = k.name and case when k.batch is null then batch_id is null or batch_id not in (select id from own) else batch_id = k.batch end`
 
 // Each state by its own index. What never began lies in front of its lane when it is too old.

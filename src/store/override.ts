@@ -18,11 +18,9 @@ export const policyInForce = (kind: string, job: string): string =>
 /** The batches of which something may still run or wait. */
 const isOpen = `(finished_at is null or todo is not null)`
 
-/** Of them those that ask for anything; or for one of these options. */
-export const overriding = (...options: string[]): string =>
-  options.length === 0
-    ? `${isOpen} and policy ? 'items'`
-    : `${isOpen} and policy -> 'items' ?| array[${options.map(option => `'${option}'`).join(', ')}]`
+/** Of them those that ask for one of these options. */
+export const overriding = (...options: (keyof Policy)[]): string =>
+  `${isOpen} and policy -> 'items' ?| array[${options.map(option => `'${option}'`).join(', ')}]`
 
 const read = {
   name: 'override_read',

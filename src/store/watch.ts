@@ -20,44 +20,52 @@ const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
+/** How long an attempt may run, and be without a sign, before it is looked at. */
 const thresholds = (policy: string): string => `
-  make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
-  make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall,
-  make_interval(secs => (${policy} ->> 'expect')::float8 / 1000) as expect`
+  least(
+    make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}),
+    make_interval(secs => (${policy} ->> 'expect')::float8 / 1000)
+  ) as runs,
+  make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall`
 
 /**
- * Parts of a `with`. `clock`: what a kind allows, and when it was last swept: read out of its policy once, not for each job;
- * and the least that it or an open batch of its items allows. `own`: those batches.
+ * Parts of a `with`, read out of policies once and not for each job. `clock`: what a kind allows, the least that it or a batch of
+ * its jobs allows, and when it was last swept. `own`: what the batches allow that ask for something else, by their ids as well.
  */
 export const kindClocks = (now: string): string => `
   own as materialized (
-    select id, kind, policy -> 'items' as items from retoma.batch where ${overriding('timeout', 'stallAfter', 'expect')}
+    select b.id, b.kind, t.runs, t.stall
+    from (
+      select id, kind, policy -> 'items' as items from retoma.batch where ${overriding('timeout', 'stallAfter', 'expect')}
+    ) b
+      join retoma.kind k on k.name = b.kind
+      cross join lateral (select ${thresholds('(k.policy || b.items)')}) t
+  ), own_by_id as materialized (
+    select jsonb_object_agg(id, jsonb_build_array(extract(epoch from runs), extract(epoch from stall))) as clocks from own
   ), clock as materialized (
-    select k.name, k.policy, t.timeout, t.stall, t.expect, o.differs,
-      least(t.timeout, t.expect, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
+    select k.name, k.policy, t.runs, t.stall, o.differs, least(t.runs, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
       ${lastSweep(now, `coalesce((k.policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
     from retoma.kind k
       cross join lateral (select ${thresholds('k.policy')}) t
-      cross join lateral (
-        select count(*) > 0 as differs, min(least(b.timeout, b.expect)) as runs, min(b.stall) as stall
-        from own cross join lateral (select ${thresholds('(k.policy || own.items)')}) b
-        where own.kind = k.name
-      ) o
+      cross join lateral (select count(*) > 0 as differs, min(runs) as runs, min(stall) as stall from own where kind = k.name) o
   )`
 
-const isPast = (now: string, by: string): string =>
-  `(j.started_at <= ${now} - least(${by}.timeout, ${by}.expect) or greatest(j.started_at, j.progress_at) <= ${now} - ${by}.stall)`
+const isPast = (now: string, runs: string, stall: string): string =>
+  `(j.started_at <= ${now} - ${runs} or greatest(j.started_at, j.progress_at) <= ${now} - ${stall})`
+const seconds = (at: number): string => `make_interval(secs => (o.clock ->> ${at})::float8)`
 
 /**
  * Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. Most are
- * dismissed by the least that any of their kind is allowed; where batches differ, those that are left by what holds for each.
+ * dismissed by the least that any of their kind is allowed; where batches differ, those that are left by what holds for each. A
+ * join with the batches would go through all of them for each job where the planner thinks that few run.
  */
 export const isLate = (now: string): string => `(
-  (j.started_at <= ${now} - k.least_runs or greatest(j.started_at, j.progress_at) <= ${now} - k.least_stall)
+  ${isPast(now, 'k.least_runs', 'k.least_stall')}
   and (not k.differs or case
-    when j.batch_id is null or j.batch_id not in (select id from own) then ${isPast(now, 'k')}
+    when j.batch_id is null or j.batch_id not in (select id from own) then ${isPast(now, 'k.runs', 'k.stall')}
     else (
-      select ${isPast(now, 't')} from (select ${policyInForce('k', 'j')} as policy) p cross join lateral (select ${thresholds('p.policy')}) t
+      select ${isPast(now, seconds(0), seconds(1))}
+      from (select (select clocks from own_by_id) -> j.batch_id::text as clock offset 0) o
     )
   end)
 )`
