@@ -7,6 +7,7 @@ export {
   type BatchEnd,
   type BatchNotice,
   type BatchOptions,
+  type BatchOverrides,
   defineBatch,
   type StopAfter,
 } from './core/batch.ts'
@@ -36,6 +37,7 @@ export type { Notice } from './core/notice.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
+export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
 export { presets } from './core/presets.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'

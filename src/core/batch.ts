@@ -6,7 +6,8 @@ import { say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { type AnyJob, isJob, type Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
-import type { Action } from './policy.ts'
+import type { Action, Policy } from './policy.ts'
+import { actions, type ItemOptions, itemPolicy } from './policy-options.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 import { storedVersion } from './version.ts'
 
@@ -42,6 +43,8 @@ export interface BatchPolicy {
   onComplete: { kind: string; queue: string; version: number | null } | null
   /** Left out: all. */
   notify?: readonly BatchNotice[]
+  /** What holds for its items in place of what their kind says; absent: nothing does. */
+  items?: Partial<Policy>
 }
 
 /** What `submit` takes. */
@@ -67,14 +70,25 @@ export interface BatchOptions<Input> {
   maxResumes?: number
   /** Default: go on, however many fail. */
   stopAfter?: StopAfter
+  /** For its items, in place of what their kind says: `items: { attempts: 5 }`. */
+  items?: ItemOptions
   /** Enqueued once for each end, with a `BatchEnd` as its input. */
   onComplete?: AnyJob
   /** What a person is told of it, where a webhook is set. Default: that it stalled, failed, was paused by itself, succeeded. */
   notify?: readonly BatchNotice[]
 }
 
-const known = ['name', 'job', 'stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'onComplete', 'notify']
-const actions: readonly Action[] = ['retry', 'stall', 'fail']
+/** What one submit asks for in place of what the batch's definition says. null: not at all, though the definition does. */
+export interface BatchOverrides {
+  stallAfter?: Duration | null
+  onStall?: Action
+  maxResumes?: number
+  stopAfter?: StopAfter | null
+  items?: ItemOptions
+}
+
+export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items'] as const
+const known = ['name', 'job', ...batchOverrides, 'onComplete', 'notify']
 
 export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
@@ -83,43 +97,73 @@ export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
     refuse('defineBatch takes one object with name and job', 'defineBatch recebe um objeto com name e job')
   refuseUnknown(given, known, refuse)
   if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
-  const { job, stallAfter, onStall = 'stall', maxResumes = 3, stopAfter, onComplete } = given
+  const { job, onComplete } = given
   if (!isJob(job)) refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
   if (onComplete !== undefined && !isJob(onComplete))
     refuse('onComplete must be a job made by defineJob', 'onComplete deve ser um job feito por defineJob')
-  if (stallAfter !== undefined && !(stallAfter > 0 && stallAfter <= longestDuration))
-    refuse(
-      'stallAfter must be a duration above zero and up to 100 years, such as minutes(5)',
-      'stallAfter deve ser uma duração acima de zero e de até 100 anos, como minutes(5)',
-    )
-  if (!actions.includes(onStall))
-    refuse(
-      `onStall must be one of ${actions.join(', ')}, not "${onStall}"`,
-      `onStall deve ser um destes: ${actions.join(', ')}; não "${onStall}"`,
-    )
-  if (!Number.isInteger(maxResumes) || maxResumes < 0 || maxResumes > 1_000_000)
-    refuse(
-      `maxResumes must be a whole number from 0, not ${maxResumes}`,
-      `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
-    )
   const { notify } = given
   if (notify !== undefined && !(Array.isArray(notify) && notify.every(each => tellable.includes(each))))
     refuse(`what notify lists is of: ${tellable.join(', ')}`, `o que notify lista é de: ${tellable.join(', ')}`)
+  const bare: BatchPolicy = {
+    stallAfter: null,
+    onStall: 'stall',
+    maxResumes: 3,
+    stopAfter: null,
+    onComplete:
+      onComplete === undefined
+        ? null
+        : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
+    ...(notify === undefined ? {} : { notify }),
+  }
   return {
     name,
     job,
     onComplete: onComplete ?? null,
-    policy: {
-      stallAfter: stallAfter ?? null,
-      onStall,
-      maxResumes,
-      stopAfter: stopAfter === undefined ? null : checkStop(stopAfter, refuse),
-      onComplete:
-        onComplete === undefined
-          ? null
-          : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
-      ...(notify === undefined ? {} : { notify }),
-    },
+    policy: layOver(bare, job.policy, given, () => refuse),
+  }
+}
+
+/** The policy of one submit: what it asks for, laid over the definition option by option. `refuse`: by the option. */
+export const submittedPolicy = (
+  { policy, job }: AnyBatch,
+  asked: BatchOverrides,
+  refuse: (option: string) => Refuse,
+): BatchPolicy => layOver(policy, job.policy, asked, refuse)
+
+function layOver(
+  below: BatchPolicy,
+  kind: Policy,
+  given: BatchOverrides,
+  refuse: (option: string) => Refuse,
+): BatchPolicy {
+  const { stallAfter = below.stallAfter, onStall = below.onStall, maxResumes = below.maxResumes, stopAfter } = given
+  if (stallAfter !== null && !(stallAfter > 0 && stallAfter <= longestDuration))
+    refuse('stallAfter')(
+      'stallAfter must be a duration above zero and up to 100 years, such as minutes(5)',
+      'stallAfter deve ser uma duração acima de zero e de até 100 anos, como minutes(5)',
+    )
+  if (!actions.includes(onStall))
+    refuse('onStall')(
+      `onStall must be one of ${actions.join(', ')}, not "${onStall}"`,
+      `onStall deve ser um destes: ${actions.join(', ')}; não "${onStall}"`,
+    )
+  if (!Number.isInteger(maxResumes) || maxResumes < 0 || maxResumes > 1_000_000)
+    refuse('maxResumes')(
+      `maxResumes must be a whole number from 0, not ${maxResumes}`,
+      `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
+    )
+  const items =
+    given.items === undefined
+      ? below.items
+      : { ...below.items, ...itemPolicy(given.items, { ...kind, ...below.items }, refuse('items')) }
+  return {
+    ...below,
+    stallAfter,
+    onStall,
+    maxResumes,
+    stopAfter:
+      stopAfter === undefined ? below.stopAfter : stopAfter === null ? null : checkStop(stopAfter, refuse('stopAfter')),
+    ...(items === undefined || Object.keys(items).length === 0 ? {} : { items }),
   }
 }
 

@@ -3,17 +3,14 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Saying, say } from '../errors.ts'
-import type { Backoff } from './backoff.ts'
 import type { JobContext } from './context.ts'
-import { type Duration, longestDuration } from './duration.ts'
-import { cleanText } from './json.ts'
-import { megabytes } from './megabytes.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
-import { type Action, beatEvery, defaultPolicy, type Isolation, type Messages, type Policy } from './policy.ts'
+import { defaultPolicy, type Policy } from './policy.ts'
+import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
-export interface JobOptions {
+export interface JobOptions extends PolicyOptions {
   kind: string
   /** Default: `default`. */
   queue?: string
@@ -25,23 +22,6 @@ export interface JobOptions {
   version?: number
   /** The oldest version whose jobs this code still runs; older ones wait for a worker that does. Default 1. */
   oldestVersion?: number
-  attempts?: number
-  backoff?: Partial<Backoff>
-  timeout?: Duration
-  stallAfter?: Duration
-  maxAge?: Duration
-  expect?: Duration
-  orphanAfter?: Duration
-  sweepEvery?: Duration
-  maxCrashes?: number
-  onOrphan?: Action
-  onStall?: Action
-  /** Where its handler runs. thread and process need `handler`: a function cannot be handed to another process. */
-  isolation?: Isolation
-  /** Of its thread (heap) or process (all of it) at most: `megabytes(512)`; over it the child is ended, as a crash of its job. */
-  memory?: number
-  /** What is said of a job that the watchdog ended, in place of its own words. */
-  messages?: Messages
 }
 
 /** A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`. */
@@ -125,7 +105,7 @@ export function defineJob(
       `oldestVersion must be a whole number from 1 to its version, ${version}, not ${String(oldestVersion)}`,
       `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
     )
-  const policy = policyOf(options, refuse)
+  const policy = kindPolicy(options, defaultPolicy, refuse)
   const handler = handlerOf(options, refuse)
   const parse = parser(options.input)
   return {
@@ -143,90 +123,7 @@ export function defineJob(
 /** Room for a date written as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
 
-const knownOptions = [
-  'kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', 'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery',
-  'maxCrashes', 'onOrphan', 'onStall', 'isolation', 'memory', 'messages',
-] // biome-ignore format: read as one list
-
-function policyOf(options: JobOptions, refuse: Refuse): Policy {
-  const whole = (option: 'attempts' | 'maxCrashes', least: number) => {
-    const value = options[option] ?? defaultPolicy[option]
-    if (!Number.isInteger(value) || value < least || value > 1_000_000)
-      refuse(
-        `${option} must be a whole number from ${least}, not ${value}`,
-        `${option} deve ser um número inteiro a partir de ${least}, não ${value}`,
-      )
-    return value
-  }
-  const duration = (option: string, value: Duration | undefined) => {
-    if (value !== undefined && !(value > 0 && value <= longestDuration))
-      refuse(
-        `${option} must be a duration above zero and up to 100 years, such as minutes(2)`,
-        `${option} deve ser uma duração acima de zero e de até 100 anos, como minutes(2)`,
-      )
-    return value
-  }
-  const oneOf = <T extends string>(option: string, value: T | undefined, allowed: readonly T[], otherwise: T): T => {
-    if (value !== undefined && !allowed.includes(value))
-      refuse(
-        `${option} must be one of ${allowed.join(', ')}, not "${value}"`,
-        `${option} deve ser um destes: ${allowed.join(', ')}; não "${value}"`,
-      )
-    return value ?? otherwise
-  }
-  const backoff = { ...defaultPolicy.backoff, ...options.backoff }
-  refuseUnknown(options.backoff ?? {}, Object.keys(defaultPolicy.backoff), refuse, 'backoff.')
-  duration('backoff.max', backoff.max)
-  if (!(backoff.first >= 0 && backoff.first <= longestDuration))
-    refuse(
-      'backoff.first must be a duration, such as seconds(5)',
-      'backoff.first deve ser uma duração, como seconds(5)',
-    )
-  if (!(backoff.factor >= 1 && backoff.factor <= 100))
-    refuse('backoff.factor must be from 1 to 100', 'backoff.factor deve ser de 1 a 100')
-  if (!(backoff.jitter >= 0 && backoff.jitter <= 1))
-    refuse('backoff.jitter must be from 0 to 1', 'backoff.jitter deve ser de 0 a 1')
-  const orphanAfter = duration('orphanAfter', options.orphanAfter) ?? defaultPolicy.orphanAfter
-  const threeBeats = `${(beatEvery * 3) / 1000} s`
-  if (orphanAfter < beatEvery * 3)
-    refuse(
-      `orphanAfter must be at least three heartbeats, ${threeBeats}`,
-      `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
-    )
-  const isolation = oneOf('isolation', options.isolation, ['inline', 'thread', 'process'], defaultPolicy.isolation)
-  return {
-    attempts: whole('attempts', 1),
-    backoff,
-    timeout: duration('timeout', options.timeout) ?? defaultPolicy.timeout,
-    stallAfter: duration('stallAfter', options.stallAfter) ?? null,
-    maxAge: duration('maxAge', options.maxAge) ?? null,
-    expect: duration('expect', options.expect) ?? null,
-    orphanAfter,
-    sweepEvery: duration('sweepEvery', options.sweepEvery) ?? defaultPolicy.sweepEvery,
-    maxCrashes: whole('maxCrashes', 1),
-    onOrphan: oneOf('onOrphan', options.onOrphan, ['retry', 'stall', 'fail'], defaultPolicy.onOrphan),
-    onStall: oneOf('onStall', options.onStall, ['retry', 'stall', 'fail'], defaultPolicy.onStall),
-    isolation,
-    memoryBytes: memoryOf(options, refuse),
-    messages: messagesOf(options, refuse),
-  }
-}
-
-const longestMessage = 1000
-
-function messagesOf({ messages = {} }: JobOptions, refuse: Refuse): Messages {
-  if (messages === null || typeof messages !== 'object')
-    refuse('messages takes { orphan, stalled, overdue }', 'messages recebe { orphan, stalled, overdue }')
-  refuseUnknown(messages, ['orphan', 'stalled', 'overdue'], refuse, 'messages.')
-  for (const [name, text] of Object.entries(messages)) {
-    if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage || cleanText(text) !== text)
-      refuse(
-        `messages.${name} must be a text of 1 to ${longestMessage} characters`,
-        `messages.${name} deve ser um texto de 1 a ${longestMessage} caracteres`,
-      )
-  }
-  return messages
-}
+const knownOptions = ['kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', ...policyOptions]
 
 /** The handler's module, where it has one. */
 function handlerOf(
@@ -249,20 +146,6 @@ function handlerOf(
       "handler deve ser a URL de um arquivo, como new URL('./work.js', import.meta.url)",
     )
   return handler.href
-}
-
-/** A process that has done nothing takes half of that. */
-const leastMemory = megabytes(128)
-
-function memoryOf({ memory }: JobOptions, refuse: Refuse): number | null {
-  if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0))
-    refuse('memory must be a number of bytes', 'memory deve ser um número de bytes')
-  if (memory !== undefined && memory < leastMemory)
-    refuse(
-      `memory must be at least megabytes(${leastMemory / megabytes(1)}), half of which an empty process takes`,
-      `memory deve ser de pelo menos megabytes(${leastMemory / megabytes(1)}), metade disso um processo vazio já usa`,
-    )
-  return memory ?? null
 }
 
 function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {

@@ -6,11 +6,11 @@
  * names it; the batch stays `submitting`, with how far it came, and the same key with the same list goes on from there. An
  * item becomes a job once, however often its chunk is sent and by however many processes.
  */
-import type { AnyBatch, Batch } from '../core/batch.ts'
+import { type AnyBatch, type Batch, type BatchOverrides, batchOverrides, submittedPolicy } from '../core/batch.ts'
 import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
-import { type Refuse, refuseDefinition, refuseOption } from '../core/refuse.ts'
+import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { leaving } from '../lib/leaving.ts'
@@ -28,15 +28,22 @@ import { passes } from '../store/trouble.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 
-export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> & {
-  /** One batch per name and key until 24 h after its end. With it a submit that broke off can be continued. */
-  key?: string
-  /** Your own code for an item, such as a document's. */
-  ref?: (item: Item, index: number) => string
-  /** What else differs from item to item. */
-  each?: (item: Item, index: number) => EnqueueOptions
-  signal?: AbortSignal
-}
+/** stallAfter, onStall, maxResumes, stopAfter and items: for this one, in place of what its definition says. */
+export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
+  BatchOverrides & {
+    /**
+     * One batch per name and key until 24 h after its end. With it a submit that broke off can be continued. A batch that is
+     * there already keeps the policy it was first submitted with.
+     */
+    key?: string
+    /** Your own code for an item, such as a document's. */
+    ref?: (item: Item, index: number) => string
+    /** What else differs from item to item. */
+    each?: (item: Item, index: number) => EnqueueOptions
+    signal?: AbortSignal
+  }
+
+const known = ['key', 'ref', 'each', 'signal', 'priority', 'groupKey', 'runAt', 'delay', ...batchOverrides]
 
 export interface Submitted {
   id: string
@@ -89,9 +96,10 @@ export function createSubmits(given: {
   return {
     async submit(batch, items, options = {}) {
       checkSubmit(batch, items, options)
-      const { key, ref, each, signal, ...asked } = options
+      const { key, ref, each, signal, stallAfter, onStall, maxResumes, stopAfter, items: ofItems, ...asked } = options
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
-      const { job, name, policy } = batch
+      const { job, name } = batch
+      const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
@@ -201,6 +209,7 @@ function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<nev
       "a batch's key is held until 24 h after its end; for the key of an item say it with each",
       'a chave de um lote vale até 24 h depois do fim; para a chave de um item, diga com each',
     )
+  refuseUnknownOptions(options, known)
 }
 
 /** It was cancelled or has failed while it was being submitted: nothing more comes in. */

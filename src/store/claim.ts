@@ -6,6 +6,7 @@
  * every later write of the attempt names.
  */
 import type { Care } from '../core/care.ts'
+import type { Policy } from '../core/policy.ts'
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
@@ -30,6 +31,8 @@ export interface Claimed {
   version: number | null
   /** How it must be run, when it may be dangerous: see core/care.ts. */
   care: Partial<Care> | null
+  /** What its batch asks for in place of what its kind says: see worker/overrides.ts. */
+  override: Partial<Policy> | null
   /** What its code noted of its own place. */
   resume: unknown
   /** The database's clock at this claim, in milliseconds. */
@@ -118,6 +121,7 @@ export function unpack(row: Claimed): Claimed {
   const text = row.input as string
   row.input = JSON.parse(text)
   row.input_bytes = text.length
+  row.override = null
   return row
 }
 

@@ -27,6 +27,7 @@ import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
 import type { Recovered } from './orphan.ts'
+import { policyInForce } from './override.ts'
 
 export interface Buried extends Recovered {
   fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
@@ -57,7 +58,7 @@ const bury = {
         (j.id, j.attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
       from (select * from held order by id) h
         cross join lateral (
-          select id, attempt, kind, failures, crashes, care, started_at, progress_at
+          select id, attempt, kind, batch_id, failures, crashes, care, started_at, progress_at
           from retoma.job j
           where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
           for update
@@ -75,7 +76,7 @@ const bury = {
         end as fate
       from taken t
         left join retoma.kind k on k.name = t.kind
-        cross join lateral (select $14::jsonb || coalesce(k.policy, '{}') as policy) p
+        cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
     ), costed as materialized (
       select j.*,
         j.crashes + case when fate = 'crash' then 1 + ${kept('j', 'deaths')} else 0 end as crashed,

@@ -4,6 +4,7 @@ import { type JobFacts, most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { policyInForce } from './override.ts'
 
 const maxId = '9223372036854775807'
 const heldBatches = `array(select id from retoma.batch where held)`
@@ -39,7 +40,7 @@ const job = {
     select ${now} as now, j.id::text as id, j.queue, j.kind, coalesce(j.version, 1) as version, j.state, j.attempt, j.failures,
       j.crashes, j.restarts, j.care, j.created_at as "createdAt", j.run_at as "runAt", j.started_at as "startedAt",
       j.progress_at as "progressAt", j.finished_at as "finishedAt", left(j.checkpoint, 300) as checkpoint,
-      left(j.group_key, 300) as "groupKey", k.policy, coalesce(q.paused, false) as "queuePaused", j.worker_id as "workerId",
+      left(j.group_key, 300) as "groupKey", ${policyInForce('k', 'j')} as policy, coalesce(q.paused, false) as "queuePaused", j.worker_id as "workerId",
       case when jsonb_typeof(j.progress) = 'object' then jsonb_build_object(
         'done', j.progress -> 'done', 'total', j.progress -> 'total', 'note', left(j.progress ->> 'note', 300)) end as progress,
       case when j.error is not null then jsonb_build_object(${oneOf('j.error')}) end as error,

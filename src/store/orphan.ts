@@ -16,6 +16,7 @@ import { careAfterRestart, fruitless, inItsWords, orphanError, tooMany, tooManyE
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { policyInForce } from './override.ts'
 import { lastSweep } from './sweep.ts'
 
 export { orphanMessage } from './care.ts'
@@ -70,7 +71,7 @@ const recover = {
       order by j.id
       limit $2
     ), orphan as materialized (
-      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, k.policy, ${fruitless('j')} as fruitless
+      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${fruitless('j')} as fruitless
       from found f
         join retoma.job j on j.id = f.id and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = j.kind
@@ -115,7 +116,7 @@ const recover = {
     select id, queue, kind, state, worker_id as worker from moved`,
 }
 
-/** At most `limit` jobs of dead or vanished workers, put right by their kind's policy. */
+/** At most `limit` jobs of dead or vanished workers, put right by their policy. */
 export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
   return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError], tickMs)
 }

@@ -1,7 +1,8 @@
 /**
- * Jobs that are older than their kind's maxAge are failed, whatever they wait for: ready ones nobody takes, stalled ones nobody
- * resumes, those that are tried again and again. One that has not begun is as old as the time since it might have, so one
- * asked for next week is not too old today; from its first attempt on it is as old as the time since it was enqueued.
+ * Jobs that are older than their maxAge, their batch's or else their kind's, are failed, whatever they wait for: ready ones
+ * nobody takes, stalled ones nobody resumes, those that are tried again and again. One that has not begun is as old as the time
+ * since it might have, so one asked for next week is not too old today; from its first attempt on it is as old as the time since
+ * it was enqueued.
  *
  * Invariant: in bounded bites, SKIP LOCKED; whatever a lost attempt still writes finds no row.
  */
@@ -11,40 +12,58 @@ import { countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { overriding } from './override.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 
+const own = overriding('maxAge', 'messages')
+
+// Kinds, and batches that ask for something else for their items: none of those is older than its batch.
 const aged = {
   name: 'overdue_kinds',
-  text: `select name, queue, policy from retoma.kind where policy ->> 'maxAge' is not null order by name`,
+  text: `
+    select name, queue, null as batch, policy from retoma.kind where policy ->> 'maxAge' is not null
+    union all
+    select b.kind, b.queue, b.id::text, p.policy
+    from (select id, kind, queue, policy, created_at from retoma.batch where ${own}) b
+      left join retoma.kind k on k.name = b.kind
+      cross join lateral (select coalesce(k.policy, '{}') || (b.policy -> 'items') as policy) p
+    where b.created_at <= ${now} - make_interval(secs => (p.policy ->> 'maxAge')::float8 / 1000)
+    order by name, batch`,
 }
 
 interface Aged {
   name: string
   queue: string
+  /** null: all others of that kind. */
+  batch: string | null
   policy: Policy
 }
 
 /** Of those that came back, so many of each lane are looked at; the oldest run_at first. */
 const depth = 10_000
 const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
+/** Of a batch, or of a kind and no batch that asks for something else. */
+const isOfIt = `kind = k.name and case when k.batch is null then batch_id is null or batch_id not in (select id from own) else batch_id = k.batch end`
 
 // Each state by its own index. What never began lies in front of its lane when it is too old.
 const fail = {
   name: 'overdue_fail',
   text: `
     with k as materialized (
-      select name, queue, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
-      from unnest((select $3::text[]), (select $4::text[]), (select $5::float8[]), (select $6::text[]), (select $7::text[]))
-        as g (name, queue, max_age, message, cause)
+      select name, queue, batch, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
+      from unnest((select $3::text[]), (select $4::text[]), (select $5::bigint[]), (select $6::float8[]), (select $7::text[]), (select $8::text[]))
+        as g (name, queue, batch, max_age, message, cause)
+    ), own as materialized (
+      select id from retoma.batch where ${own}
     ), found as materialized (
       (
         select j.id
         from k cross join generate_series(1, 19, 2) as r (rank)
           cross join lateral (
             select id from retoma.job
-            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= k.before and kind = k.name and ${tooOld}
+            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= k.before and ${isOfIt} and ${tooOld}
             order by run_at, id
             limit $2
           ) j
@@ -55,33 +74,33 @@ const fail = {
         select j.id
         from k cross join generate_series(0, 18, 2) as r (rank)
           cross join lateral (
-            select id, kind, attempt, run_at, created_at from retoma.job
+            select id, kind, batch_id, attempt, run_at, created_at from retoma.job
             where queue = k.queue and rank = r.rank and state = 'waiting' and not gated
             order by run_at, id
             limit ${depth}
           ) j
-        where kind = k.name and ${tooOld}
+        where ${isOfIt} and ${tooOld}
         limit $2
       )
       union all
       (
         select j.id
-        from k join retoma.job j on j.queue = k.queue and j.kind = k.name
+        from k join retoma.job j on j.queue = k.queue and ${isOfIt}
         where j.state = 'waiting' and j.gated and ${tooOld}
         limit $2
       )
       union all
       (
-        select j.id from retoma.job j join k on j.kind = k.name where j.state = 'running' and ${tooOld} limit $2
+        select j.id from retoma.job j join k on ${isOfIt} where j.state = 'running' and ${tooOld} limit $2
       )
       union all
       (
-        select j.id from retoma.job j join k on j.kind = k.name where j.state = 'stalled' and ${tooOld} limit $2
+        select j.id from retoma.job j join k on ${isOfIt} where j.state = 'stalled' and ${tooOld} limit $2
       )
       limit $2
     ), before as materialized (
       select j.id, j.state, k.message, k.cause
-      from retoma.job j join k on k.name = j.kind
+      from retoma.job j join k on ${isOfIt}
       where j.id = any (array(select id from found)) and j.state in ('waiting', 'running', 'stalled') and ${tooOld}
       order by j.id
       for update of j skip locked
@@ -114,13 +133,14 @@ export interface Overdue {
 
 /** At most `limit` of each sort; answers those it failed. */
 export async function failOverdue(db: Db, limit: number, now: Date | null): Promise<Overdue[]> {
-  const kinds = await db.run<Aged>(aged, [], tickMs)
-  if (kinds.length === 0) return []
-  const messages = kinds.map(
+  const those = await db.run<Aged>(aged, [now], tickMs)
+  if (those.length === 0) return []
+  const messages = those.map(
     ({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`,
   )
   return db.run<Overdue>(fail, [
-    now, limit, kinds.map(each => each.name), kinds.map(each => each.queue), kinds.map(each => each.policy.maxAge), messages,
+    now, limit, those.map(each => each.name), those.map(each => each.queue), those.map(each => each.batch),
+    those.map(each => each.policy.maxAge), messages,
     messages.map(message => causeOf({ what: 'overdue', code: null, message })),
   ], tickMs) // biome-ignore format: the columns in their order
 }

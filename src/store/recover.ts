@@ -42,7 +42,7 @@ export interface Look {
   batches: boolean
   /** Workers that were silent at the last look, or would be at this one, and are not dead. */
   suspects: boolean
-  /** Attempts run for longer than something of their kind's policy allows without a look at them. */
+  /** Attempts run for longer than something of their policy allows without a look at them. */
   late: boolean
   /** A worker's main loop stands still. */
   hung: boolean
@@ -134,7 +134,7 @@ const look = {
           or w.beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
       ) as suspects,
       $6 and exists (
-        with clock as materialized (${kindClocks('coalesce($1::timestamptz, now())')})
+        with ${kindClocks('coalesce($1::timestamptz, now())')}
         select from retoma.job j join clock k on k.name = j.kind
         where j.state = 'running' and ${isLate('coalesce($1::timestamptz, now())')}
       ) as late,

@@ -1,5 +1,5 @@
 /**
- * Attempts that take too long, or move no further: found here by their kind's own thresholds, with the facts that
+ * Attempts that take too long, or move no further: found here by the thresholds of their kind or batch, with the facts that
  * core/verdict.ts judges them by, and ended here when it says so.
  *
  * Invariant: who is ended is who was judged: the fence of the attempt, and for one that stood still also its last sign, are in
@@ -13,27 +13,64 @@ import { careAfterRestart, fruitless, tooMany, tooManyError } from './care.ts'
 import type { Db } from './db.ts'
 import { noteJobStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { overriding, policyInForce } from './override.ts'
 import { lastSweep } from './sweep.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-/** What a kind allows, and when it was last swept: read out of its policy once, not for each job. */
-export const kindClocks = (now: string): string => `
-  select name, policy, make_interval(secs => (policy ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}) as timeout,
-    make_interval(secs => (policy ->> 'stallAfter')::float8 / 1000) as stall,
-    make_interval(secs => (policy ->> 'expect')::float8 / 1000) as expect,
-    ${lastSweep(now, `coalesce((policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
-  from retoma.kind`
+/** How long an attempt may run, and be without a sign, before it is looked at. */
+const thresholds = (policy: string): string => `
+  least(
+    make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}),
+    make_interval(secs => (${policy} ->> 'expect')::float8 / 1000)
+  ) as runs,
+  make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall`
 
-/** Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. */
+/**
+ * Parts of a `with`, read out of policies once and not for each job. `clock`: what a kind allows, the least that it or a batch of
+ * its jobs allows, and when it was last swept. `own`: what the batches allow that ask for something else, by their ids as well.
+ */
+export const kindClocks = (now: string): string => `
+  own as materialized (
+    select b.id, b.kind, t.runs, t.stall
+    from (
+      select id, kind, policy -> 'items' as items from retoma.batch where ${overriding('timeout', 'stallAfter', 'expect')}
+    ) b
+      join retoma.kind k on k.name = b.kind
+      cross join lateral (select ${thresholds('(k.policy || b.items)')}) t
+  ), own_by_id as materialized (
+    select jsonb_object_agg(id, jsonb_build_array(extract(epoch from runs), extract(epoch from stall))) as clocks from own
+  ), clock as materialized (
+    select k.name, k.policy, t.runs, t.stall, o.differs, least(t.runs, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
+      ${lastSweep(now, `coalesce((k.policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
+    from retoma.kind k
+      cross join lateral (select ${thresholds('k.policy')}) t
+      cross join lateral (select count(*) > 0 as differs, min(runs) as runs, min(stall) as stall from own where kind = k.name) o
+  )`
+
+const isPast = (now: string, runs: string, stall: string): string =>
+  `(j.started_at <= ${now} - ${runs} or greatest(j.started_at, j.progress_at) <= ${now} - ${stall})`
+const seconds = (at: number): string => `make_interval(secs => (o.clock ->> ${at})::float8)`
+
+/**
+ * Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. Most are
+ * dismissed by the least that any of their kind is allowed; where batches differ, those that are left by what holds for each. A
+ * join with the batches would go through all of them for each job where the planner thinks that few run.
+ */
 export const isLate = (now: string): string => `(
-  j.started_at <= ${now} - least(k.timeout, k.expect)
-  or greatest(j.started_at, j.progress_at) <= ${now} - k.stall
+  ${isPast(now, 'k.least_runs', 'k.least_stall')}
+  and (not k.differs or case
+    when j.batch_id is null or j.batch_id not in (select id from own) then ${isPast(now, 'k.runs', 'k.stall')}
+    else (
+      select ${isPast(now, seconds(0), seconds(1))}
+      from (select (select clocks from own_by_id) -> j.batch_id::text as clock offset 0) o
+    )
+  end)
 )`
 
-/** A running attempt, what is known of it, and how its kind is to be judged. */
+/** A running attempt, what is known of it, and how it is to be judged. */
 export interface LateAttempt {
   id: string
   attempt: number
@@ -61,8 +98,9 @@ export interface LateAttempt {
 const find = {
   name: 'watch_find',
   text: `
-    with clock as materialized (${kindClocks(now)})
-    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes, k.policy,
+    with ${kindClocks(now)}
+    select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes,
+      ${policyInForce('k', 'j')} as policy,
       (extract(epoch from j.progress_at) * 1000000)::bigint::text as "signUs", j.started_at as "startedAt",
       ${ms(`${now} - j.started_at`)} as "runningMs",
       ${ms(`${now} - greatest(j.started_at, j.progress_at)`)} as "quietMs",

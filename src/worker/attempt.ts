@@ -11,6 +11,7 @@
 import { milliseconds } from '../core/duration.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
+import type { Policy } from '../core/policy.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { handlerOf, isolationOf } from '../isolation/able.ts'
 import type { Children } from '../isolation/children.ts'
@@ -57,6 +58,8 @@ export class Attempt {
   /** Names it among all that a worker holds. */
   readonly name: string
   readonly job: AnyJob
+  /** Its kind's, and what its batch asks for in place of some of it. */
+  readonly policy: Policy
   /** When it was claimed, in this process's milliseconds. */
   readonly claimedAt: number
   readonly time: AttemptClock
@@ -79,6 +82,7 @@ export class Attempt {
     this.claimed = claimed
     this.name = nameOf(claimed)
     this.job = job
+    this.policy = claimed.override ? { ...job.policy, ...claimed.override } : job.policy
     this.#options = options
     this.claimedAt = options.clock.elapsed()
     this.time = new AttemptClock(options.clock, () => options.resumed(this))
@@ -179,12 +183,12 @@ export class Attempt {
     // Its time begins with its handler, however long a child takes to start.
     if (this.#away?.begun === false) return void this.allow()
     const { id, attempt } = this.claimed
-    this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.job.policy.timeout / 1000 }))
+    this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.policy.timeout / 1000 }))
   }
 
   /** It has its whole time from now on. */
   allow(): void {
-    this.time.begin(this.job.policy.timeout)
+    this.time.begin(this.policy.timeout)
   }
 
   run(follow: boolean): Promise<AttemptEnd> {
@@ -255,7 +259,7 @@ export class Attempt {
   }
 
   #decide(ended: Ended): AttemptEnd {
-    const { policy } = this.job
+    const { policy } = this
     const reason = this.#reason
     if (reason === undefined || !('thrown' in ended)) return decide(this.claimed, policy, ended, this.#options.random())
     if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }

@@ -11,6 +11,7 @@ import { type Claimed, claimJobs } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { takeSweepTurns } from '../store/queue.ts'
 import { Marks, sweepAtMostMs } from './marks.ts'
+import { Overrides } from './overrides.ts'
 
 /** A sweep that takes less is not worth asking whose turn it is. */
 const cheapMs = 5
@@ -19,15 +20,17 @@ export class Claimer {
   readonly #db: Db
   readonly #clock: Clock
   readonly #takes: Takes
+  readonly #overrides: Overrides
   readonly #marks = new Marks()
   /** Something was asked for from a mark since the last sweep. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
 
-  constructor(db: Db, clock: Clock, takes: Takes) {
+  constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
     this.#db = db
     this.#clock = clock
     this.#takes = takes
+    this.#overrides = overrides
   }
 
   async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<Claimed[]> {
@@ -43,6 +46,7 @@ export class Claimer {
     for (const queue of swept) this.#sweptAt.set(queue, at)
     this.#unswept = !due
     this.#remember(claimed, at)
+    await this.#overrides.handTo(claimed)
     return claimed
   }
 

@@ -10,6 +10,7 @@ import type { Claimed } from '../store/claim.ts'
 import { after, claimGated, firstTurn, type GatedClaim, type Turn } from '../store/claim-gated.ts'
 import type { Db } from '../store/db.ts'
 import { addGates } from '../store/gate.ts'
+import { Overrides } from './overrides.ts'
 
 /** Most lanes that one statement looks at. */
 const mostLanes = 1000
@@ -20,12 +21,14 @@ export class GatedClaimer {
   readonly #db: Db
   readonly #clock: Clock
   readonly #takes: Takes
+  readonly #overrides: Overrides
   readonly #turns = new Map<string, Turn>()
 
-  constructor(db: Db, clock: Clock, takes: Takes) {
+  constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
     this.#db = db
     this.#clock = clock
     this.#takes = takes
+    this.#overrides = overrides
   }
 
   /** Hands over what each statement brings; answers when to ask again though nobody says that there is work. */
@@ -50,6 +53,7 @@ export class GatedClaimer {
         lanes: Math.min(lanes, mostLanes),
       }
       const answer = await claimGated(this.#db, asked, this.#clock.instant())
+      await this.#overrides.handTo(answer.claimed)
       took(answer.claimed)
       missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)

@@ -19,6 +19,7 @@ import { Claimer } from './claimer.ts'
 import { GatedClaimer } from './gated-claimer.ts'
 import type { Life } from './life.ts'
 import { Outlook } from './outlook.ts'
+import { Overrides } from './overrides.ts'
 import { isSuspect, Quarantine } from './quarantine.ts'
 import { Slots } from './slots.ts'
 
@@ -70,8 +71,9 @@ export class Intake {
     this.#options = options
     this.#quarantine = new Quarantine(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
-    this.#claimer = new Claimer(db, clock, takes)
-    this.#gatedClaimer = new GatedClaimer(db, clock, takes)
+    const overrides = new Overrides(db)
+    this.#claimer = new Claimer(db, clock, takes, overrides)
+    this.#gatedClaimer = new GatedClaimer(db, clock, takes, overrides)
     this.#outlook = new Outlook(db, clock, this.queues, pollMs)
   }
 

@@ -9,9 +9,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { seconds } from '../../src/index.ts'
+import { defineBatch, type ItemOptions, seconds } from '../../src/index.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
+import type { Told } from './handler.ts'
 import { begun, jobIn } from './jobs.ts'
 import { isAlive, workingOn, workingWith } from './support.ts'
 
@@ -169,4 +170,22 @@ test('a child that spins is gone when its parent was stopped for half of orphanA
   const took = performance.now() - stopped
   expect(took).toBeGreaterThan(7000)
   expect(took).toBeLessThan(20_000)
+})
+
+test.each(['thread', 'process'] as const)('what a batch asks for its items holds in a %s, too', async isolation => {
+  const job = jobIn(isolation, { attempts: 1 })
+  const batch = defineBatch({ name: 'b', job, items: { attempts: 2 } })
+  const { engine } = await workingOn(job)
+  const end = async (told: Told, items: ItemOptions) => {
+    const { id } = await engine.submit(batch, [told], { items })
+    await engine.wait({ batch: id })
+    return (await engine.items(id)).items[0]!
+  }
+  // How it ended is decided in the child; when its time is up, by its parent.
+  expect(await end({ do: 'swallowed' }, {})).toMatchObject({ state: 'failed', failures: 2 })
+  expect(await end({ do: 'swallowed' }, { attempts: 4 })).toMatchObject({ state: 'failed', failures: 4 })
+  const late = await end({ do: 'spin' }, { attempts: 1, timeout: seconds(2) })
+  expect(late).toMatchObject({ state: 'failed', error: { code: 'attempt_timeout' } })
+  if (isolation === 'thread') return
+  expect(await end({ do: 'abort' }, { attempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
 })

@@ -105,12 +105,16 @@ const batch = defineBatch({
   onStall: 'stall',
   maxResumes: 3,
   stopAfter: { failures: 100, percent: 50 },
+  items: { attempts: 3, timeout: minutes(2), stallAfter: null },
   onComplete: report,
 })
 
 export async function useBatch(engine: Engine, after: string | undefined): Promise<BatchView> {
   const items = [{ code: 'A-17' }]
   const { id } = await engine.submit(batch, items, { key: 'may', ref: item => item.code, priority: 2 })
+  await engine.submit(batch, items, { maxResumes: 1, stallAfter: null, items: { attempts: 9, backoff: { factor: 1 } } })
+  // @ts-expect-error: where a handler runs is its kind's to say
+  await engine.submit(batch, items, { items: { isolation: 'process' } })
   // @ts-expect-error: an item has the type of the job's input
   await engine.submit(batch, [{ kode: 'A-17' }])
   for (const { cause, count, refs } of await engine.failures(id))

@@ -27,6 +27,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       failures: 0,
       crashes: 0,
       care: null,
+      override: null,
       ref: 'doc-1',
       batch_id: null,
       group_key: 'ana',

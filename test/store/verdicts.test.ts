@@ -5,6 +5,7 @@ import { defaultPolicy, type Policy } from '../../src/core/policy.ts'
 import { type JobFacts, judge } from '../../src/core/verdict.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { createBatch } from '../../src/store/batch.ts'
 import { reportFindings, viewFindings } from '../../src/store/finding.ts'
 import { registerWorker } from '../../src/store/heartbeat.ts'
 import { registerKinds } from '../../src/store/kind.ts'
@@ -31,6 +32,18 @@ async function running(started = 0, given: { kind?: string; worker?: string; pro
   const progress = given.progress === undefined ? null : at(given.progress)
   await store.sql(`update retoma.job set started_at = $2, progress_at = $3 where id = $1`, [id, at(started), progress])
   return id
+}
+/** A batch that asks for that for its items, made at the same time as they. */
+async function batchOf(kind: string, items: Partial<Policy>): Promise<string> {
+  const policy = {
+    stallAfter: null,
+    onStall: 'stall',
+    maxResumes: 3,
+    stopAfter: null,
+    onComplete: null,
+    items,
+  } as const
+  return (await createBatch(store.db, { name: 'b', key: null, kind, queue: 'q', priority: 4, policy }, at(0))).id
 }
 const warnings = async () =>
   (await store.sql<{ data: { what: string } }>(`select data from retoma.event where type = 'warning' order by id`)).map(
@@ -494,19 +507,31 @@ describe('where a statement judges, it judges as the pure function does:', () =>
     const next = random(11)
     const pick = <T>(...of: T[]): T => of[Math.floor(next() * of.length)]!
     const now = 10_000
+    const thresholds = () => ({
+      timeout: pick(seconds(30), seconds(100), minutes(15)),
+      stallAfter: pick(null, seconds(60), seconds(100)),
+      expect: pick(null, seconds(20), seconds(200)),
+      maxAge: pick(null, null, seconds(500), seconds(1000)),
+    })
     const kinds = Array.from({ length: 12 }, (_, i) => ({
       name: `k${i}`,
       policy: {
         ...defaultPolicy,
-        timeout: pick(seconds(30), seconds(100), minutes(15)),
-        stallAfter: pick(null, seconds(60), seconds(100)),
-        expect: pick(null, seconds(20), seconds(200)),
-        maxAge: pick(null, null, seconds(500), seconds(1000)),
+        ...thresholds(),
         onStall: pick('stall' as const, 'fail' as const),
         attempts: 1,
       },
     }))
     for (const { name, policy } of kinds) await kind(policy, name)
+    // Of a kind alone, and of two batches of it that ask for something else.
+    const sorts: { name: string; policy: Policy; batch: string | null }[] = []
+    for (const { name, policy } of kinds) {
+      sorts.push({ name, policy, batch: null })
+      for (let i = 0; i < 2; i++) {
+        const items = Object.fromEntries(Object.entries(thresholds()).filter(() => pick(true, false)))
+        sorts.push({ name, policy: { ...policy, ...items }, batch: await batchOf(name, items) })
+      }
+    }
     const workers = [null, 10, 80, 120].flatMap(free =>
       ['no', 'by it', 'by another'].map(blocked => ({ free, blocked })),
     )
@@ -519,8 +544,8 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       ])
     }
     const expected = new Map<string, string | undefined>()
-    for (let i = 0; i < 400; i++) {
-      const { name, policy } = pick(...kinds)
+    for (let i = 0; i < 600; i++) {
+      const { name, policy, batch } = pick(...sorts)
       const w = Math.floor(next() * workers.length)
       const { free, blocked } = workers[w]!
       // Only one job can be what its worker is blocked by.
@@ -532,8 +557,17 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       const id = await store.put(state as 'running', { kind: name, worker: `w${w}` })
       const begun = state === 'waiting' ? pick(true, false) : true
       await store.sql(
-        `update retoma.job set created_at = $2, run_at = $3, started_at = $4, progress_at = $5, attempt = $6, rank = $7 where id = $1`,
-        [id, at(now - age), at(now - (begun ? 0 : age)), at(now - ran), at(now - quiet), begun ? 1 : 0, begun ? 8 : 9],
+        `update retoma.job set created_at = $2, run_at = $3, started_at = $4, progress_at = $5, attempt = $6, rank = $7, batch_id = $8 where id = $1`,
+        [
+          id,
+          at(now - age),
+          at(now - (begun ? 0 : age)),
+          at(now - ran),
+          at(now - quiet),
+          begun ? 1 : 0,
+          begun ? 8 : 9,
+          batch,
+        ],
       )
       const facts: JobFacts = {
         of: 'job',

@@ -1,4 +1,4 @@
-/** A job that is older than its kind allows: as old as the time since it was enqueued, before its first attempt since it might have begun. */
+/** A job that is older than its maxAge allows: as old as the time since it was enqueued, before its first attempt since it might have begun. */
 import { say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
@@ -14,8 +14,8 @@ export function pastItsAge(job: JobFacts): Told | undefined {
     'overdue',
     append(
       say(
-        `job ${id} is ${since(from, now)} old, more than the ${lasting(policy.maxAge)} its kind allows, and is about to be failed for it`,
-        `o job ${id} tem ${since(from, now)}, mais que os ${lasting(policy.maxAge)} que seu tipo permite, e está para ser dado como falho por isso`,
+        `job ${id} is ${since(from, now)} old, more than its maxAge of ${lasting(policy.maxAge)}, and is about to be failed for it`,
+        `o job ${id} tem ${since(from, now)}, mais que o seu maxAge de ${lasting(policy.maxAge)}, e está para ser dado como falho por isso`,
       ),
       nobodyLooks(watch, { seconds: 0, late }, now),
     ),
