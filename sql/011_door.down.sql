@@ -1,3 +1,4 @@
+drop index retoma.job_failed;
 alter table retoma.job drop column trace;
 drop table retoma.incident;
 drop table retoma.metric;

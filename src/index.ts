@@ -63,6 +63,7 @@ export type { Enqueued } from './store/enqueue.ts'
 export type { FindingView } from './store/finding.ts'
 export type { RowKey } from './store/guard.ts'
 export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
+export type { JobFilter } from './store/list.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'
 export type {
@@ -70,7 +71,6 @@ export type {
   FailureView,
   JobError,
   JobEventView,
-  JobFilter,
   JobView,
   QueueView,
   WorkerView,

@@ -119,31 +119,6 @@ const events = {
 /** The first thousand. */
 export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
 
-// By id, newest first: the primary key gives the order, the filters thin it out.
-const list = {
-  name: 'view_jobs',
-  text: `
-    select ${jobColumns} from retoma.job
-    where id < $1
-      and ($2::text is null or state = $2)
-      and ($3::text is null or kind = $3)
-      and ($4::text is null or queue = $4)
-    order by id desc
-    limit $5`,
-}
-
-export interface JobFilter {
-  state?: State | undefined
-  kind?: string | undefined
-  queue?: string | undefined
-}
-
-const maxId = '9223372036854775807'
-
-export function viewJobs(db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<JobView[]> {
-  return db.run<JobView>(list, [after ?? maxId, filter.state ?? null, filter.kind ?? null, filter.queue ?? null, limit])
-}
-
 export interface QueueView {
   queue: string
   paused: boolean
