@@ -10,6 +10,7 @@ export {
   type StopAfter,
 } from './core/batch.ts'
 export type { BatchState } from './core/batch-state.ts'
+export type { By } from './core/by.ts'
 export type { Care } from './core/care.ts'
 export type { CatchUp } from './core/catch-up.ts'
 export type { Collected, EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
@@ -32,6 +33,7 @@ export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts
 export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
+export type { Page } from './core/page.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
 export { presets } from './core/presets.ts'
@@ -40,8 +42,10 @@ export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleO
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
+export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
+export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'
 export {
   createEngine,

@@ -2,7 +2,7 @@
 import { isFinalBatch } from '../core/batch-state.ts'
 import { type By, checkBy } from '../core/by.ts'
 import { isId } from '../core/id.ts'
-import { cleanText } from '../core/json.ts'
+import { cleanText, isStorableText } from '../core/json.ts'
 import { checkPage, type Page, type PageOptions } from '../core/page.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { isFinal, type State } from '../core/state.ts'
@@ -175,6 +175,9 @@ export function createDesk(given: {
 
     async jobs(filter = {}) {
       const limit = checkPage(filter)
+      const { kind, queue, groupKey, ref, key } = filter
+      const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
+      if (!texts.every(isStorableText)) return { items: [], next: null }
       return listJobs(db, filter, filter.after, limit)
     },
 

@@ -8,14 +8,13 @@ import { type CheckedOptions, checkEnqueueOptions, duesOf, type EnqueueOptions }
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { refuseOption } from '../core/refuse.ts'
-import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db, Run } from '../store/db.ts'
-import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
-import { isLockTimeout } from '../store/trouble.ts'
+import { type Enqueued, enqueueAlike, type NewJob } from '../store/enqueue.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
+import { writeJobs } from './write.ts'
 
 /** `tx`: the job is there if and only if this transaction of yours commits. */
 type InTransaction = { tx?: Transaction }
@@ -69,17 +68,7 @@ export function createInbox(given: {
     }
   }
 
-  const write = (jobs: NewJob[], run: Run): Promise<Enqueued[]> =>
-    enqueueJobs(run, jobs, clock.instant()).catch(error => {
-      const keyed = jobs.filter(job => job.key !== null)
-      if (keyed.length === 0 || !isLockTimeout(error)) throw error
-      const { kind, key } = keyed[0]!
-      throw new RetomaError(
-        'key_locked',
-        { kind, key: keyed.length === 1 ? key! : say(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
-        { cause: error },
-      )
-    })
+  const write = (jobs: NewJob[], run: Run) => writeJobs(run, jobs, clock.instant())
 
   async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
     const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version }

@@ -2,7 +2,7 @@
 import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
-import type { Db } from './db.ts'
+import type { Db, Run } from './db.ts'
 
 export interface JobError {
   what: string
@@ -68,6 +68,16 @@ const one = { name: 'view_job', text: `select ${jobColumns} from retoma.job wher
 export async function viewJob(db: Db, id: string): Promise<JobView | undefined> {
   const [row] = await db.run<JobView>(one, [id])
   return row
+}
+
+const someStates = {
+  name: 'view_states',
+  text: `select id::text as id, state from retoma.job where id = any ($1::bigint[])`,
+}
+
+export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<string, State>> {
+  const rows = await run<{ id: string; state: State }>(someStates, [ids])
+  return new Map(rows.map(row => [row.id, row.state]))
 }
 
 const failures = {
