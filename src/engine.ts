@@ -28,6 +28,7 @@ import { createInbox, type Inbox } from './engine/inbox.ts'
 import { createOnces, type Onces } from './engine/once.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { createSharedWrite } from './engine/shared-write.ts'
 import { createStats, type StatsDesk } from './engine/stats.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
@@ -246,6 +247,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ) as T
 
   const depths = new Depths(db, clock)
+  const writeShared = createSharedWrite({ db, clock })
   /** What was held in that queue is no more. */
   const tellAnew = (queue: string) => {
     crew.unheld(queue)
@@ -265,8 +267,15 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const batchMoved = (batch: string) => ends.ask([batch])
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
-    ...createTogether({ db, clock, registry, admit: (queue, groups) => depths.admit(queue, groups.length), tell }),
+    ...createInbox({ db, clock, registry, writeShared, depths, tell, closing: closing.signal }),
+    ...createTogether({
+      db,
+      clock,
+      registry,
+      writeShared,
+      admit: (queue, groups) => depths.admit(queue, groups.length),
+      tell,
+    }),
     ...createOnces({ db, clock }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),

@@ -14,6 +14,7 @@ import { type Enqueued, enqueueAlike, type NewJob } from '../store/enqueue.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
+import type { SharedWrite } from './shared-write.ts'
 import { writeJobs } from './write.ts'
 
 /** `tx`: the job is there if and only if this transaction of yours commits. */
@@ -52,12 +53,14 @@ export function createInbox(given: {
   db: Db
   clock: Clock
   registry: Registry
+  /** For one without a key: its insert is shared with others that come at the same time. */
+  writeShared: SharedWrite
   depths: Depths
   /** There may be work in that queue: for the workers here and elsewhere. */
   tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Inbox {
-  const { db, clock, registry, depths, tell, closing } = given
+  const { db, clock, registry, writeShared, depths, tell, closing } = given
 
   /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
@@ -92,9 +95,11 @@ export function createInbox(given: {
       const text = await checkedInput(job, input)
       await registry.add(job)
       await depths.admit(job.queue, 1)
-      const [enqueued] = await write(jobsOf(job, [{ asked, text }]), run)
-      announce(job.queue, [asked], tx, enqueued!.id)
-      return enqueued!
+      const made = jobsOf(job, [{ asked, text }])
+      const alone = tx !== undefined || asked.key !== null
+      const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
+      announce(job.queue, [asked], tx, enqueued.id)
+      return enqueued
     },
 
     async enqueueMany(job, inputs, given) {

@@ -16,6 +16,7 @@ import { type Kept, keepAnswer, type Once, takeKey } from '../store/idempotency.
 import { statesOf } from '../store/view.ts'
 import { lookUp } from './once.ts'
 import type { Registry } from './registry.ts'
+import type { SharedWrite } from './shared-write.ts'
 import { writeJobs } from './write.ts'
 
 export interface Order {
@@ -41,11 +42,12 @@ export function createTogether(given: {
   db: Db
   clock: Clock
   registry: Registry
+  writeShared: SharedWrite
   /** Whether so many more, by their groups, may come into that queue. */
   admit: (queue: string, groups: readonly (string | null)[]) => Promise<void>
   tell: (queue: string, delayMs?: number, job?: string) => void
 }): Together {
-  const { db, clock, registry, admit, tell } = given
+  const { db, clock, registry, writeShared, admit, tell } = given
 
   async function checked(orders: readonly Order[]): Promise<NewJob[]> {
     const jobs: NewJob[] = []
@@ -80,6 +82,8 @@ export function createTogether(given: {
     return made.map(each => (each.created ? each : { ...each, state: states.get(each.id) ?? 'waiting' }))
   }
 
+  const writeOne = async (job: NewJob): Promise<Made[]> => [{ ...(await writeShared(job)), state: 'waiting' }]
+
   function announce(jobs: readonly NewJob[], made: readonly Made[]): void {
     if (made.every(each => !each.created)) return
     for (const [queue, those] of byQueue(jobs)) {
@@ -90,10 +94,11 @@ export function createTogether(given: {
   return {
     async enqueueTogether(orders) {
       const jobs = await checked(orders)
-      const made =
-        chunksOf(jobs).length <= 1
-          ? await write(jobs, db.run)
-          : await db.transaction(client => write(jobs, runOn(client)))
+      const made = await (jobs.length === 1 && jobs[0]!.key === null
+        ? writeOne(jobs[0]!)
+        : chunksOf(jobs).length <= 1
+          ? write(jobs, db.run)
+          : db.transaction(client => write(jobs, runOn(client))))
       announce(jobs, made)
       return made
     },

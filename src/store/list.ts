@@ -23,7 +23,7 @@ export interface JobFilter {
 }
 
 /** So many rows a page looks at, and so many of a state it sorts. */
-const walked = 20_000
+const walked = 10_000
 const sorted = 5000
 
 const wanted = (state: string) => `
