@@ -8,7 +8,7 @@ import { RetomaError, say } from '../errors.ts'
 import { jsonText } from './json.ts'
 import type { Call, Route } from './route.ts'
 
-export const keyHeader = 'idempotency-key'
+const keyHeader = 'idempotency-key'
 const longest = 255
 
 /** undefined: there is no key. */

@@ -70,8 +70,11 @@ const live = (state: string) =>
 /** The ways to a page, each for what its filter says; `columns` of retoma.job. */
 const ways = (name: string, columns: string) => ({
   all: { name: `list_${name}`, text: walk(columns, '', '($2::text is null or state = $2)') },
-  // Few as a rule, and in an index of their own.
-  failed: { name: `list_${name}_failed`, text: walk(columns, `state = 'failed' and`, `state = coalesce($2, state)`) },
+  // Few as a rule, and in an index of their own, which the text of its predicate stands for.
+  failed: {
+    name: `list_${name}_failed`,
+    text: walk(columns, `state = 'failed' and id > 0 and`, `state = coalesce($2, state)`),
+  },
   stalled: {
     name: `list_${name}_stalled`,
     text: walk(columns, `state = 'stalled' and`, `state = coalesce($2, state)`),

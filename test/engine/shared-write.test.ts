@@ -26,7 +26,9 @@ test('a hundred at once are all written, each with an id of its own, in a few st
   const { db, sent } = counted()
   const write = createSharedWrite({ db, clock: systemClock })
   const made = await Promise.all(Array.from({ length: 100 }, (_, n) => write(job(String(n)))))
-  const rows = await store.sql<{ id: string; input: number }>('select id::text as id, input from retoma.job order by input')
+  const rows = await store.sql<{ id: string; input: number }>(
+    'select id::text as id, input from retoma.job order by input',
+  )
   expect(made).toEqual(rows.map(({ id }) => ({ id, created: true })))
   expect(rows.map(row => row.input)).toEqual(Array.from({ length: 100 }, (_, n) => n))
   expect(sent.length).toBeLessThanOrEqual(4)

@@ -115,3 +115,19 @@ test('no list reads more rows than it may', async () => {
     }
   }
 })
+
+test('failed jobs are found by their own index, also by a plan made while there were none', async () => {
+  const sent: Statement[] = []
+  const run: Db['run'] = async statement => {
+    sent.push(statement)
+    return []
+  }
+  await listJobs({ ...store.db, run }, { state: 'failed' }, undefined, 50)
+  const plan = await store.db.transaction(async client => {
+    const values = ['1', 'failed', null, null, null, null, null, 51]
+    const { rows } = await client.query(`explain ${sent[0]!.text}`, values)
+    return JSON.stringify(rows)
+  })
+  expect(plan).toContain('using job_failed')
+  expect(plan).not.toContain('using job_pkey')
+})
