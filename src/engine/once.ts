@@ -11,9 +11,10 @@ import type { Db, Run } from '../store/db.ts'
 import { dropKey, type Kept, keepAnswer, type Once, readKept, takeKey } from '../store/idempotency.ts'
 
 export interface Onces {
-  /** The answer that was given before; undefined: none was. Throws idempotency_conflict, idempotency_running. */
-  kept(once: Once): Promise<Kept | undefined>
-  /** `work` answers what to keep, which may be less than its value; nothing is kept when it throws. */
+  /**
+   * `work` answers what to keep, which may be less than its value; nothing is kept when it throws. Throws
+   * idempotency_conflict, idempotency_running.
+   */
   once<T>(once: Once, work: () => Promise<{ value: T; keep: Kept }>): Promise<{ value: T } | { kept: Kept }>
 }
 
@@ -29,13 +30,6 @@ export async function lookUp(run: Run, once: Once, now: Date | null): Promise<Ke
 
 export function createOnces({ db, clock }: { db: Db; clock: Clock }): Onces {
   return {
-    // One that is under way may be left behind: whoever takes it finds out.
-    kept: once =>
-      lookUp(db.run, once, clock.instant()).catch(error => {
-        if (error instanceof RetomaError && error.code === 'idempotency_running') return undefined
-        throw error
-      }),
-
     async once(once, work) {
       for (;;) {
         const at = await takeKey(db.run, once, clock.instant())
