@@ -1,3 +1,4 @@
+drop index retoma.job_failed;
 alter table retoma.job drop column trace;
 drop index retoma.job_poison;
 delete from retoma.tick where name = 'notify';

@@ -94,3 +94,7 @@ create index job_poison on retoma.job (finished_at) where state = 'failed' and e
 
 -- The trace that enqueued it (W3C traceparent); null without one.
 alter table retoma.job add column trace text collate "C";
+
+-- Lists and bulk retries of what failed, newest first. Only failures pay for it. Every id is above 0: said here, so that only a
+-- statement that says so too is planned with it, and none that looks for the failed jobs of one batch.
+create index job_failed on retoma.job (id) where state = 'failed' and id > 0;

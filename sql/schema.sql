@@ -229,6 +229,8 @@ create table retoma.job (
   constraint job_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX job_failed ON retoma.job USING btree (id) WHERE ((state = 'failed'::text) AND (id > 0));
+
 CREATE INDEX job_failed_item ON retoma.job USING btree (batch_id, COALESCE((error ->> 'cause'::text), ''::text), id) WHERE ((state = 'failed'::text) AND (batch_id IS NOT NULL));
 
 CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((finished_at IS NOT NULL) AND (batch_id IS NULL));

@@ -16,6 +16,7 @@ import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
+import { type Bulk, createBulk } from './engine/bulk.ts'
 import { Crew, type Passed, type WorkerHandle } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
@@ -25,10 +26,14 @@ import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
+import { createOnces, type Onces } from './engine/once.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { createSharedWrite } from './engine/shared-write.ts'
+import { createStats, type StatsDesk } from './engine/stats.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
+import { createTogether, type Together } from './engine/together.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
 import { RetomaError } from './errors.ts'
@@ -49,7 +54,9 @@ export type { Passed, WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
 export type { NotifyOptions } from './engine/notify.ts'
 export type { PressedQueue } from './engine/queues.ts'
+export type { Made, Order } from './engine/together.ts'
 export type { WorkOptions } from './engine/work-options.ts'
+export type { Kept, Once } from './store/idempotency.ts'
 
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
@@ -82,14 +89,18 @@ export interface EngineOptions {
 
 export interface Engine
   extends Inbox,
+    Together,
+    Onces,
     Submits,
     Desk,
+    Bulk,
     Batches,
     Queues,
     Timetable,
     GuardDesk,
     Events,
     Explains,
+    StatsDesk,
     AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
@@ -247,6 +258,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ) as T
 
   const depths = new Depths(db, clock)
+  const writeShared = createSharedWrite({ db, clock })
   /** What was held in that queue is no more. */
   const tellAnew = (queue: string) => {
     crew.unheld(queue)
@@ -266,7 +278,16 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const batchMoved = (batch: string) => ends.ask([batch])
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
+    ...createInbox({ db, clock, registry, writeShared, depths, tell, closing: closing.signal }),
+    ...createTogether({
+      db,
+      clock,
+      registry,
+      writeShared,
+      admit: (queue, groups) => depths.admit(queue, groups.length),
+      tell,
+    }),
+    ...createOnces({ db, clock }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
@@ -279,8 +300,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       closing: closing.signal,
     }),
     ...batches,
+    ...createBulk({ db, clock, batchMoved, tell }),
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createExplains({ db, clock }),
+    ...createStats({ db, clock }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),

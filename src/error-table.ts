@@ -495,6 +495,17 @@ export const errorTable = define({
     en: 'job {id} cannot run again: job {holder} has its key by now',
     pt: 'o job {id} não pode rodar de novo: o job {holder} já tem a chave dele',
   },
+  idempotency_conflict: {
+    status: 409,
+    en: 'the Idempotency-Key {key} was used for another request within the last 24 hours; take a new one for each request',
+    pt: 'a Idempotency-Key {key} já foi usada em outra requisição nas últimas 24 horas; use uma nova para cada requisição',
+  },
+  idempotency_running: {
+    status: 409,
+    retryable: true,
+    en: 'the first request with the Idempotency-Key {key} is still under way; try again in a moment',
+    pt: 'a primeira requisição com a Idempotency-Key {key} ainda está em andamento; tente de novo daqui a pouco',
+  },
   key_locked: {
     status: 409,
     retryable: true,

@@ -12,6 +12,7 @@ export {
   type StopAfter,
 } from './core/batch.ts'
 export type { BatchState } from './core/batch-state.ts'
+export type { By } from './core/by.ts'
 export type { Care } from './core/care.ts'
 export type { CatchUp } from './core/catch-up.ts'
 export type { Collected, EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
@@ -35,6 +36,7 @@ export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export type { Notice } from './core/notice.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
+export type { Page } from './core/page.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
 export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
@@ -44,9 +46,11 @@ export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleO
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
+export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { EventStream } from './engine/events.ts'
 export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
+export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'
 export {
   createEngine,
@@ -69,6 +73,7 @@ export type { Enqueued } from './store/enqueue.ts'
 export type { FindingView } from './store/finding.ts'
 export type { RowKey } from './store/guard.ts'
 export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
+export type { JobFilter } from './store/list.ts'
 export type { ScheduleView } from './store/schedule.ts'
 export type { Transaction } from './store/tx.ts'
 export type {
@@ -76,7 +81,6 @@ export type {
   FailureView,
   JobError,
   JobEventView,
-  JobFilter,
   JobView,
   QueueView,
   WorkerView,

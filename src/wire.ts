@@ -1,4 +1,5 @@
 /** Jobs, batches, queues, workers and guards as HTTP and --json show them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+import { attemptsOf } from './core/attempts.ts'
 import { timelineOf } from './core/timeline.ts'
 import type { Language } from './errors.ts'
 import type {
@@ -16,6 +17,7 @@ import type {
   QueueLimits,
   QueueView,
   ScheduleView,
+  Stats,
   WorkerView,
 } from './index.ts'
 
@@ -28,6 +30,7 @@ export const snakeCase = (view: object): Record<string, unknown> =>
 export const jobWire = (job: JobView) => snakeCase(job)
 export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetail) => ({
   ...snakeCase(job),
+  attempts: attemptsOf({ ...job, history }).map(snakeCase),
   history: history.map(({ evidence, ...failure }) => ({
     ...snakeCase(failure),
     evidence: evidence === null ? null : snakeCase(evidence),
@@ -55,6 +58,12 @@ export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEv
 })
 
 const countsIn = ({ rate: _rate, etaSeconds: _left, ...counts }: Readonly<Record<string, unknown>>) => counts
+
+export const statsWire = ({ queues, kinds, ...stats }: Stats) => ({
+  ...snakeCase(stats),
+  queues: queues.map(snakeCase),
+  kinds: kinds.map(snakeCase),
+})
 
 /** Its facts are all ours, so their names are at every depth. */
 export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })

@@ -1,7 +1,7 @@
 /** What a caller may ask for when a job comes in, checked at the door. */
 import { type Saying, say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
-import { asText } from './json.ts'
+import { asText, isStorableText } from './json.ts'
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface EnqueueOptions {
@@ -72,7 +72,7 @@ function text(option: string, value: string | undefined): string | null {
   if (value === undefined) return null
   if (typeof value !== 'string' || value.length === 0 || value.length > 500)
     refuseValue(option, value, 'it is a text of 1 to 500 characters', 'é um texto de 1 a 500 caracteres')
-  if (value.includes('\u0000') || !value.isWellFormed())
+  if (!isStorableText(value))
     refuseOption(
       option,
       'it holds a character that PostgreSQL cannot store',

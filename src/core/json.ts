@@ -83,6 +83,9 @@ function saysItself(part: object): boolean {
   return part instanceof String || (typeof toJSON === 'function' && toJSON !== Buffer.prototype.toJSON)
 }
 
+/** Whether PostgreSQL can hold it as a text; what it cannot is in no column, and names nothing. */
+export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
+
 /** Text without what PostgreSQL refuses: NUL is dropped, half a surrogate pair becomes U+FFFD. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '')

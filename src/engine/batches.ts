@@ -5,6 +5,7 @@
  * counts from the first commit on; where jobs must follow, this process takes the first bites and ticks the rest.
  */
 import { type BatchState, batchStates, isFinalBatch } from '../core/batch-state.ts'
+import { type By, checkBy } from '../core/by.ts'
 import { isId } from '../core/id.ts'
 import { namePattern } from '../core/name.ts'
 import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
@@ -49,18 +50,18 @@ export interface Batches {
   /** Its failed items by cause, the most first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** Nothing more of it starts; what runs goes on to its end. */
-  pause(id: string): Promise<PressedBatch>
-  unpause(id: string): Promise<PressedBatch>
+  pause(id: string, options?: By): Promise<PressedBatch>
+  unpause(id: string, options?: By): Promise<PressedBatch>
   /** Has its failed items, or those of one cause, run again with a new budget of tries; their checkpoints stay. */
-  retryFailed(id: string, options?: { cause?: string }): Promise<RetriedBatch>
+  retryFailed(id: string, options?: { cause?: string } & By): Promise<RetriedBatch>
   /** 0 (first) to 9, for its items that wait and those still to come. */
-  setPriority(id: string, priority: number): Promise<PressedBatch & { moved: number }>
+  setPriority(id: string, priority: number, options?: By): Promise<PressedBatch & { moved: number }>
 }
 
 /** For `cancel` and `resume`, which take a job's id as well. */
 export interface BatchDesk extends Batches {
-  cancelBatch(id: string): Promise<PressedBatch>
-  resumeBatch(id: string): Promise<ResumedBatch>
+  cancelBatch(id: string, options?: By): Promise<PressedBatch>
+  resumeBatch(id: string, options?: By): Promise<ResumedBatch>
 }
 
 /** A verb waits so long for the jobs to follow; ticks do the rest. */
@@ -104,9 +105,10 @@ export function createBatches(given: {
     return batch
   }
 
-  async function press(verb: BatchVerb, id: string): Promise<{ batch: BatchView; moved: boolean }> {
+  async function press(verb: BatchVerb, id: string, given?: By): Promise<{ batch: BatchView; moved: boolean }> {
+    const by = checkBy(given)
     for (let left = rounds; ; left--) {
-      const moved = isId(id) && (await pressBatch(db, verb, id, clock.instant()))
+      const moved = isId(id) && (await pressBatch(db, verb, id, by, clock.instant()))
       const batch = await found(id)
       if (moved || fine[verb].includes(batch.state)) return { batch, moved }
       // It was in another state when the statement began, or waits for rows that still follow.
@@ -151,8 +153,8 @@ export function createBatches(given: {
       return viewFailureGroups(db, id)
     },
 
-    async pause(id) {
-      const pressed = await press('pause', id)
+    async pause(id, options) {
+      const pressed = await press('pause', id, options)
       if (pressed.moved) {
         hold(pressed.batch.queue, id)
         changed(id)
@@ -160,8 +162,8 @@ export function createBatches(given: {
       return answer(pressed)
     },
 
-    async unpause(id) {
-      const pressed = await press('unpause', id)
+    async unpause(id, options) {
+      const pressed = await press('unpause', id, options)
       if (pressed.moved) {
         await ask(id)
         tellAnew(pressed.batch.queue)
@@ -170,8 +172,8 @@ export function createBatches(given: {
       return answer(pressed)
     },
 
-    async resumeBatch(id) {
-      const pressed = await press('resume', id)
+    async resumeBatch(id, options) {
+      const pressed = await press('resume', id, options)
       const { total, succeeded, failed, skipped, cancelled } = pressed.batch
       if (!pressed.moved) return { ...answer(pressed), resumed: 0 }
       await ask(id)
@@ -180,8 +182,8 @@ export function createBatches(given: {
       return { ...answer(pressed), resumed: total - succeeded - failed - skipped - cancelled }
     },
 
-    async cancelBatch(id) {
-      const pressed = await press('cancel', id)
+    async cancelBatch(id, options) {
+      const pressed = await press('cancel', id, options)
       if (pressed.moved) {
         hold(pressed.batch.queue, id)
         changed(id)
@@ -192,8 +194,9 @@ export function createBatches(given: {
       return answer(pressed)
     },
 
-    async retryFailed(id, { cause } = {}) {
+    async retryFailed(id, { cause, ...pressing } = {}) {
       checkCause(cause)
+      const by = checkBy(pressing)
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, held: 0 }
@@ -201,8 +204,8 @@ export function createBatches(given: {
       for (let left = rounds; ; left--) {
         await settled(id)
         // A stalled one is resumed by it, and counted so.
-        if ((await found(id)).state === 'stalled') resumed = (await press('resume', id)).moved || resumed
-        const number = await beginRetry(db, id, cause ?? null, clock.instant())
+        if ((await found(id)).state === 'stalled') resumed = (await press('resume', id, pressing)).moved || resumed
+        const number = await beginRetry(db, id, { cause, by }, clock.instant())
         const begun = number !== undefined
         if (begun) {
           for (;;) {
@@ -233,12 +236,13 @@ export function createBatches(given: {
       }
     },
 
-    async setPriority(id, priority) {
+    async setPriority(id, priority, options) {
+      const by = checkBy(options)
       if (!Number.isInteger(priority) || priority < 0 || priority > 9)
         refuseOption('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
       const batch = await found(id)
       if (isFinalBatch(batch.state)) throw refusal(batch, 'setPriority')
-      const moved = await changePriority(db, id, priority, clock.instant())
+      const moved = await changePriority(db, id, priority, by, clock.instant())
       tell(batch.queue)
       return { id, state: batch.state, changed: batch.priority !== priority || moved > 0, moved }
     },

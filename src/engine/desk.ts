@@ -1,27 +1,27 @@
 /** What people and programs ask of jobs that are there: look, wait, cancel, retry, rerun, resume, skip. */
 import { isFinalBatch } from '../core/batch-state.ts'
+import { type By, checkBy } from '../core/by.ts'
 import { isId } from '../core/id.ts'
-import { cleanText } from '../core/json.ts'
-import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
+import { cleanText, isStorableText } from '../core/json.ts'
+import { checkPage, type Page, type PageOptions } from '../core/page.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { isFinal, type State } from '../core/state.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { BatchView } from '../store/batch-view.ts'
-import { type ControlVerb, press } from '../store/control.ts'
+import { type ControlVerb, type Pressing, press } from '../store/control.ts'
 import type { Db } from '../store/db.ts'
+import { type JobFilter, listJobs } from '../store/list.ts'
 import { passes } from '../store/trouble.ts'
 import {
   type CheckpointView,
   type FailureView,
   type JobEventView,
-  type JobFilter,
   type JobView,
   viewCheckpoints,
   viewFailures,
   viewJob,
   viewJobEvents,
-  viewJobs,
 } from '../store/view.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
@@ -39,23 +39,24 @@ export interface Pressed {
 
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
+  /** The newest first. A page may be short though there is a next. */
   jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
   /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
   /** A job, or a batch: its jobs follow in bites. */
-  cancel(id: string): Promise<Pressed | PressedBatch>
+  cancel(id: string, options?: By): Promise<Pressed | PressedBatch>
   /**
    * Runs a failed, skipped or cancelled job again, with a new budget of tries. What its steps saved is not run again. Its
    * batch goes on, if it was over.
    */
-  retry(id: string): Promise<Pressed>
+  retry(id: string, options?: By): Promise<Pressed>
   /** Runs a finished job again from scratch: what its steps saved is deleted, and each of them runs again. */
-  rerun(id: string): Promise<Pressed>
+  rerun(id: string, options?: By): Promise<Pressed>
   /** A stalled job, or a stalled batch: it goes on, and the resume is counted. */
-  resume(id: string): Promise<Pressed | ResumedBatch>
+  resume(id: string, options?: By): Promise<Pressed | ResumedBatch>
   /** A job that shall not run, or not again: it ends as skipped, with the reason. */
-  skip(id: string, reason: string): Promise<Pressed>
+  skip(id: string, reason: string, options?: By): Promise<Pressed>
 }
 
 const firstLook = 50
@@ -132,16 +133,16 @@ export function createDesk(given: {
   /** `fine`: states in which the verb has nothing left to do, so that pressing twice is no error. */
   async function pressed(
     verb: ControlVerb,
-    word: string,
     id: string,
     fine: readonly State[],
-    reason?: string,
+    pressing: Pressing = {},
   ): Promise<Pressed | undefined> {
-    const result = isId(id) ? await pressSurely(verb, id, reason) : undefined
+    const by = checkBy(pressing)
+    const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
     if (result === undefined) return undefined
     const { state, moved, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
-    if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb: word })
+    if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
     // What is cancelled may have freed a place under its queue's limit.
     if (moved) tell(queue)
     if (moved && batch !== null) await batchMoved(batch)
@@ -152,9 +153,9 @@ export function createDesk(given: {
    * A job does not run again while rows of its batch still follow something else: that is done first. Who did it may have
    * done so since this was pressed, and another may have pressed since.
    */
-  async function pressSurely(verb: ControlVerb, id: string, reason?: string) {
+  async function pressSurely(verb: ControlVerb, id: string, pressing: Pressing) {
     for (let left = rounds; ; left--) {
-      const result = await press(db, verb, id, clock.instant(), reason)
+      const result = await press(db, verb, id, clock.instant(), pressing)
       if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
       if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
       const batch = await batches.batch(result.batch)
@@ -165,7 +166,7 @@ export function createDesk(given: {
 
   async function ofJob(...asked: Parameters<typeof pressed>): Promise<Pressed> {
     const answer = await pressed(...asked)
-    if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: asked[2] })
+    if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: String(asked[1]) })
     return answer
   }
 
@@ -174,7 +175,10 @@ export function createDesk(given: {
 
     async jobs(filter = {}) {
       const limit = checkPage(filter)
-      return pageOf(await viewJobs(db, filter, filter.after, limit + 1), limit)
+      const { kind, queue, groupKey, ref, key } = filter
+      const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
+      if (!texts.every(isStorableText)) return { items: [], next: null }
+      return listJobs(db, filter, filter.after, limit)
     },
 
     wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
@@ -194,14 +198,14 @@ export function createDesk(given: {
             signal,
           )) as Desk['wait'],
 
-    cancel: async id => (await pressed('cancel', 'cancel', id, ['cancelled'])) ?? batches.cancelBatch(id),
-    retry: id => ofJob('retry', 'retry', id, ['waiting', 'running']),
-    rerun: id => ofJob('rerun', 'rerun', id, ['waiting', 'running']),
-    resume: async id => (await pressed('resume', 'resume', id, ['waiting', 'running'])) ?? batches.resumeBatch(id),
-    async skip(id, reason) {
+    cancel: async (id, by) => (await pressed('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
+    retry: (id, by) => ofJob('retry', id, ['waiting', 'running'], by),
+    rerun: (id, by) => ofJob('rerun', id, ['waiting', 'running'], by),
+    resume: async (id, by) => (await pressed('resume', id, ['waiting', 'running'], by)) ?? batches.resumeBatch(id, by),
+    async skip(id, reason, by) {
       if (typeof reason !== 'string' || reason === '')
         refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
-      return ofJob('skip', 'skip', id, ['skipped'], cleanText(reason.slice(0, 1000)))
+      return ofJob('skip', id, ['skipped'], { ...by, reason: cleanText(reason.slice(0, 1000)) })
     },
   }
 }

@@ -1,4 +1,5 @@
 /** The guards of an engine: checked when it is made, shown, and run by hand. Their tick runs them by themselves. */
+import { type By, checkBy } from '../core/by.ts'
 import type { Guard } from '../core/guard.ts'
 import { type Refuse, refuseDefinition } from '../core/refuse.ts'
 import { hintFor } from '../core/suggest.ts'
@@ -16,7 +17,7 @@ export interface GuardDesk {
    * Looks now, whoever's turn it is, and marks all that is lost. A guard that the engine was not made with may be given
    * itself. Throws unknown_guard, and why it cannot be done.
    */
-  runGuard(which: string | Guard, options?: { dryRun?: boolean }): Promise<GuardRun>
+  runGuard(which: string | Guard, options?: { dryRun?: boolean } & By): Promise<GuardRun>
 }
 
 export function createGuardDesk(given: {
@@ -34,12 +35,13 @@ export function createGuardDesk(given: {
       return [...found, ...missing.map(notYet)].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
 
-    async runGuard(which, { dryRun = false } = {}) {
+    async runGuard(which, { dryRun = false, ...pressing } = {}) {
+      const by = checkBy(pressing)
       const guard = typeof which === 'string' ? find(guards, which) : which
       const now = () => clock.instant()
       if (dryRun) return previewGuard({ db, guard, now })
       const counted = guards.includes(guard)
-      if (counted) await takeTurn(db, guard, now())
+      if (counted) await takeTurn(db, guard, by, now())
       const note = (about: Parameters<typeof noteTurn>[2]) => (counted ? noteTurn(db, guard.name, about, now()) : null)
       try {
         const run = await runGuard({ db, guard, counted, signal: closing, now })

@@ -8,14 +8,14 @@ import { type CheckedOptions, checkEnqueueOptions, duesOf, type EnqueueOptions }
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { refuseOption } from '../core/refuse.ts'
-import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db, Run } from '../store/db.ts'
-import { type Enqueued, enqueueAlike, enqueueJobs, type NewJob } from '../store/enqueue.ts'
-import { isLockTimeout } from '../store/trouble.ts'
+import { type Enqueued, enqueueAlike, type NewJob } from '../store/enqueue.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
+import type { SharedWrite } from './shared-write.ts'
+import { writeJobs } from './write.ts'
 
 /** `tx`: the job is there if and only if this transaction of yours commits. */
 type InTransaction = { tx?: Transaction }
@@ -53,12 +53,14 @@ export function createInbox(given: {
   db: Db
   clock: Clock
   registry: Registry
+  /** For one without a key: its insert is shared with others that come at the same time. */
+  writeShared: SharedWrite
   depths: Depths
   /** There may be work in that queue: for the workers here and elsewhere. */
   tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Inbox {
-  const { db, clock, registry, depths, tell, closing } = given
+  const { db, clock, registry, writeShared, depths, tell, closing } = given
 
   /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
@@ -69,17 +71,7 @@ export function createInbox(given: {
     }
   }
 
-  const write = (jobs: NewJob[], run: Run): Promise<Enqueued[]> =>
-    enqueueJobs(run, jobs, clock.instant()).catch(error => {
-      const keyed = jobs.filter(job => job.key !== null)
-      if (keyed.length === 0 || !isLockTimeout(error)) throw error
-      const { kind, key } = keyed[0]!
-      throw new RetomaError(
-        'key_locked',
-        { kind, key: keyed.length === 1 ? key! : say(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
-        { cause: error },
-      )
-    })
+  const write = (jobs: NewJob[], run: Run) => writeJobs(run, jobs, clock.instant())
 
   async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
     const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version }
@@ -103,9 +95,11 @@ export function createInbox(given: {
       const text = await checkedInput(job, input)
       await registry.add(job)
       await depths.admit(job.queue, 1)
-      const [enqueued] = await write(jobsOf(job, [{ asked, text }]), run)
-      announce(job.queue, [asked], tx, enqueued!.id)
-      return enqueued!
+      const made = jobsOf(job, [{ asked, text }])
+      const alone = tx !== undefined || asked.key !== null
+      const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
+      announce(job.queue, [asked], tx, enqueued.id)
+      return enqueued
     },
 
     async enqueueMany(job, inputs, given) {

@@ -1,4 +1,5 @@
 /** What is asked of a queue as a whole: look, pause, go on. */
+import { type By, checkBy } from '../core/by.ts'
 import type { Limits } from '../core/limits.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -17,15 +18,16 @@ export interface PressedQueue {
 export interface Queues {
   queues(): Promise<QueueView[]>
   /** Nothing more of it is started, by any worker; what runs goes on to its end. */
-  pauseQueue(name: string): Promise<PressedQueue>
-  unpauseQueue(name: string): Promise<PressedQueue>
+  pauseQueue(name: string, options?: By): Promise<PressedQueue>
+  unpauseQueue(name: string, options?: By): Promise<PressedQueue>
 }
 
 export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string) => void }): Queues {
   const { db, clock, tell } = given
 
-  async function press(queue: string, paused: boolean): Promise<PressedQueue> {
-    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused, clock.instant()) : undefined
+  async function press(queue: string, paused: boolean, given: By | undefined): Promise<PressedQueue> {
+    const by = checkBy(given)
+    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
     if (pressed === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }
@@ -34,8 +36,8 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
   }
   return {
     queues: () => viewQueues(db, clock.instant()),
-    pauseQueue: name => press(name, true),
-    unpauseQueue: name => press(name, false),
+    pauseQueue: (name, options) => press(name, true, options),
+    unpauseQueue: (name, options) => press(name, false, options),
   }
 }
 

@@ -1,4 +1,5 @@
 /** The schedules of an engine: checked when it is made, shown, and fired by hand. The scheduler fires them by plan. */
+import { type By, checkBy } from '../core/by.ts'
 import { slotAfter } from '../core/plan.ts'
 import { inputFor, type Schedule } from '../core/schedule.ts'
 import { hintFor } from '../core/suggest.ts'
@@ -16,7 +17,7 @@ export interface Timetable {
    * Makes the job of a schedule of this engine now, beside its plan: its next slot stays. While its key is held, answers
    * the job that holds it, not `created`. Throws unknown_schedule.
    */
-  runSchedule(name: string): Promise<{ id: string; created: boolean }>
+  runSchedule(name: string, options?: By): Promise<{ id: string; created: boolean }>
 }
 
 export function createTimetable(given: {
@@ -34,7 +35,8 @@ export function createTimetable(given: {
       return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
 
-    async runSchedule(name) {
+    async runSchedule(name, options) {
+      const by = checkBy(options)
       const schedule = schedules.find(each => each.name === name)
       if (schedule === undefined) {
         const known = schedules.map(each => each.name)
@@ -42,7 +44,7 @@ export function createTimetable(given: {
       }
       const job = await jobFor(schedule, clock.now())
       await depths.admit(job.queue, 1)
-      const made = await fireByHand(db, name, job, clock.instant())
+      const made = await fireByHand(db, name, job, by, clock.instant())
       if (made.created) tell(schedule.job.queue)
       return made
     },

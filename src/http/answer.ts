@@ -5,6 +5,8 @@
 import { RetomaError } from '../errors.ts'
 import { parseJson, readText } from './body.ts'
 import { checked } from './checked.ts'
+import { answerOnce, onceOf } from './idempotency.ts'
+import { json } from './json.ts'
 import { languageOf } from './language.ts'
 import type { Call, Peer, Principal, Role, Route } from './route.ts'
 
@@ -21,17 +23,28 @@ export async function answer(
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
   const call: Call = {
     ...known,
+    once: undefined,
     params: route.params && checked(route.params, known.params, 'path'),
     query: checkedQuery(route, request),
     body: route.body && checked(route.body, await jsonBody(request, route.largest), 'body'),
     language: languageOf(request),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
+  if (route.makes) call.once = onceOf(route, call)
+  return call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
+}
+
+async function run(route: Route, call: Call): Promise<Response> {
   const value = await route.run(call as never)
   if (value instanceof Response) return value
-  const status = route.status ?? 200
+  const status = statusOf(route, value)
   if (status === 204) return new Response(null, { status, headers: call.headers })
-  return Response.json(value, { status, headers: call.headers })
+  return json(value, status, call.headers)
+}
+
+/** 201 for what was made; with a key that is held, what was there already is 200. */
+function statusOf({ status = 200 }: Route, value: unknown): number {
+  return status === 201 && (value as { created?: unknown } | null)?.created === false ? 200 : status
 }
 
 /** A name given twice is a list. */

@@ -9,7 +9,14 @@ const deepest = 64
 
 export async function readText(request: Request, most: number = largestBody): Promise<string> {
   const tooLarge = () => new RetomaError('body_too_large', { most })
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge()
+  const length = request.headers.get('content-length')
+  if (Number(length ?? 0) > most) throw tooLarge()
+  // Of a length that is known no more than that comes, and it need not go through a stream.
+  if (length !== null) {
+    const whole = await request.arrayBuffer()
+    if (whole.byteLength > most) throw tooLarge()
+    return decoded(Buffer.from(whole))
+  }
   if (request.body === null) return ''
   const parts: Uint8Array[] = []
   let bytes = 0
@@ -18,8 +25,14 @@ export async function readText(request: Request, most: number = largestBody): Pr
     if (bytes > most) throw tooLarge()
     parts.push(part)
   }
+  return decoded(Buffer.concat(parts))
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decoded(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
+    return utf8.decode(bytes)
   } catch {
     throw badBody('it is not UTF-8', 'não é UTF-8')
   }

@@ -9,15 +9,25 @@ const portuguese = z.locales.pt().localeError
 export function checked<S extends z.ZodType>(schema: S, given: unknown, where: string): z.output<S> {
   const found = schema.safeParse(given)
   if (found.success) return found.data
-  const issue = found.error.issues[0]!
+  const issue = closest(found.error.issues[0]!)
   const told = (error: typeof english) =>
-    schema.safeParse(given, { error: each => tell(error(each)) }).error?.issues[0]?.message ?? issue.message
+    closest(schema.safeParse(given, { error: each => tell(error(each)) }).error!.issues[0]!).message
   const field = fieldOf(issue) || where
   throw new RetomaError('bad_request', { field, problem: say(told(english), told(portuguese)) })
 }
 
 const tell = (said: string | { message: string } | undefined | null) =>
   typeof said === 'string' ? said : (said?.message ?? '')
+
+/** Of a choice of forms: what is wrong with the one that was meant, which is the one with the least wrong below its root. */
+function closest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue
+  const forms = issue.errors.filter(
+    ([first]) => first !== undefined && (first.path.length > 0 || first.code !== 'invalid_type'),
+  )
+  const meant = forms.sort((a, b) => a.length - b.length)[0]?.[0]
+  return meant === undefined ? issue : closest({ ...meant, path: [...issue.path, ...meant.path] } as z.core.$ZodIssue)
+}
 
 /** `jobs[3].priority`; of a name that is not known, that name. */
 function fieldOf(issue: z.core.$ZodIssue): string {

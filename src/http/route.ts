@@ -3,7 +3,7 @@
  * printed as OpenAPI (openapi.ts) and is walked by the tests; so nothing is said twice.
  */
 import type { z } from 'zod'
-import type { Engine } from '../engine.ts'
+import type { Engine, Once } from '../engine.ts'
 import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Streams } from './streams.ts'
@@ -46,6 +46,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   streams: Streams
   /** Asks again who this is, for an answer that takes long: throws once whoever asked is no longer let in. */
   readmit(): Promise<unknown>
+  /** What an Idempotency-Key stands for; undefined without one. */
+  once: Once | undefined
 }
 
 export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {
@@ -68,8 +70,10 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   status?: 200 | 201 | 202 | 204
   /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
   errors?: readonly ErrorCode[]
-  /** It makes something: Idempotency-Key is honoured. */
-  makes?: true
+  /** It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes. */
+  makes?: true | 'exactly'
+  /** Fields of the answer that are not kept for a key, because they are secret: null when it is given again. */
+  unkept?: readonly string[]
   /** Bytes of its body; default 1 MB. */
   largest?: number
   /** A value for JSON, or a Response where it is something else. */

@@ -26,7 +26,7 @@ const pause = {
       from home h
       where b.id = h.id
       returning b.id, h.state as was, b.state
-    ), ${noteBatchActions('pause', 'pressed', now)}
+    ), ${noteBatchActions('pause', 'pressed', now, '$3::text')}
     select id from pressed`,
 }
 
@@ -46,7 +46,7 @@ const unpause = {
       set state = ${goesOn}, held = false, reason = null
       where id = $1 and state = 'paused'
       returning id, queue, 'paused' as was, state
-    ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now)}
+    ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
     select id from pressed`,
 }
 
@@ -59,7 +59,7 @@ const resume = {
       set state = ${goesOn}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
       where id = $1 and state = 'stalled'
       returning id, queue, 'stalled' as was, state
-    ), ${unheld}, ${noteBatchActions('resume', 'pressed', now)}, before as materialized (
+    ), ${unheld}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
       select id from retoma.job
       where state = 'stalled' and batch_id = (select id from pressed)
       order by id
@@ -85,16 +85,22 @@ const cancel = {
       from home h
       where b.id = h.id
       returning b.id, h.state as was, b.state
-    ), ${noteBatchActions('cancel', 'pressed', now)}
+    ), ${noteBatchActions('cancel', 'pressed', now, '$3::text')}
     select id from pressed`,
 }
 
 const verbs = { pause, unpause, resume, cancel }
 export type BatchVerb = keyof typeof verbs
 
-/** Whether this call did it. */
-export async function pressBatch(db: Db, verb: BatchVerb, id: string, now: Date | null): Promise<boolean> {
-  return (await db.run(verbs[verb], [id, now])).length > 0
+/** Whether this call did it; `by`: who pressed. */
+export async function pressBatch(
+  db: Db,
+  verb: BatchVerb,
+  id: string,
+  by: string | undefined,
+  now: Date | null,
+): Promise<boolean> {
+  return (await db.run(verbs[verb], [id, now, by ?? null])).length > 0
 }
 
 // Of succeeded only when there is something to do, and it goes on with the first job that waits again. Of stalled it is not
@@ -122,7 +128,7 @@ const retryFailed = {
       from home h
       where b.id = h.id
       returning b.id, b.retries, h.state as was, b.state
-    ), ${noteBatchActions('retry failed', 'pressed', now)}
+    ), ${noteBatchActions('retry failed', 'pressed', now, '$4::text')}
     select retries from pressed`,
 }
 
@@ -135,7 +141,7 @@ const lock = { name: 'batch_lock', text: `select from retoma.batch where id = $1
 export async function beginRetry(
   db: Db,
   id: string,
-  cause: string | null,
+  { cause, by }: { cause?: string | undefined; by?: string | undefined },
   now: Date | null,
 ): Promise<number | undefined> {
   // Locked first: what failed is then looked for by a snapshot that knows what the last bite moved. In one statement a retry of
@@ -143,7 +149,7 @@ export async function beginRetry(
   const [row] = await db.transaction(async client => {
     const run = runOn(client)
     await run(lock, [id])
-    return run<{ retries: number }>(retryFailed, [id, now, cause])
+    return run<{ retries: number }>(retryFailed, [id, now, cause ?? null, by ?? null])
   })
   return row?.retries
 }

@@ -3,10 +3,23 @@
  * again after a crash in between, it does the rest.
  */
 import type { Db } from './db.ts'
+import { noteBatchActions } from './event.ts'
 
 const set = {
   name: 'batch_priority',
-  text: `update retoma.batch set priority = $2 where id = $1 and finished_at is null returning chunks`,
+  text: `
+    with home as materialized (
+      select id, priority from retoma.batch where id = $1 and finished_at is null for update
+    ), pressed as (
+      update retoma.batch b
+      set priority = $2
+      from home h
+      where b.id = h.id
+      returning b.id, b.state as was, b.state, b.chunks, h.priority <> b.priority as changed
+    ), changed as (
+      select * from pressed where changed
+    ), ${noteBatchActions('priority', 'changed', 'coalesce($4::timestamptz, now())', '$3::text')}
+    select chunks from pressed`,
 }
 
 // In another lane they are at the present, ahead of every claim's mark. What another has locked is being claimed or ended.
@@ -34,8 +47,14 @@ const move = {
 const chunksPerBite = 5
 
 /** Answers how many jobs it moved. */
-export async function changePriority(db: Db, id: string, priority: number, now: Date | null): Promise<number> {
-  const [batch] = await db.run<{ chunks: number }>(set, [id, priority])
+export async function changePriority(
+  db: Db,
+  id: string,
+  priority: number,
+  by: string | undefined,
+  now: Date | null,
+): Promise<number> {
+  const [batch] = await db.run<{ chunks: number }>(set, [id, priority, by ?? null, now])
   let moved = 0
   for (let n = 0; n < (batch?.chunks ?? 0); n += chunksPerBite) {
     moved += (await db.run(move, [id, priority, n, chunksPerBite, now])).length

@@ -36,7 +36,7 @@ const end = (verb: string, states: string, state: string, more = '') => `
       select * from moved where was = 'running'
     ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())')}
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
 
 const cancel = { name: 'control_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
@@ -48,7 +48,7 @@ const skip = {
     `'waiting', 'running', 'stalled', 'failed'`,
     'skipped',
     `,
-        error = jsonb_build_object('what', 'skipped', 'message', $3::text, 'code', null, 'stack', null)`,
+        error = jsonb_build_object('what', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
   ),
 }
 
@@ -98,7 +98,7 @@ const again = (verb: string, states: string, more = '') => `
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())')}
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
 
 const retry = { name: 'control_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
@@ -124,7 +124,7 @@ const resume = {
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
     ${countMoves('moved')},
-    ${noteJobActions('resume', 'moved', 'coalesce($2::timestamptz, now())')}
+    ${noteJobActions('resume', 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`,
 }
 
@@ -141,15 +141,22 @@ const holderOf = {
 const verbs = { cancel, retry, rerun, resume, skip }
 export type ControlVerb = keyof typeof verbs
 
+export interface Pressing {
+  /** Who pressed it. */
+  by?: string | undefined
+  /** Of skip. */
+  reason?: string | undefined
+}
+
 /** undefined: there is no such job. */
 export async function press(
   db: Db,
   verb: ControlVerb,
   id: string,
   now: Date | null,
-  reason?: string,
+  { by, reason = '' }: Pressing = {},
 ): Promise<Pressed | undefined> {
-  const values = verb === 'skip' ? [id, now, reason ?? ''] : [id, now]
+  const values = [id, now, by ?? null, ...(verb === 'skip' ? [reason] : [])]
   const moved = await move(db, verb, values)
   const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined

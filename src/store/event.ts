@@ -57,15 +57,15 @@ export const noteJobStates = (
     now,
   )
 
-/** Somebody pressed `what`, and it moved these jobs: `of` returned id, batch_id, ref, attempt, was and state. */
-export const noteJobActions = (what: string, of: string, now: string) =>
+/** Somebody pressed `what`, and it moved these jobs: `of` returned id, batch_id, ref, attempt, was and state; `who`: SQL. */
+export const noteJobActions = (what: string, of: string, now: string, who: string) =>
   noteEvents(
     {
       of,
       type: 'action',
       job: 'm.id',
       batch: 'm.batch_id',
-      data: `jsonb_build_object('who', null, 'what', '${what}', 'from', m.was, 'to', m.state, 'ref', m.ref, 'attempt', m.attempt)`,
+      data: `jsonb_build_object('who', ${who}, 'what', '${what}', 'from', m.was, 'to', m.state, 'ref', m.ref, 'attempt', m.attempt)`,
     },
     now,
   )
@@ -84,14 +84,14 @@ export const noteBatchStates = (of: string, now: string) =>
     now,
   )
 
-/** Somebody pressed `what`, and it moved these batches: `of` returned id, was and state. */
-export const noteBatchActions = (what: string, of: string, now: string) =>
+/** Somebody pressed `what`, and it moved these batches: `of` returned id, was and state; `who`: SQL. */
+export const noteBatchActions = (what: string, of: string, now: string, who: string) =>
   noteEvents(
     {
       of,
       type: 'action',
       batch: 'm.id',
-      data: `jsonb_build_object('who', null, 'what', '${what}', 'from', m.was, 'to', m.state)`,
+      data: `jsonb_build_object('who', ${who}, 'what', '${what}', 'from', m.was, 'to', m.state)`,
       as: 'told_batch',
     },
     now,

@@ -10,6 +10,7 @@ import { shownTable } from '../core/guard-table.ts'
 import { type GuardValue, isNow, valueText } from '../core/guard-value.ts'
 import type { Saying } from '../errors.ts'
 import type { Db, Run } from './db.ts'
+import { noteEvents } from './event.ts'
 
 const tickMs = 8000
 
@@ -98,13 +99,24 @@ export async function winTurn(db: Db, guard: Guard, now: Date | null): Promise<b
 const take = {
   name: 'guard_take',
   text: `
-    insert into retoma.guard (name, about, ticked_at) values ($2, $3, coalesce($1::timestamptz, now()))
-    on conflict (name) do update set ticked_at = excluded.ticked_at, about = excluded.about, last_marked = 0`,
+    with pressed as (
+      insert into retoma.guard (name, about, ticked_at) values ($2, $3, coalesce($1::timestamptz, now()))
+      on conflict (name) do update set ticked_at = excluded.ticked_at, about = excluded.about, last_marked = 0
+      returning name
+    ), ${noteEvents(
+      {
+        of: 'pressed',
+        type: 'action',
+        data: `jsonb_build_object('who', $4::text, 'what', 'run guard', 'guard', m.name)`,
+      },
+      'coalesce($1::timestamptz, now())',
+    )}
+    select name from pressed`,
 }
 
 /** Whoever's turn it is: a person asks. */
-export async function takeTurn(db: Db, guard: Guard, now: Date | null): Promise<void> {
-  await db.run(take, [now, guard.name, JSON.stringify(aboutOf(guard))], tickMs)
+export async function takeTurn(db: Db, guard: Guard, by: string | undefined, now: Date | null): Promise<void> {
+  await db.run(take, [now, guard.name, JSON.stringify(aboutOf(guard)), by ?? null], tickMs)
 }
 
 const count = {

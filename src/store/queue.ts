@@ -92,7 +92,7 @@ export async function regateJobs(db: Db, changed: readonly string[], now: Date |
   while ((await db.run(regroup, [changed, bite])).length >= bite);
 }
 
-const pressedQueue = `jsonb_build_object('who', null, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`
+const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`
 
 const pause = {
   name: 'queue_pause',
@@ -113,8 +113,9 @@ export async function pauseQueue(
   name: string,
   paused: boolean,
   now: Date | null,
+  by?: string,
 ): Promise<{ changed: boolean } | undefined> {
-  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused, now])
+  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused, now, by ?? null])
   return row && { changed: row.changed }
 }
 

@@ -138,18 +138,30 @@ export function fireSlots(
   }, tickMs)
 }
 
+const noteRun = {
+  name: 'schedule_note_run',
+  text: `
+    insert into retoma.event (at, type, job_id, data)
+    values (coalesce($1::timestamptz, now()), 'action', $3,
+      jsonb_build_object('who', $4::text, 'what', 'run schedule', 'schedule', $2::text))`,
+}
+
 /** One job beside the plan; with its key held, the job that holds it, and nothing is written. */
 export function fireByHand(
   db: Db,
   name: string,
   job: NewJob,
+  by: string | undefined,
   now: Date | null,
 ): Promise<{ id: string; created: boolean }> {
   return db.transaction(async client => {
     const run = runOn(client)
     const [made] = await enqueueJobs(run, [job], now)
     const { id, created } = made!
-    if (created) await run(noteJob, [now, name, id])
+    if (created) {
+      await run(noteJob, [now, name, id])
+      await run(noteRun, [now, name, id, by ?? null])
+    }
     return { id, created }
   })
 }

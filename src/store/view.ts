@@ -2,7 +2,7 @@
 import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
-import type { Db } from './db.ts'
+import type { Db, Run } from './db.ts'
 
 export interface JobError {
   what: string
@@ -70,6 +70,16 @@ export async function viewJob(db: Db, id: string): Promise<JobView | undefined> 
   return row
 }
 
+const someStates = {
+  name: 'view_states',
+  text: `select id::text as id, state from retoma.job where id = any ($1::bigint[])`,
+}
+
+export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<string, State>> {
+  const rows = await run<{ id: string; state: State }>(someStates, [ids])
+  return new Map(rows.map(row => [row.id, row.state]))
+}
+
 const failures = {
   name: 'view_failures',
   text: `select attempt, what, code, message, stack, evidence, worker, at from retoma.failure where job_id = $1 order by attempt`,
@@ -118,31 +128,6 @@ const events = {
 
 /** The first thousand. */
 export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
-
-// By id, newest first: the primary key gives the order, the filters thin it out.
-const list = {
-  name: 'view_jobs',
-  text: `
-    select ${jobColumns} from retoma.job
-    where id < $1
-      and ($2::text is null or state = $2)
-      and ($3::text is null or kind = $3)
-      and ($4::text is null or queue = $4)
-    order by id desc
-    limit $5`,
-}
-
-export interface JobFilter {
-  state?: State | undefined
-  kind?: string | undefined
-  queue?: string | undefined
-}
-
-const maxId = '9223372036854775807'
-
-export function viewJobs(db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<JobView[]> {
-  return db.run<JobView>(list, [after ?? maxId, filter.state ?? null, filter.kind ?? null, filter.queue ?? null, limit])
-}
 
 export interface QueueView {
   queue: string

@@ -1,6 +1,6 @@
 /**
  * One tick of the janitor: what is older than its kind's maxAge is failed; finished work older than its retention goes, in
- * bounded bites, and so do events and gates nobody uses; what a change of limits left in the wrong place is put right. Runs
+ * bounded bites, and so do events, gates nobody uses and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
  * wherever the watchdog does.
  */
 import type { Duration } from '../core/duration.ts'
@@ -10,6 +10,7 @@ import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
+import { pruneKept } from '../store/idempotency.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
@@ -33,6 +34,7 @@ export async function janitorTick(
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
+  await inBites(() => pruneKept(db, bite, now))
   return overdue
 }
 

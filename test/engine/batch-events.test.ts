@@ -162,7 +162,9 @@ test('a state that is stored and in the row as well is told once', async () => {
   expect(stream.brief().slice(2)).toEqual(['running -> paused'])
   expect(stream.seen[2]!.data).toMatchObject({ reason: 'stop_after' })
   // What somebody pressed is told as that, and the state with it.
-  await t.sql(`with ${move('running', false)}, ${noteBatchActions('unpause', 'moved', 'now()')} select id from moved`)
+  await t.sql(
+    `with ${move('running', false)}, ${noteBatchActions('unpause', 'moved', 'now()', 'null')} select id from moved`,
+  )
   await t.clock.advance(seconds(1))
   expect(stream.brief().slice(3)).toEqual(['action unpause', 'paused -> running'])
 })

@@ -270,7 +270,7 @@ test('a retry that waited for the last bite of another begins none: each is told
       `update retoma.job set state = 'waiting', finished_at = null, error = null, failures = 0 where batch_id = $1`,
       [id],
     )
-    await rival.query(`insert into retoma.batch_count (batch_id, shard, failed) values ($1, 15, -2)`, [id])
+    await rival.query(`insert into retoma.batch_count (batch_id, shard, failed) values ($1, 99, -2)`, [id])
     await rival.query(`update retoma.batch set state = 'running', finished_at = null, retries = 1 where id = $1`, [id])
     await rival.query('commit')
     expect(await second).toMatchObject({ retried: 0, changed: false })

@@ -73,7 +73,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   cancel: pressing('cancel'),
   retry: pressing('retry'),
   rerun: pressing('rerun'),
-  'skip by hand': id => press(store.db, 'skip', id, at(5), 'not needed'),
+  'skip by hand': id => press(store.db, 'skip', id, at(5), { reason: 'not needed' }),
 }
 
 test('every verb of the table is tried, and no other', () => {

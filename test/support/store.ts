@@ -39,6 +39,7 @@ export const emptyTables = `
   update retoma.tick set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;
+  delete from retoma.idempotency;
   delete from retoma.kind;
   delete from retoma.queue`
 

@@ -1,7 +1,7 @@
 /** `retoma batch items ID`: its jobs, oldest first, those that failed by cause; a page at a time. */
 import type { Command } from 'commander'
 import type { State } from '../../core/state.ts'
-import type { Engine, ItemFilter, ItemPage, JobView } from '../../index.ts'
+import type { JobView, Page } from '../../index.ts'
 import { jobWire } from '../../wire.ts'
 import { cause as causeOf, state, wholeNumber, wrongUse } from '../arguments.ts'
 import { page, short } from '../batch-lines.ts'
@@ -38,7 +38,9 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
   if (cause !== undefined && (options.state ?? 'failed') !== 'failed') throw wrongUse(word => word.wrong.causeAndState)
   await refuseWithoutData(context)
   const filter = cause === undefined ? options : { ...options, state: 'failed' as const }
-  const found = await withEngine(context, {}, (engine, asked) => fullPage(engine, id, filter, asked))
+  const found = await withEngine(context, {}, (engine, asked) =>
+    fullPage(page => engine.items(id, { ...filter, ...page }), options, asked),
+  )
   voice.answer({ items: found.items.map(jobWire), next: found.next }, [
     ...(found.items.length === 0 ? [noItems(options, voice)] : itemLines(found.items, voice)),
     ...(found.next === null
@@ -47,21 +49,15 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
   ])
 }
 
-/** The engine looks through so many of a large batch at a time and no further: asked again until the page is full. */
+/** The engine looks through so many at a time and no further: asked again until the page is full. */
 export async function fullPage(
-  engine: Engine,
-  batch: string,
-  filter: ItemFilter & { limit?: number; after?: string },
+  ask: (page: { limit: number; after?: string }) => Promise<Page<JobView>>,
+  { limit = 50, after: first }: { limit?: number; after?: string },
   asked: AbortSignal,
-): Promise<ItemPage> {
-  const { limit = 50, after: first, ...same } = filter
+): Promise<Page<JobView>> {
   const items: JobView[] = []
   for (let after = first; ; ) {
-    const more = await engine.items(batch, {
-      ...same,
-      limit: limit - items.length,
-      ...(after === undefined ? {} : { after }),
-    })
+    const more = await ask({ limit: limit - items.length, ...(after === undefined ? {} : { after }) })
     items.push(...more.items)
     if (more.next === null || items.length === limit || asked.aborted) return { items, next: more.next }
     after = more.next

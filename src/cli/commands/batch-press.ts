@@ -16,6 +16,7 @@ import { cause as causeOf, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
+import { whoTypes } from '../who.ts'
 import { both, type Words } from '../words/index.ts'
 import { batchOf } from './batch-show.ts'
 import { isTaken } from './jobs-enqueue.ts'
@@ -68,7 +69,7 @@ const pause = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.pause(id),
+    engine => engine.pause(id, whoTypes()),
     ({ changed }, words) => (changed ? words.paused(id) : words.pausedAlready(id)),
   )
 
@@ -76,7 +77,7 @@ const unpause = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.unpause(id),
+    engine => engine.unpause(id, whoTypes()),
     ({ changed, state }, words) => (changed ? words.unpaused(id) : words.unpausedAlready(id, state)),
   )
 
@@ -84,7 +85,7 @@ const cancel = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.cancel(id) as Promise<PressedBatch>,
+    engine => engine.cancel(id, whoTypes()) as Promise<PressedBatch>,
     ({ changed }, words) => (changed ? words.cancelled(id) : words.cancelledAlready(id)),
   )
 
@@ -92,7 +93,7 @@ const resume = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.resume(id) as Promise<ResumedBatch>,
+    engine => engine.resume(id, whoTypes()) as Promise<ResumedBatch>,
     ({ changed, resumed, state }, words, { resumes, maxResumes }) =>
       changed ? words.resumed(id, resumed, resumes, maxResumes) : words.resumedAlready(id, state),
   )
@@ -101,7 +102,7 @@ const retryFailed = (context: Context, id: string, { cause }: { cause?: string }
   pressed(
     context,
     id,
-    engine => engine.retryFailed(id, cause === undefined ? {} : { cause }),
+    engine => engine.retryFailed(id, { ...whoTypes(), ...(cause === undefined ? {} : { cause }) }),
     (answer, words) => retrySentence(answer, cause, words),
   )
 
@@ -116,7 +117,7 @@ const priority = (context: Context, id: string, number: number) =>
   pressed(
     context,
     id,
-    engine => engine.setPriority(id, number),
+    engine => engine.setPriority(id, number, whoTypes()),
     ({ changed, moved }, words) => (changed ? words.priority(id, number, moved) : words.priorityAlready(id, number)),
   )
 
@@ -131,5 +132,5 @@ async function skipItem(engine: Engine, id: string, reason: string): Promise<Pre
   if (job === null && (await engine.batch(id)) !== null) throw wrongUse(({ wrong }) => wrong.batchNoItem(id))
   if (job === null || job.batchId === null)
     throw new RetomaError('not_found', { what: both(({ batch }) => batch.item), id })
-  return engine.skip(id, reason)
+  return engine.skip(id, reason, whoTypes())
 }

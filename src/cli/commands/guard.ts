@@ -16,6 +16,7 @@ import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
 import { guardLines, runLines } from '../guard-lines.ts'
 import type { Cli } from '../program.ts'
 import { asRetomaError } from '../voice.ts'
+import { whoTypes } from '../who.ts'
 
 const also = (value: string, before: string[] = []): string[] => [...before, value]
 
@@ -65,7 +66,7 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   const migrate = context.settings.DATABASE_URL === undefined
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
-    const run = await engine.runGuard(name, { dryRun })
+    const run = await engine.runGuard(name, { dryRun, ...whoTypes() })
     tell(context, run)
     return run.refused.length === 0 ? 0 : 1
   })
@@ -77,7 +78,7 @@ async function all(context: Context, engine: Engine, guards: readonly Guard[], d
   const items: object[] = []
   let code = 0
   for (const { name } of guards) {
-    const run = await engine.runGuard(name, { dryRun }).catch(asRetomaError)
+    const run = await engine.runGuard(name, { dryRun, ...whoTypes() }).catch(asRetomaError)
     if (isRetomaError(run)) {
       items.push({ name, error: { code: run.code, message: run.in(voice.language) } })
       voice.note(`${voice.word.error} ${run.code}: ${name}: ${run.in(voice.language)}`)

@@ -38,12 +38,19 @@ export function listCommand(jobs: Command, cli: Cli): void {
 
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { voice } = context
-  const { state, kind, queue, batch, limit, after } = options
+  const { state, kind, queue, batch } = options
   if (batch !== undefined && (kind ?? queue) !== undefined) throw wrongUse(word => word.wrong.batchAndOthers)
   await refuseWithoutData(context)
-  const page = { state, ...(limit === undefined ? {} : { limit }), ...(after === undefined ? {} : { after }) }
+  const ofState = state === undefined ? {} : { state }
   const { items, next } = await withEngine(context, {}, (engine, asked) =>
-    batch === undefined ? engine.jobs({ kind, queue, ...page }) : fullPage(engine, batch, page, asked),
+    fullPage(
+      page =>
+        batch === undefined
+          ? engine.jobs({ state, kind, queue, ...page })
+          : engine.items(batch, { ...ofState, ...page }),
+      options,
+      asked,
+    ),
   )
   voice.answer({ items: items.map(jobWire), next }, [
     ...(items.length === 0 ? [noJobs(options, voice)] : jobLines(items, voice)),

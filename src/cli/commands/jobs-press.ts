@@ -5,13 +5,14 @@ import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
 import { asRetomaError } from '../voice.ts'
+import { whoTypes } from '../who.ts'
 import type { Words } from '../words/index.ts'
 
 export function retryCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
   const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
     fromScratch
-      ? pressEach(context, ids, (engine, id) => engine.rerun(id), rerunLine)
+      ? pressEach(context, ids, (engine, id) => engine.rerun(id, whoTypes()), rerunLine)
       : pressEach(context, ids, again, retryLine)
   jobs
     .command('retry')
@@ -30,13 +31,13 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
 /** For whoever types it, a stalled job is run again like a failed one. */
 async function again(engine: Engine, id: string): Promise<Pressed> {
   const job = await engine.job(id)
-  return job?.state === 'stalled' ? ((await engine.resume(id)) as Pressed) : engine.retry(id)
+  return job?.state === 'stalled' ? ((await engine.resume(id, whoTypes())) as Pressed) : engine.retry(id, whoTypes())
 }
 
 /** Not a batch, though its id would do: who types a wrong id here loses one job at most. */
 async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
   if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
-  return (await engine.cancel(id)) as Pressed
+  return (await engine.cancel(id, whoTypes())) as Pressed
 }
 
 const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>

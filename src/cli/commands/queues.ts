@@ -5,6 +5,7 @@ import { queueWire } from '../../wire.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
+import { whoTypes } from '../who.ts'
 import type { Words } from '../words/index.ts'
 import { queueLines } from './status.ts'
 
@@ -35,7 +36,8 @@ async function press(context: Context, names: readonly string[], pause: boolean)
   await refuseWithoutData(context)
   const items = await withEngine(context, {}, async engine => {
     const all: PressedQueue[] = []
-    for (const name of names) all.push(await (pause ? engine.pauseQueue(name) : engine.unpauseQueue(name)))
+    for (const name of names)
+      all.push(await (pause ? engine.pauseQueue(name, whoTypes()) : engine.unpauseQueue(name, whoTypes())))
     return all
   })
   voice.answer(

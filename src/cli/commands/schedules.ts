@@ -11,6 +11,7 @@ import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import { relative, when } from '../times.ts'
 import type { Voice } from '../voice.ts'
+import { whoTypes } from '../who.ts'
 import { isTaken } from './jobs-enqueue.ts'
 
 export function schedulesCommand(program: Command, cli: Cli): void {
@@ -34,7 +35,7 @@ async function run(context: Context, name: string): Promise<void> {
   // The embedded database is this folder's own; one that others share is migrated by name only.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
-    const { id, created } = await engine.runSchedule(name)
+    const { id, created } = await engine.runSchedule(name, whoTypes())
     const { job, options } = schedules.find(each => each.name === name)!
     const { word } = voice
     const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')

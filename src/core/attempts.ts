@@ -1,0 +1,54 @@
+/** The attempts of a job, one by one, as far as something is kept of them: how each ended, where, and why. */
+import { isFinal, type State } from './state.ts'
+
+export interface Tried {
+  state: State
+  attempt: number
+  worker: string | null
+  startedAt: Date | null
+  finishedAt: Date | null
+  history: readonly {
+    attempt: number
+    what: string
+    code: string | null
+    message: string
+    worker: string | null
+    at: Date
+  }[]
+}
+
+export interface Attempt {
+  attempt: number
+  /** What of a failure (error, timeout, crash …), the job's state of the last one; null: it cost no try. */
+  outcome: string | null
+  code: string | null
+  message: string | null
+  worker: string | null
+  startedAt: Date | null
+  endedAt: Date | null
+}
+
+const most = 1000
+
+/** The last thousand. */
+export function attemptsOf(job: Tried): Attempt[] {
+  const failed = new Map(job.history.map(each => [each.attempt, each]))
+  const first = Math.max(1, job.attempt - most + 1)
+  return Array.from({ length: Math.max(0, job.attempt - first + 1) }, (_, i): Attempt => {
+    const attempt = first + i
+    const failure = failed.get(attempt)
+    const isLast = attempt === job.attempt
+    return {
+      attempt,
+      outcome: failure?.what ?? (isLast ? lastOutcome(job.state) : null),
+      code: failure?.code ?? null,
+      message: failure?.message ?? null,
+      worker: failure?.worker ?? (isLast ? job.worker : null),
+      startedAt: isLast ? job.startedAt : null,
+      endedAt: failure?.at ?? (isLast ? job.finishedAt : null),
+    }
+  })
+}
+
+const lastOutcome = (state: State): string | null =>
+  isFinal(state) || state === 'running' || state === 'stalled' ? state : null

@@ -1,0 +1,145 @@
+/**
+ * What is pressed on all jobs that a filter names: cancel, retry. In bites (store/bulk.ts), for some seconds at most; what is
+ * left then is done by pressing again.
+ *
+ * Invariant: only jobs that were there when it was pressed are meant; a retry takes each at most once; and whatever stops it in
+ * the middle (a crash, a lost answer, a database away) has left every job either moved or as it was.
+ */
+import { type By, checkBy } from '../core/by.ts'
+import { isId } from '../core/id.ts'
+import { isStorableText } from '../core/json.ts'
+import { refuseOption } from '../core/refuse.ts'
+import type { State } from '../core/state.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { viewBatch } from '../store/batch-view.ts'
+import { type BulkBite, cancelSome, retrySome, someItems } from '../store/bulk.ts'
+import type { Db } from '../store/db.ts'
+import { type JobFilter, listIds, topOfList } from '../store/list.ts'
+import { follow } from '../watchdog/batches.ts'
+
+/** At least one of them. */
+export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore'> {
+  /** Of cancel: waiting, running or stalled; default all three. Of retry: failed, skipped or cancelled; default failed. */
+  state?: State | undefined
+  batchId?: string | undefined
+}
+
+export interface PressedMany {
+  /** How many this call moved. */
+  changed: number
+  /** Of a retry: those whose key another job has by now, which stay as they are. */
+  held: number
+  /** false: there may be more; press again, a retry with `after: next`. */
+  done: boolean
+  next: string | null
+}
+
+export interface Bulk {
+  /** Ends all that have not ended. Items of batches, too: their batches go on without them. */
+  cancelJobs(filter: BulkFilter, options?: By): Promise<PressedMany>
+  /** Runs them again with a new budget of tries; what their steps saved is not run again. */
+  retryJobs(filter: BulkFilter, options?: By & { after?: string | undefined }): Promise<PressedMany>
+}
+
+const bite = 1000
+/** So long a press goes on before it answers. */
+const longestMs = 5000
+const rounds = 5
+
+const cancellable: readonly State[] = ['waiting', 'running', 'stalled']
+const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
+
+export function createBulk(given: {
+  db: Db
+  clock: Clock
+  /** Jobs of that batch have ended, or wait again. */
+  batchMoved: (batch: string) => Promise<unknown>
+  tell: (queue: string) => void
+}): Bulk {
+  const { db, clock, batchMoved, tell } = given
+
+  async function checked(filter: BulkFilter, states: readonly State[], otherwise: readonly State[]) {
+    const { state, batchId, kind, queue, groupKey, createdBefore } = filter
+    if ([state, batchId, kind, queue, groupKey, createdBefore].every(each => each === undefined))
+      refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
+    if (state !== undefined && !states.includes(state))
+      refuseOption('state', `it is one of ${states.join(', ')}`, `é um destes: ${states.join(', ')}`)
+    const there =
+      batchId === undefined || (isId(batchId) && (await viewBatch(db, batchId, clock.instant())) !== undefined)
+    if (!there) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batchId) })
+    return state === undefined ? otherwise : [state]
+  }
+
+  /** The ids that the filter names in one state, a bite at a time, and where to go on from. */
+  async function* ids(filter: BulkFilter, state: State, first?: string) {
+    const { batchId, ...same } = filter
+    const texts = [filter.kind, filter.queue, filter.groupKey]
+    if (texts.some(text => text !== undefined && !isStorableText(text))) return
+    for (let after = first; ; ) {
+      if (batchId === undefined) {
+        const page = await listIds(db, { ...same, state }, after, bite)
+        yield { ids: page.items.map(job => job.id), next: page.next }
+        if (page.next === null) return
+        after = page.next
+      } else {
+        const { n, ids } = await someItems(db, { ...same, batchId, states: [state] }, Number(after ?? -1))
+        yield { ids, next: n === null ? null : String(n) }
+        if (n === null) return
+        after = String(n)
+      }
+    }
+  }
+
+  async function told(moved: BulkBite): Promise<void> {
+    for (const queue of moved.queues) tell(queue)
+    for (const batch of moved.batches) await batchMoved(batch)
+  }
+
+  return {
+    async cancelJobs(filter, options) {
+      const by = checkBy(options)
+      const states = await checked(filter, cancellable, cancellable)
+      const until = clock.elapsed() + longestMs
+      const top = filter.batchId === undefined ? await topOfList(db) : undefined
+      let changed = 0
+      // One may go from one state to another behind our back: over when a whole pass has found none.
+      for (let before = -1; before !== changed; ) {
+        before = changed
+        for (const state of states) {
+          for await (const some of ids(filter, state, top)) {
+            if (some.ids.length > 0) {
+              const moved = await cancelSome(db, { ids: some.ids, states, by }, clock.instant())
+              changed += moved.changed
+              await told(moved)
+            }
+            if (clock.elapsed() >= until) return { changed, held: 0, done: false, next: null }
+          }
+        }
+      }
+      return { changed, held: 0, done: true, next: null }
+    },
+
+    async retryJobs(filter, options = {}) {
+      const by = checkBy(options)
+      const states = await checked(filter, retryable, ['failed'])
+      if (options.after !== undefined && !isId(options.after))
+        refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
+      const until = clock.elapsed() + longestMs
+      const sum = { changed: 0, held: 0 }
+      for await (const { ids: some, next } of ids(filter, states[0]!, options.after)) {
+        for (let left = rounds; some.length > 0; left--) {
+          const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
+          sum.changed += moved.changed
+          sum.held += moved.held
+          await told(moved)
+          if (moved.blocked.length === 0 || left === 0) break
+          // Rows of their batches still follow what was pressed on those: that is done first.
+          for (const batch of moved.blocked) await follow(db, clock, batch, Number.POSITIVE_INFINITY)
+        }
+        if (next !== null && clock.elapsed() >= until) return { ...sum, done: false, next }
+      }
+      return { ...sum, done: true, next: null }
+    },
+  }
+}

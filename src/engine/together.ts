@@ -1,0 +1,162 @@
+/**
+ * Jobs of any kinds that come in together: all of them, or none. HTTP stands on it.
+ *
+ * Invariant: everything is checked before anything is written, and more than one statement is one transaction. With `once`,
+ * the jobs and the answer that is kept are one transaction too: after a crash or a lost answer the same request gives the same
+ * jobs, and two at once make them once.
+ */
+import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { checkedInput } from '../core/input.ts'
+import type { AnyJob } from '../core/job.ts'
+import type { State } from '../core/state.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Db, type Run, runOn } from '../store/db.ts'
+import type { Enqueued, NewJob } from '../store/enqueue.ts'
+import { type Kept, keepAnswer, type Once, takeKey } from '../store/idempotency.ts'
+import { statesOf } from '../store/view.ts'
+import { lookUp } from './once.ts'
+import type { Registry } from './registry.ts'
+import type { SharedWrite } from './shared-write.ts'
+import { writeJobs } from './write.ts'
+
+export interface Order {
+  job: AnyJob
+  input: unknown
+  options?: EnqueueOptions
+}
+
+/** `state`: of one that was there already it may be any. */
+export type Made = Enqueued & { state: State }
+
+export interface Together {
+  /** In the order of the list. */
+  enqueueTogether(orders: readonly Order[]): Promise<Made[]>
+  /** `answer`: what of it is kept; the one that was kept before is answered, and nothing made. */
+  enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Kept>
+}
+
+const chunkRows = 1000
+const chunkBytes = 4 * 1024 * 1024
+
+export function createTogether(given: {
+  db: Db
+  clock: Clock
+  registry: Registry
+  writeShared: SharedWrite
+  /** Whether so many more, by their groups, may come into that queue. */
+  admit: (queue: string, groups: readonly (string | null)[]) => Promise<void>
+  tell: (queue: string, delayMs?: number, job?: string) => void
+}): Together {
+  const { db, clock, registry, writeShared, admit, tell } = given
+
+  async function checked(orders: readonly Order[]): Promise<NewJob[]> {
+    const jobs: NewJob[] = []
+    for (const [index, { job, input, options = {} }] of orders.entries()) {
+      const text = await checkedInput(job, input, orders.length === 1 ? undefined : index)
+      jobs.push({
+        ...checkEnqueueOptions(options),
+        queue: job.queue,
+        kind: job.kind,
+        version: job.version,
+        input: text,
+      })
+    }
+    await registry.add(...new Set(orders.map(order => order.job)))
+    for (const [queue, those] of byQueue(jobs)) {
+      const groups = those.map(job => job.groupKey)
+      await admit(queue, groups)
+    }
+    return jobs
+  }
+
+  async function write(jobs: readonly NewJob[], run: Run): Promise<Made[]> {
+    const made: Made[] = []
+    for (const chunk of chunksOf(jobs)) {
+      const enqueued = await writeJobs(run, chunk.map(index => jobs[index]!), clock.instant()) // biome-ignore format: one call
+      chunk.forEach((index, i) => {
+        made[index] = { ...enqueued[i]!, state: 'waiting' }
+      })
+    }
+    const held = made.filter(each => !each.created)
+    const states = held.length === 0 ? new Map<string, State>() : await statesOf(run, held.map(each => each.id)) // biome-ignore format: one call
+    return made.map(each => (each.created ? each : { ...each, state: states.get(each.id) ?? 'waiting' }))
+  }
+
+  const writeOne = async (job: NewJob): Promise<Made[]> => [{ ...(await writeShared(job)), state: 'waiting' }]
+
+  function announce(jobs: readonly NewJob[], made: readonly Made[]): void {
+    if (made.every(each => !each.created)) return
+    for (const [queue, those] of byQueue(jobs)) {
+      for (const wait of duesOf(those, clock.now())) tell(queue, wait, made.length === 1 ? made[0]!.id : undefined)
+    }
+  }
+
+  return {
+    async enqueueTogether(orders) {
+      const jobs = await checked(orders)
+      const made = await (jobs.length === 1 && jobs[0]!.key === null
+        ? writeOne(jobs[0]!)
+        : chunksOf(jobs).length <= 1
+          ? write(jobs, db.run)
+          : db.transaction(client => write(jobs, runOn(client))))
+      announce(jobs, made)
+      return made
+    },
+
+    async enqueueOnce(orders, once, answer) {
+      for (;;) {
+        const before = await lookUp(db.run, once, clock.instant())
+        if (before !== undefined) return before
+        const jobs = await checked(orders)
+        const done = await db.transaction(async client => {
+          const run = runOn(client)
+          const at = await takeKey(run, once, clock.instant())
+          if (at === undefined) return { kept: await lookUp(run, once, clock.instant()) }
+          const made = await write(jobs, run)
+          const kept = answer(made)
+          await keepAnswer(run, once, at, kept)
+          return { kept, made }
+        })
+        if (done.made !== undefined) announce(jobs, done.made)
+        if (done.kept !== undefined) return done.kept
+      }
+    },
+  }
+}
+
+function byQueue(jobs: readonly NewJob[]): Map<string, NewJob[]> {
+  const queues = new Map<string, NewJob[]>()
+  for (const job of jobs) {
+    const those = queues.get(job.queue)
+    if (those === undefined) queues.set(job.queue, [job])
+    else those.push(job)
+  }
+  return queues
+}
+
+/**
+ * Places of the list, so many that a statement stays small. Those with a key are in the order of their keys, over all chunks:
+ * two lists with the same keys in opposite order would otherwise wait for each other.
+ */
+function chunksOf(jobs: readonly NewJob[]): number[][] {
+  const places = jobs.map((_, index) => index)
+  if (jobs.length > chunkRows && jobs.some(job => job.key !== null))
+    places.sort((a, b) => before(jobs[a]!, jobs[b]!) || a - b)
+  const chunks: number[][] = []
+  let bytes = 0
+  for (const place of places) {
+    const { length } = jobs[place]!.input
+    const last = chunks.at(-1)
+    if (last === undefined || last.length >= chunkRows || bytes + length > chunkBytes) {
+      chunks.push([place])
+      bytes = length
+    } else {
+      last.push(place)
+      bytes += length
+    }
+  }
+  return chunks
+}
+
+const keyOf = ({ kind, key }: NewJob) => (key === null ? '' : `${kind}\n${key}`)
+const before = (a: NewJob, b: NewJob) => (keyOf(a) < keyOf(b) ? -1 : keyOf(a) > keyOf(b) ? 1 : 0)

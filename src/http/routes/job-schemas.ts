@@ -1,0 +1,81 @@
+/** Jobs as they are asked for and answered. */
+import { z } from 'zod'
+import { states } from '../../core/state.ts'
+import { instant } from '../contract.ts'
+
+export const jobState = z.enum(states)
+
+const error = z.looseObject({ what: z.string(), message: z.string(), code: z.string().nullable() })
+
+export const job = z
+  .object({
+    id: z.string(),
+    queue: z.string(),
+    kind: z.string(),
+    version: z.number().int(),
+    key: z.string().nullable(),
+    ref: z.string().nullable(),
+    batch_id: z.string().nullable(),
+    group_key: z.string().nullable(),
+    state: jobState,
+    priority: z.number().int(),
+    attempt: z.number().int().meta({ description: 'starts so far, those that cost no try included' }),
+    failures: z.number().int(),
+    crashes: z.number().int(),
+    restarts: z.number().int(),
+    care: z.unknown(),
+    run_at: instant,
+    input: z.unknown(),
+    result: z.unknown(),
+    progress: z.unknown(),
+    checkpoint: z.string().nullable(),
+    error: error.nullable(),
+    worker: z.string().nullable(),
+    created_at: instant,
+    started_at: instant.nullable(),
+    finished_at: instant.nullable(),
+  })
+  .meta({ id: 'Job' })
+
+const attempt = z.object({
+  attempt: z.number().int(),
+  outcome: z.string().nullable().meta({ description: 'null: it was given back or taken over, and cost no try' }),
+  code: z.string().nullable(),
+  message: z.string().nullable(),
+  worker: z.string().nullable(),
+  started_at: instant.nullable().meta({ description: 'kept of the last one only' }),
+  ended_at: instant.nullable(),
+})
+
+const failure = z.object({
+  attempt: z.number().int(),
+  what: z.string(),
+  code: z.string().nullable(),
+  message: z.string(),
+  stack: z.string().nullable(),
+  evidence: z.record(z.string(), z.unknown()).nullable(),
+  worker: z.string().nullable(),
+  at: instant,
+})
+
+const checkpoint = z.object({
+  name: z.string(),
+  attempt: z.number().int(),
+  at: instant,
+  bytes: z.number().int(),
+  sleep_until: instant.nullable(),
+})
+
+export const jobDetail = job
+  .extend({
+    attempts: z.array(attempt).meta({ description: 'the last thousand' }),
+    history: z.array(failure).meta({ description: 'every failure, with its stack' }),
+    checkpoints: z.array(checkpoint),
+    events: z.array(z.object({ type: z.string(), at: instant, data: z.record(z.string(), z.unknown()) })),
+    timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), what: z.string() })),
+  })
+  .meta({ id: 'JobDetail' })
+
+export const pressed = z
+  .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })
+  .meta({ id: 'Pressed' })

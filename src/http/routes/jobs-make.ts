@@ -1,0 +1,91 @@
+/**
+ * Jobs come in over HTTP: one, or many of any kinds, all or none of them. With an Idempotency-Key the answer is kept in the
+ * transaction that makes them, so a client that lost it asks again and gets the same jobs.
+ */
+import { z } from 'zod'
+import { longestDuration, milliseconds } from '../../core/duration.ts'
+import type { Engine, Made, Order } from '../../engine.ts'
+import { RetomaError, say } from '../../errors.ts'
+import { given } from '../given.ts'
+import { answerAgain } from '../idempotency.ts'
+import { jsonText } from '../json.ts'
+import { type Route, route } from '../route.ts'
+import { jobState } from './job-schemas.ts'
+
+const most = 10_000
+const largest = 16 * 1024 * 1024
+
+const text = z.string().min(1).max(500)
+
+const order = z.strictObject({
+  kind: z.string().min(1).max(100),
+  input: z.unknown().optional(),
+  key: text.optional().meta({ description: 'one job per kind and key until 24 h after its end' }),
+  key_until: z.enum(['day', 'final']).optional(),
+  priority: z.int().min(0).max(9).optional(),
+  run_at: z.iso.datetime({ offset: true }).optional(),
+  delay_ms: z.number().min(0).max(longestDuration).optional(),
+  group_key: text.optional().meta({ description: 'the tenant or user it belongs to' }),
+  ref: text.optional().meta({ description: 'your own code for it' }),
+})
+
+const orders = z.array(order).min(1).max(most)
+
+const made = z.object({
+  id: z.string(),
+  created: z.boolean().meta({ description: 'false: a job with this key was there already, and this is it' }),
+  state: jobState,
+})
+const madeMany = z.object({ items: z.array(made), created: z.number().int(), held: z.number().int() })
+
+/** `at`: where in the body it stands. */
+function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Order {
+  const { kind, input, key, key_until: keyUntil, priority, run_at, delay_ms, group_key: groupKey, ref } = asked
+  const refuse = (field: string, en: string, pt: string) => {
+    throw new RetomaError('bad_request', { field: at + field, problem: say(en, pt) })
+  }
+  if (run_at !== undefined && delay_ms !== undefined)
+    refuse('delay_ms', 'give either run_at or delay_ms, not both', 'use run_at ou delay_ms, um só')
+  if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
+  const runAt = run_at === undefined ? undefined : new Date(run_at)
+  const delay = delay_ms === undefined ? undefined : milliseconds(delay_ms)
+  return { job: engine.kind(kind), input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
+}
+
+/** Of many: in the order of the list. `created` is a number there, so its status is 201 also when all were held. */
+const answerOf = (made: readonly Made[], isOne: boolean) => {
+  if (isOne) return made[0]!
+  const created = made.filter(each => each.created).length
+  return { items: made, created, held: made.length - created }
+}
+
+export const jobMakeRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/api/v1/jobs',
+    name: 'enqueueJobs',
+    tag: 'jobs',
+    summary: 'Enqueues one job, or up to 10,000 of any kinds, all or none of them',
+    role: 'operator',
+    body: z.union([order, orders, z.strictObject({ jobs: orders })]),
+    largest,
+    answer: z.union([made, madeMany]),
+    status: 201,
+    makes: 'exactly',
+    errors: ['unknown_kind', 'bad_input', 'bad_option', 'queue_full', 'key_locked', 'idempotency_conflict'],
+    async run({ engine, body, once, headers }) {
+      const isOne = !Array.isArray(body) && !('jobs' in body)
+      const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]
+      const root = Array.isArray(body) ? '' : 'jobs'
+      const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
+      if (once === undefined) return answerOf(await engine.enqueueTogether(asked), isOne)
+      let isNew = false
+      const kept = await engine.enqueueOnce(asked, once, made => {
+        isNew = true
+        const answer = answerOf(made, isOne)
+        return { status: answer.created === false ? 200 : 201, body: JSON.stringify(answer) }
+      })
+      return isNew ? jsonText(kept.body, kept.status, headers) : answerAgain(kept, headers)
+    },
+  }),
+]

@@ -1,0 +1,117 @@
+/** What is pressed on a job, or on all that a filter names. Safe to press twice; who pressed is noted. */
+import { z } from 'zod'
+import type { Engine } from '../../engine.ts'
+import type { By, Pressed } from '../../index.ts'
+import { idParams, instant } from '../contract.ts'
+import { type Route, route } from '../route.ts'
+import { pressed } from './job-schemas.ts'
+import { jobOf } from './jobs.ts'
+
+const verb = (
+  verb: string,
+  name: string,
+  summary: string,
+  press: (engine: Engine, id: string, by: By) => Promise<unknown>,
+): Route =>
+  route({
+    method: 'post',
+    path: `/api/v1/jobs/{id}/${verb}`,
+    name,
+    tag: 'jobs',
+    summary,
+    role: 'operator',
+    params: idParams,
+    answer: pressed,
+    errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
+    run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
+  })
+
+const text = z.string().min(1).max(500)
+
+const filter = {
+  kind: text.optional(),
+  queue: text.optional(),
+  group_key: text.optional(),
+  batch_id: text.optional(),
+  created_before: instant.optional(),
+}
+
+const pressedMany = z
+  .object({
+    changed: z.number().int().meta({ description: 'how many this request moved' }),
+    held: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
+    done: z
+      .boolean()
+      .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'PressedMany' })
+
+const asFilter = (given: z.output<z.ZodObject<typeof filter>>) => ({
+  kind: given.kind,
+  queue: given.queue,
+  groupKey: given.group_key,
+  batchId: given.batch_id,
+  createdBefore: given.created_before === undefined ? undefined : new Date(given.created_before),
+})
+
+export const jobPressRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/cancel',
+    name: 'cancelJobs',
+    tag: 'jobs',
+    summary: 'Cancels all that the filter names and that have not ended, for some seconds; again until it is done',
+    role: 'operator',
+    body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
+    answer: pressedMany,
+    errors: ['not_found', 'bad_option'],
+    run: ({ engine, body, who }) => engine.cancelJobs({ state: body.state, ...asFilter(body) }, { by: who.user }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/retry',
+    name: 'retryJobs',
+    tag: 'jobs',
+    summary: 'Runs all that the filter names and that failed (or were skipped or cancelled) again',
+    role: 'operator',
+    body: z.strictObject({
+      state: z.enum(['failed', 'skipped', 'cancelled']).optional(),
+      ...filter,
+      after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
+    }),
+    answer: pressedMany,
+    errors: ['not_found', 'bad_option'],
+    run: ({ engine, body, who }) =>
+      engine.retryJobs({ state: body.state, ...asFilter(body) }, { by: who.user, after: body.after }),
+  }),
+  // The engine's cancel and resume take a batch as well: here it is not meant.
+  verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', async (engine, id, by) => {
+    await jobOf(engine, id)
+    return engine.cancel(id, by)
+  }),
+  verb('resume', 'resumeJob', 'A stalled one goes on', async (engine, id, by) => {
+    await jobOf(engine, id)
+    return engine.resume(id, by)
+  }),
+  verb(
+    'retry',
+    'retryJob',
+    'Runs one that failed, was skipped or cancelled again, after its last step',
+    (engine, id, by) => engine.retry(id, by),
+  ),
+  verb('rerun', 'rerunJob', 'Runs one that has ended again from scratch', (engine, id, by) => engine.rerun(id, by)),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/{id}/skip',
+    name: 'skipJob',
+    tag: 'jobs',
+    summary: 'It shall not run, or not again: it ends as skipped, with the reason',
+    role: 'operator',
+    params: idParams,
+    body: z.strictObject({ reason: z.string().min(1).max(1000) }),
+    answer: pressed,
+    errors: ['not_found', 'wrong_state'],
+    run: ({ engine, params, body, who }): Promise<Pressed> => engine.skip(params.id, body.reason, { by: who.user }),
+  }),
+]

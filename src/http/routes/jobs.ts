@@ -1,0 +1,96 @@
+/** Jobs: listed, looked at, explained. How they come in is in jobs-make.ts, what is pressed on them in jobs-press.ts. */
+import { z } from 'zod'
+import type { Engine } from '../../engine.ts'
+import { RetomaError, say } from '../../errors.ts'
+import type { JobDetail, JobView, Page } from '../../index.ts'
+import { explanationWire, jobDetailWire, jobWire } from '../../wire.ts'
+import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { explanation } from '../explanation.ts'
+import { type Call, type Route, route } from '../route.ts'
+import { job, jobDetail, jobState } from './job-schemas.ts'
+
+const text = z.string().min(1).max(500)
+
+const listQuery = z.strictObject({
+  state: jobState.optional(),
+  kind: text.optional(),
+  queue: text.optional(),
+  group_key: text.optional(),
+  ref: text.optional(),
+  key: text.optional().meta({ description: 'the job that holds it, of each kind' }),
+  batch_id: text.optional().meta({ description: 'with state alone; oldest first' }),
+  created_before: instant.optional(),
+  ...pageQuery,
+})
+
+/** 404 also for an id that is a batch's. */
+export async function jobOf(engine: Engine, id: string): Promise<JobDetail> {
+  const found = await engine.job(id)
+  if (found === null) throw new RetomaError('not_found', { what: 'job', id })
+  return found
+}
+
+function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
+  const { limit, after, state, batch_id: batch, ...others } = query
+  const page = { limit, ...(after === undefined ? {} : { after }) }
+  if (batch === undefined) {
+    const { kind, queue, group_key: groupKey, ref, key, created_before: before } = others
+    const createdBefore = before === undefined ? undefined : new Date(before)
+    return engine.jobs({ state, kind, queue, groupKey, ref, key, createdBefore, ...page })
+  }
+  for (const [field, value] of Object.entries(others)) {
+    if (value !== undefined)
+      throw new RetomaError('bad_request', {
+        field,
+        problem: say('with batch_id there is only state', 'com batch_id só existe state'),
+      })
+  }
+  return engine.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
+}
+
+const explain = async ({ engine, params, language }: Call<{ id: string }>) =>
+  explanationWire(await engine.explain({ job: params.id }, { language }))
+
+export const jobRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/jobs',
+    name: 'listJobs',
+    tag: 'jobs',
+    summary: 'Jobs by filter, the newest first; a page may be short though there is a next',
+    role: 'viewer',
+    query: listQuery,
+    answer: pageOf(job),
+    errors: ['not_found', 'bad_option'],
+    async run({ engine, query }) {
+      const { items, next } = await list(engine, query)
+      return { items: items.map(jobWire), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/jobs/{id}',
+    name: 'getJob',
+    tag: 'jobs',
+    summary: 'A job with its attempts, failures, checkpoints and what else happened to it',
+    role: 'viewer',
+    params: idParams,
+    answer: jobDetail,
+    errors: ['not_found'],
+    run: async ({ engine, params }) => jobDetailWire(await jobOf(engine, params.id)),
+  }),
+  ...(['get', 'post'] as const).map(method =>
+    route({
+      method,
+      path: '/api/v1/jobs/{id}/explain',
+      name: method === 'get' ? 'explainJob' : 'askWhyJob',
+      tag: 'jobs',
+      summary: 'Why it is not moving, and what to do',
+      role: 'viewer',
+      params: idParams,
+      answer: explanation,
+      errors: ['not_found'],
+      run: explain,
+    }),
+  ),
+]

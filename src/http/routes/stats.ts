@@ -1,0 +1,32 @@
+/** How the whole system is, at a glance: what is live, as a tick last counted it. Nothing is counted for it. */
+import { z } from 'zod'
+import { statsWire } from '../../wire.ts'
+import { instant } from '../contract.ts'
+import { type Route, route } from '../route.ts'
+
+const live = {
+  ready: z.number().int(),
+  scheduled: z.number().int(),
+  running: z.number().int(),
+  stalled: z.number().int(),
+}
+
+export const statsRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/stats',
+    name: 'getStats',
+    tag: 'stats',
+    summary: 'What waits, runs and stands still, by queue and kind, and who works',
+    role: 'viewer',
+    answer: z.looseObject({
+      queues: z.array(z.looseObject({ queue: z.string(), ...live })),
+      kinds: z.array(z.looseObject({ kind: z.string(), ...live })),
+      oldest_ready_seconds: z.number().nullable(),
+      workers: z.number().int(),
+      watchdog_lag_seconds: z.number().nullable(),
+      sampled_at: instant.nullable(),
+    }),
+    run: async ({ engine }) => statsWire(await engine.stats()),
+  }),
+]

@@ -1,0 +1,171 @@
+/**
+ * What a person presses on many jobs at once, a bite of ids at a time. Each bite is one statement that checks the state in its
+ * own `where`, as the verbs of one job do (control.ts), and moves jobs, gates and counters together: a crash between two bites
+ * costs nothing, and pressed again it does the rest.
+ *
+ * Locks in the order of all: batches, jobs by id, gates, counters.
+ */
+import type { State } from '../core/state.ts'
+import { countMoves } from './batch-count.ts'
+import { asQueueSays } from './control.ts'
+import type { Db } from './db.ts'
+import { noteBatchStates, noteJobActions } from './event.ts'
+import { freeGates } from './gate.ts'
+import { sqlState } from './trouble.ts'
+
+const now = 'coalesce($2::timestamptz, now())'
+
+export interface BulkBite {
+  changed: number
+  /** Of a retry: those whose key another job has by now, which stay as they are. */
+  held: number
+  /** Of those that moved. */
+  queues: string[]
+  batches: string[]
+  /** Of a retry: batches whose rows still follow something else; theirs did not move. */
+  blocked: string[]
+}
+
+const summary = (held: string, blocked: string) => `
+    select count(*)::int as changed, ${held} as held, ${blocked} as blocked,
+      coalesce(array_agg(distinct queue), '{}') as queues,
+      coalesce(array_agg(distinct batch_id::text) filter (where batch_id is not null), '{}') as batches
+    from moved`
+
+const cancel = {
+  name: 'bulk_cancel',
+  text: `
+    with before as materialized (
+      select id, state from retoma.job
+      where id = any ($1::bigint[]) and state = any ($3::text[])
+      order by id
+      for update
+    ), ended as (
+      update retoma.job j
+      set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final')
+      where j.id = any (array(select id from before))
+      returning j.id, j.attempt, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
+    ), moved as materialized (
+      select e.*, b.state as was from ended e join before b on b.id = e.id
+    ), ran as (
+      select * from moved where was = 'running'
+    ), ${freeGates('ran', now)},
+    ${countMoves('moved')},
+    ${noteJobActions('cancel', 'moved', now, '$4::text')}
+    ${summary('0', `'{}'::text[]`)}`,
+}
+
+// Of several with one key that is free, the first takes it.
+const retry = {
+  name: 'bulk_retry',
+  text: `
+    with home as materialized (
+      select b.id, b.state, b.todo from retoma.batch b
+      where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
+      order by b.id
+      for update
+    ), looked as materialized (
+      select j.id, j.state, j.kind, j.key, exists (
+          select from retoma.job other
+          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+        ) as held
+      from retoma.job j
+      where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
+        and not exists (select from home h where h.id = j.batch_id and (h.state = 'cancelled' or h.todo is not null))
+      order by j.id
+      for update
+    ), found as materialized (
+      select id, state, held or key is not null and row_number() over (partition by held, kind, key order by id) > 1 as held
+      from looked
+    ), again as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = ${now},
+        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
+        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        ${asQueueSays}
+      where j.id = any (array(select id from found where not held))
+      returning j.id, j.attempt, j.state, j.queue, j.batch_id, j.ref
+    ), moved as materialized (
+      select a.*, f.state as was from again a join found f on f.id = a.id
+    ), reopened as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        resumes = case when h.state = 'failed' then 0 else b.resumes end,
+        reason = case when h.state = 'failed' then null else b.reason end,
+        finished_at = null,
+        stop_failed = greatest(b.stop_failed - m.failed, 0),
+        stop_ended = greatest(b.stop_ended - m.ended, 0),
+        state = case
+          when h.state not in ('succeeded', 'failed') then h.state
+          when b.submitted_at is null then 'submitting'
+          else 'running'
+        end
+      from (
+          select batch_id, count(*)::int as ended, count(*) filter (where was = 'failed')::int as failed
+          from moved where batch_id is not null group by 1
+        ) m
+        join home h on h.id = m.batch_id
+      where b.id = h.id
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('reopened', now)},
+    ${countMoves('moved')},
+    ${noteJobActions('retry', 'moved', now, '$4::text')}
+    ${summary(
+      '(select count(*)::int from found where held)',
+      `array(select id::text from home where state <> 'cancelled' and todo is not null)`,
+    )}`,
+}
+
+export interface BulkAsked {
+  ids: readonly string[]
+  /** Only those that are in one of these. */
+  states: readonly State[]
+  by: string | undefined
+}
+
+export async function cancelSome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
+  return (await db.run<BulkBite>(cancel, [ids, now, states, by ?? null]))[0]!
+}
+
+export async function retrySome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
+  for (let left = 5; ; left--) {
+    try {
+      return (await db.run<BulkBite>(retry, [ids, now, states, by ?? null]))[0]!
+    } catch (error) {
+      // Somebody took a key of theirs at the same instant: the next look sees who has it.
+      if (sqlState(error) !== '23505' || left === 0) throw error
+    }
+  }
+}
+
+const items = {
+  name: 'bulk_items',
+  text: `
+    with chunk as materialized (
+      select n, first_id, last_id from retoma.batch_chunk where batch_id = $1 and n > $3 order by n limit 1
+    )
+    select (select n from chunk) as n, coalesce(array_agg(j.id::text), '{}') as ids
+    from chunk c
+      join retoma.job j on j.id between c.first_id and c.last_id and j.batch_id = $1 and j.state = any ($2::text[])
+        and ($4::text is null or j.kind = $4) and ($5::text is null or j.queue = $5) and ($6::text is null or j.group_key = $6)
+        and ($7::timestamptz is null or j.created_at < $7)`,
+}
+
+/** Those of the next chunk of a batch; `n` null: there is none. */
+export async function someItems(
+  db: Db,
+  filter: {
+    batchId: string
+    states: readonly State[]
+    kind?: string | undefined
+    queue?: string | undefined
+    groupKey?: string | undefined
+    createdBefore?: Date | undefined
+  },
+  after: number,
+): Promise<{ n: number | null; ids: string[] }> {
+  const { batchId, states, kind, queue, groupKey, createdBefore } = filter
+  const values = [batchId, states, after, kind ?? null, queue ?? null, groupKey ?? null, createdBefore ?? null]
+  return (await db.run<{ n: number | null; ids: string[] }>(items, values))[0]!
+}

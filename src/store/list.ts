@@ -1,0 +1,167 @@
+/**
+ * Jobs by filter, newest first, a page at a time. Reads only.
+ *
+ * Invariant: no page looks at more than so many rows, whatever the filter and however many are finished: it may be short,
+ * or empty, though there is a `next`. What is found is right; nothing that was there from the first page to the last is
+ * left out.
+ */
+import type { Page } from '../core/page.ts'
+import type { State } from '../core/state.ts'
+import type { Db, Statement } from './db.ts'
+import { type JobView, jobColumns } from './view.ts'
+
+export interface JobFilter {
+  state?: State | undefined
+  kind?: string | undefined
+  queue?: string | undefined
+  groupKey?: string | undefined
+  ref?: string | undefined
+  /** The job that holds it: at most one of each kind. */
+  key?: string | undefined
+  /** Those that came in before. */
+  createdBefore?: Date | undefined
+}
+
+/** So many rows a page looks at, and so many of a state it sorts. */
+const walked = 10_000
+const sorted = 5000
+
+const wanted = (state: string) => `
+  ${state}
+  and ($3::text is null or kind = $3)
+  and ($4::text is null or queue = $4)
+  and ($5::text is null or "groupKey" = $5)
+  and ($6::text is null or ref = $6)
+  and ($7::timestamptz is null or "createdAt" < $7)`
+
+// Both sides stop where the page is full. Where the walk ended is asked only when it is not, and by the same snapshot.
+const walk = (columns: string, of: string, state: string) => `
+    with page as materialized (
+      select w.*
+      from (select ${columns} from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
+      where ${wanted(state)}
+      limit $8
+    )
+    select p.*, case when (select count(*) from page) < $8 then (
+        select case when count(*) = ${walked} then min(id)::text end
+        from (select id from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
+      ) end as "walkedTo"
+    from (select 1) always left join page p on true
+    order by p.id desc`
+
+// Not in the order of ids; while they are not many they are sorted.
+const sort = (columns: string, from: string, state: State) => `
+    with few as materialized (
+      select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt" from (${from}) l
+    ), found as materialized (
+      select id from few
+      where id < $1 and (select count(*) from few) <= ${sorted} and ${wanted(`'${state}' = coalesce($2, '${state}')`)}
+      order by id desc
+      limit $8
+    )
+    select j.*, (select count(*) from few) > ${sorted} as many
+    from (select 1) always
+      left join (select ${columns} from retoma.job where id = any (array(select id from found))) j on true
+    order by j.id desc`
+
+const live = (state: string) =>
+  `select id, kind, queue, group_key, ref, created_at from retoma.job where ${state} limit ${sorted + 1}`
+
+/** The ways to a page, each for what its filter says; `columns` of retoma.job. */
+const ways = (name: string, columns: string) => ({
+  all: { name: `list_${name}`, text: walk(columns, '', '($2::text is null or state = $2)') },
+  // Few as a rule, and in an index of their own, which the text of its predicate stands for.
+  failed: {
+    name: `list_${name}_failed`,
+    text: walk(columns, `state = 'failed' and id > 0 and`, `state = coalesce($2, state)`),
+  },
+  stalled: {
+    name: `list_${name}_stalled`,
+    text: walk(columns, `state = 'stalled' and`, `state = coalesce($2, state)`),
+  },
+  running: { name: `list_${name}_running`, text: sort(columns, live(`state = 'running'`), 'running') },
+  waiting: {
+    name: `list_${name}_waiting`,
+    text: sort(
+      columns,
+      `(${live(`state = 'waiting' and not gated`)}) union all (${live(`state = 'waiting' and gated`)})`,
+      'waiting',
+    ),
+  },
+  // By the index of held keys, for each kind there is.
+  keyed: {
+    name: `list_${name}_key`,
+    text: `
+    select w.*
+    from (select name as known from retoma.kind) k
+      cross join lateral (
+        select ${columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id < $1
+      ) w
+    where ${wanted('($2::text is null or state = $2)')}
+    order by id desc
+    limit $8`,
+  },
+})
+
+const whole = ways('jobs', jobColumns)
+const idsOnly = ways('ids', 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt"')
+
+const knownKind = { name: 'list_jobs_kind', text: `select 1 from retoma.kind where name = $1` }
+const top = { name: 'list_top', text: `select (coalesce(max(id), 0) + 1)::text as id from retoma.job` }
+
+/** Ahead of every job there is: a list from here on holds none that comes later. */
+export async function topOfList(db: Db): Promise<string> {
+  const [row] = await db.run<{ id: string }>(top, [])
+  return row!.id
+}
+
+const maxId = '9223372036854775807'
+
+type Row<T> = T & { walkedTo?: string | null; many?: boolean }
+
+/** `after`: the `next` of the page before. */
+export const listJobs = (db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<Page<JobView>> =>
+  list<JobView>(db, whole, filter, after, limit)
+
+/** The same for who needs no more: what jobs hold may be large. */
+export const listIds = (
+  db: Db,
+  filter: JobFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<Page<{ id: string }>> => list<{ id: string }>(db, idsOnly, filter, after, limit)
+
+async function list<T extends { id: string }>(
+  db: Db,
+  way: typeof whole,
+  filter: JobFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<Page<T>> {
+  const { state, kind, queue, groupKey, ref, createdBefore, key } = filter
+  // One row more than the page has, so that it is known whether there is one.
+  const values = [
+    ...[after ?? maxId, state ?? null, kind ?? null, queue ?? null],
+    ...[groupKey ?? null, ref ?? null, createdBefore ?? null, limit + 1],
+  ]
+  const ask = (statement: Statement, more: unknown[] = []) => db.run<Row<T>>(statement, [...values, ...more])
+  /** undefined: they are too many to be sorted. */
+  const few = async (statement: Statement) => {
+    const rows = await ask(statement)
+    return rows[0]?.many ? undefined : page<T>(rows, limit)
+  }
+  if (key !== undefined) return page(await ask(way.keyed, [key]), limit)
+  // A kind that nobody ever brought has no job, however far one looks.
+  if (kind !== undefined && (await db.run(knownKind, [kind])).length === 0) return { items: [], next: null }
+  if (state === 'failed' || state === 'stalled') return page(await ask(way[state]), limit)
+  if (state === 'running') return (await few(way.running)) ?? page(await ask(way.all), limit)
+  const found = page<T>(await ask(way.all), limit)
+  if (state !== 'waiting' || found.items.length === limit || found.next === null) return found
+  return (await few(way.waiting)) ?? found
+}
+
+function page<T extends { id: string }>(rows: readonly Row<T>[], limit: number): Page<T> {
+  const found = rows.filter(row => row.id !== null)
+  const items = found.slice(0, limit).map(({ walkedTo: _, many: __, ...job }) => job as unknown as T)
+  return { items, next: found.length > limit ? items.at(-1)!.id : (rows[0]?.walkedTo ?? null) }
+}

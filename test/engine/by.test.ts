@@ -1,0 +1,77 @@
+/** Who pressed is told with what was pressed, whatever it was. */
+import { expect, test } from 'vitest'
+import { defineBatch, defineGuard, defineJob, defineSchedule, minutes } from '../../src/index.ts'
+import { engineOf } from '../support/engine.ts'
+import { sqlOf } from '../support/events.ts'
+
+const work = defineJob({
+  kind: 'work',
+  attempts: 1,
+  run() {
+    throw new Error('no')
+  },
+})
+const pile = defineBatch({ name: 'pile', job: work })
+const nightly = defineSchedule({ name: 'nightly', job: work, every: minutes(5) })
+const watch = defineGuard({
+  name: 'watch',
+  table: 'public.watched',
+  status: { column: 'status', running: ['on'] },
+  signal: 'seen',
+  after: minutes(1),
+  set: { status: 'off' },
+})
+
+test('every verb notes who pressed it, and without a name that it was nobody', async () => {
+  const t = await engineOf({ jobs: [work], batches: [pile], schedules: [nightly], guards: [watch] })
+  const { engine } = t
+  const sql = await sqlOf(t)
+  await sql(`create table if not exists public.watched (id int primary key, status text, seen timestamptz)`)
+  const by = { by: 'ana' }
+
+  const { id } = await engine.enqueue(work, undefined)
+  await engine.cancel(id, by)
+  await engine.retry(id, by)
+  await engine.cancel(id)
+  await engine.rerun(id, by)
+  await engine.skip(id, 'enough', by)
+  const batch = await engine.submit(pile, [undefined])
+  await engine.pause(batch.id, by)
+  await engine.unpause(batch.id, by)
+  await engine.setPriority(batch.id, 2, by)
+  await t.run()
+  await engine.retryFailed(batch.id, by)
+  await engine.cancel(batch.id, by)
+  await engine.pauseQueue('default', by)
+  await engine.unpauseQueue('default', by)
+  await engine.runSchedule('nightly', by)
+  await engine.runGuard('watch', by)
+
+  const noted = await sql<{ what: string; who: string | null }>(
+    `select data ->> 'what' as what, data ->> 'who' as who from retoma.event where type = 'action' order by id`,
+  )
+  await sql('drop table public.watched')
+  expect(noted.map(({ what, who }) => `${what} by ${who}`)).toEqual([
+    'cancel by ana',
+    'retry by ana',
+    'cancel by null',
+    'rerun by ana',
+    'skip by ana',
+    'pause by ana',
+    'unpause by ana',
+    'priority by ana',
+    'retry failed by ana',
+    'cancel by ana',
+    'pause queue by ana',
+    'unpause queue by ana',
+    'run schedule by ana',
+    'run guard by ana',
+  ])
+})
+
+test('a name that cannot be kept is refused, and nothing is pressed', async () => {
+  const { engine } = await engineOf({ jobs: [work] })
+  const { id } = await engine.enqueue(work, undefined)
+  await expect(engine.cancel(id, { by: '' })).rejects.toMatchObject({ code: 'bad_option', facts: { option: 'by' } })
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', events: [] })
+})

@@ -1,0 +1,190 @@
+/** Jobs over HTTP: listed, looked at, explained, pressed. Each answer as good, as bad input, as unknown and in the wrong state. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineBatch, defineJob, skip } from '../../src/index.ts'
+import { sqlOf } from '../support/events.ts'
+import { doorWith } from './support.ts'
+
+const send = defineJob({
+  kind: 'send',
+  queue: 'mail',
+  input: z.object({ to: z.string() }),
+  attempts: 1,
+  async run(context, { to }) {
+    await context.step('look up', () => to.length)
+    if (to === 'nobody') throw new Error('no such address')
+    if (to === 'skip') return skip('not wanted')
+    return `sent to ${to}`
+  },
+})
+const draw = defineJob({ kind: 'draw', run: () => 'drawn' })
+const letters = defineBatch({ name: 'letters', job: send })
+
+const strangers = ['abc', '-1', '0', '9'.repeat(30), '%00', '1%2F2', '1.5', '%F0%9F%92%A5', "1'--"]
+const readers = [
+  ['GET', ''],
+  ['GET', '/explain'],
+  ['POST', '/explain'],
+] as const
+const verbs = ['cancel', 'retry', 'rerun', 'resume', 'skip'] as const
+const bodyOf = (verb: string) => (verb === 'skip' ? { body: { reason: 'enough' } } : {})
+
+test('an id that names nothing is 404, whatever its form and whatever is asked of it', async () => {
+  const { ask, engine } = await doorWith([send], { batches: [letters] })
+  const batch = await engine.submit(letters, [{ to: 'ana' }])
+  for (const id of [...strangers, batch.id]) {
+    for (const [method, path] of readers)
+      expect(await ask(method, `/api/v1/jobs/${id}${path}`), `${method} ${id}${path}`).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      })
+    for (const verb of verbs)
+      expect(await ask('POST', `/api/v1/jobs/${id}/${verb}`, bodyOf(verb)), `${id} ${verb}`).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      })
+  }
+  // Its batch, whose id was taken for a job's, is as it was.
+  expect(await engine.batch(batch.id)).toMatchObject({ state: 'waiting' })
+})
+
+test('a job is shown with its attempts, failures and checkpoints', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const good = await engine.enqueue(send, { to: 'ana' }, { ref: 'A-1', key: 'k' })
+  const bad = await engine.enqueue(send, { to: 'nobody' })
+  await run()
+  expect(await ask('GET', `/api/v1/jobs/${good.id}`)).toMatchObject({
+    status: 200,
+    body: {
+      id: good.id,
+      state: 'succeeded',
+      ref: 'A-1',
+      key: 'k',
+      failures: 0,
+      result: 'sent to ana',
+      attempts: [{ attempt: 1, outcome: 'succeeded', message: null }],
+      history: [],
+      checkpoints: [{ name: 'look up', attempt: 1 }],
+    },
+  })
+  expect((await ask('GET', `/api/v1/jobs/${bad.id}`)).body).toMatchObject({
+    state: 'failed',
+    failures: 1,
+    attempts: [{ attempt: 1, outcome: 'error', message: 'no such address' }],
+    history: [{ attempt: 1, what: 'error', message: 'no such address', stack: expect.stringContaining('jobs.test') }],
+  })
+})
+
+test('it is explained in the language that is asked for, with GET and with POST', async () => {
+  const { ask, engine } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'ana' })
+  const told = await ask('GET', `/api/v1/jobs/${id}/explain`)
+  expect(told).toMatchObject({ status: 200, body: { verdict: expect.any(String), advice: expect.anything() } })
+  expect((await ask('POST', `/api/v1/jobs/${id}/explain`)).body).toEqual(told.body)
+  const portuguese = await ask('GET', `/api/v1/jobs/${id}/explain`, { headers: { 'accept-language': 'pt' } })
+  expect(portuguese.body.sentence).not.toBe(told.body.sentence)
+})
+
+test('a verb answers the state and whether it changed it; in the wrong state it is 409, and who pressed is noted', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'ana' })
+  const press = (verb: string) => ask('POST', `/api/v1/jobs/${id}/${verb}`, bodyOf(verb))
+  expect(await press('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: true } })
+  expect(await press('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: false } })
+  expect(await press('resume')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
+  expect(await press('skip')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
+  expect(await press('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
+  expect(await press('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: false } })
+  await run()
+  expect(await press('cancel')).toMatchObject({ status: 409 })
+  expect(await press('retry')).toMatchObject({ status: 409 })
+  expect(await press('rerun')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
+  expect(await press('skip')).toMatchObject({ status: 200, body: { state: 'skipped', changed: true } })
+  const { events } = (await ask('GET', `/api/v1/jobs/${id}`)).body
+  const pressed = events.filter((event: { type: string }) => event.type === 'action')
+  expect(pressed.map(({ data }: { data: Record<string, string> }) => `${data.what} by ${data.who}`)).toEqual([
+    'cancel by local',
+    'retry by local',
+    'rerun by local',
+    'skip by local',
+  ])
+  expect(await ask('POST', `/api/v1/jobs/${id}/skip`, { body: { reasn: 'x' } })).toMatchObject({
+    status: 400,
+    body: { error: { code: 'bad_request', field: expect.stringMatching(/^reas/) } },
+  })
+})
+
+test('one that is stalled is resumed', async () => {
+  const { ask, engine, databaseUrl } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'ana' })
+  const sql = await sqlOf({ databaseUrl })
+  await sql(`update retoma.job set state = 'stalled'`)
+  expect(await ask('POST', `/api/v1/jobs/${id}/resume`)).toMatchObject({ status: 200, body: { state: 'waiting' } })
+})
+
+test('the list is filtered, newest first, and goes on where the page before ended', async () => {
+  const { ask, engine, run } = await doorWith([send, draw], { batches: [letters] })
+  const first = await engine.enqueue(send, { to: 'ana' }, { ref: 'A-1', groupKey: 'g' })
+  await engine.enqueue(send, { to: 'nobody' })
+  await engine.enqueue(send, { to: 'skip' }, { key: 'k' })
+  const batch = await engine.submit(letters, [{ to: 'bia' }, { to: 'nobody' }])
+  await run()
+  await engine.enqueue(draw, undefined)
+  const ids = async (query: string) =>
+    (await ask('GET', `/api/v1/jobs?${query}`)).body.items.map(
+      (job: { ref: string | null; state: string }) => job.state,
+    )
+  expect(await ids('')).toEqual(['waiting', 'failed', 'succeeded', 'skipped', 'failed', 'succeeded'])
+  expect(await ids('state=failed')).toEqual(['failed', 'failed'])
+  expect(await ids('state=waiting')).toEqual(['waiting'])
+  expect(await ids('state=running')).toEqual([])
+  expect(await ids('state=stalled')).toEqual([])
+  expect(await ids('kind=draw')).toEqual(['waiting'])
+  expect(await ids('kind=nothing')).toEqual([])
+  expect(await ids('kind=%00')).toEqual([])
+  expect(await ids('queue=mail&state=succeeded')).toEqual(['succeeded', 'succeeded'])
+  expect(await ids('ref=A-1')).toEqual(['succeeded'])
+  expect(await ids('group_key=g')).toEqual(['succeeded'])
+  expect(await ids('key=k')).toEqual(['skipped'])
+  expect(await ids(`batch_id=${batch.id}`)).toEqual(['succeeded', 'failed'])
+  expect(await ids(`batch_id=${batch.id}&state=failed`)).toEqual(['failed'])
+  expect(await ids('created_before=2000-01-01T00:00:00Z')).toEqual([])
+
+  const seen: string[] = []
+  for (let next: string | null = ''; next !== null; ) {
+    const { body } = await ask('GET', `/api/v1/jobs?limit=4${next === '' ? '' : `&after=${next}`}`)
+    seen.push(...body.items.map((job: { id: string }) => job.id))
+    next = body.next
+  }
+  expect(seen).toHaveLength(6)
+  expect(seen.at(-1)).toBe(first.id)
+})
+
+test('a query that is not usable is 400 and names what is wrong with it', async () => {
+  const { ask } = await doorWith([send])
+  const cases = {
+    'state=done': 'state',
+    'limit=0': 'limit',
+    'limit=501': 'limit',
+    'limit=x': 'limit',
+    'stat=failed': 'stat',
+    'state=failed&state=waiting': 'state',
+    'created_before=yesterday': 'created_before',
+    'batch_id=1&kind=send': 'kind',
+  }
+  for (const [query, field] of Object.entries(cases))
+    expect(await ask('GET', `/api/v1/jobs?${query}`), query).toMatchObject({
+      status: 400,
+      body: { error: { code: 'bad_request', field } },
+    })
+  expect(await ask('GET', '/api/v1/jobs?after=x')).toMatchObject({ status: 400, body: { error: { option: 'after' } } })
+  expect(await ask('GET', '/api/v1/jobs?batch_id=x')).toMatchObject({ status: 404 })
+})
+
+test('how the whole is goes by queue and kind', async () => {
+  const { ask, engine } = await doorWith([send])
+  await engine.enqueue(send, { to: 'ana' })
+  const { status, body } = await ask('GET', '/api/v1/stats')
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ queues: expect.any(Array), kinds: expect.any(Array), workers: 0 })
+})

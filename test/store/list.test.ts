@@ -1,0 +1,133 @@
+/** Lists by filter look at so many rows and no further, whatever is asked and however many are finished. */
+import { expect, test } from 'vitest'
+import type { Page } from '../../src/core/page.ts'
+import type { Db, Statement } from '../../src/store/db.ts'
+import { type JobFilter, listIds, listJobs } from '../../src/store/list.ts'
+import { storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+
+/** Every page of it; also how many pages those are. */
+async function all(filter: JobFilter, limit = 50): Promise<{ ids: string[]; pages: number }> {
+  const ids: string[] = []
+  let pages = 0
+  for (let after: string | undefined; ; ) {
+    const page: Page<{ id: string }> = await listIds(store.db, filter, after, limit)
+    ids.push(...page.items.map(job => job.id))
+    pages++
+    if (page.next === null) return { ids, pages }
+    after = page.next
+  }
+}
+
+const newestFirst = (ids: readonly string[]) => [...ids].sort((a, b) => Number(b) - Number(a))
+
+/** The few that are not over lie behind more finished ones than a page looks at. */
+async function fill() {
+  const old = {
+    waiting: await store.putMany(3, 'waiting'),
+    running: await store.putMany(3, 'running'),
+    stalled: await store.putMany(3, 'stalled'),
+    failed: await store.putMany(3, 'failed'),
+  }
+  await store.sql(
+    `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at, finished_at)
+     select 'q', 'k', 'succeeded', 9, now(), '1', now(), now() from generate_series(1, 45000)`,
+  )
+  await store.sql(
+    `insert into retoma.kind (name, queue, policy, updated_at) values ('k', 'q', '{}', now()), ('rare', 'q', '{}', now())`,
+  )
+  await store.sql('vacuum analyze retoma.job')
+  return old
+}
+
+test('what is not over, or failed, is found at once behind any number of finished jobs', async () => {
+  const old = await fill()
+  for (const [state, ids] of Object.entries(old)) {
+    const filter = { state: state as keyof typeof old }
+    expect(
+      (await listIds(store.db, filter, undefined, 50)).items.map(job => job.id),
+      state,
+    ).toEqual(newestFirst(ids))
+    expect((await all(filter, 2)).ids, state).toEqual(newestFirst(ids))
+    expect((await all({ ...filter, kind: 'rare' })).ids, state).toEqual([])
+    expect((await all({ ...filter, queue: 'q', kind: 'k' })).ids, state).toEqual(newestFirst(ids))
+  }
+})
+
+test('a filter that nothing matches is answered page by page, each empty, and comes to an end', async () => {
+  await fill()
+  const first = await listJobs(store.db, { kind: 'rare' }, undefined, 50)
+  expect(first).toEqual({ items: [], next: expect.any(String) })
+  expect(await all({ kind: 'rare' })).toEqual({ ids: [], pages: 5 })
+  expect(await all({ state: 'cancelled' })).toEqual({ ids: [], pages: 5 })
+  // A kind that nobody ever brought is not looked for.
+  expect(await all({ kind: 'unheard' })).toEqual({ ids: [], pages: 1 })
+})
+
+test('page by page every job comes once, newest first', async () => {
+  const old = await fill()
+  const { ids } = await all({ state: 'succeeded' }, 500)
+  expect(ids).toHaveLength(45_000)
+  expect(ids).toEqual(newestFirst(ids))
+  expect((await all({}, 500)).ids).toHaveLength(45_000 + Object.values(old).flat().length)
+})
+
+test('more waiting jobs than are sorted come all the same, page by page', async () => {
+  await store.putMany(6000, 'waiting')
+  await fill()
+  expect((await all({ state: 'waiting' }, 500)).ids).toHaveLength(6003)
+})
+
+test('no list reads more rows than it may', async () => {
+  await fill()
+  const filters: JobFilter[] = [
+    {},
+    { state: 'failed', kind: 'rare' },
+    { state: 'stalled' },
+    { state: 'running' },
+    { state: 'waiting' },
+    { state: 'cancelled' },
+    { kind: 'rare' },
+    { ref: 'none' },
+    { key: 'none' },
+  ]
+  for (const filter of filters) {
+    const sent: { statement: Statement; values: unknown[] }[] = []
+    const run: Db['run'] = async (statement, values) => {
+      sent.push({ statement, values })
+      return store.db.run(statement, values)
+    }
+    await listJobs({ ...store.db, run }, filter, undefined, 50)
+    for (const { statement, values } of sent) {
+      const plan = await store.db.transaction(async client => {
+        const { rows } = await client.query(`explain (analyze, format json, timing off) ${statement.text}`, values)
+        return JSON.stringify(rows)
+      })
+      const most = Math.max(...[...plan.matchAll(/"Actual Rows":(\d+(?:\.\d+)?)/g)].map(match => Number(match[1])))
+      const thrown = Math.max(
+        0,
+        ...[...plan.matchAll(/"Rows Removed by Filter":(\d+)/g)].map(match => Number(match[1])),
+      )
+      expect(most, statement.name).toBeLessThanOrEqual(10_000)
+      expect(thrown, statement.name).toBeLessThanOrEqual(10_000)
+      expect(plan, statement.name).not.toMatch(/"Seq Scan"[^{}]*"Relation Name":"job"/)
+    }
+  }
+})
+
+test('failed jobs are found by their own index, also by a plan made while there were none', async () => {
+  const sent: Statement[] = []
+  const run: Db['run'] = async statement => {
+    sent.push(statement)
+    return []
+  }
+  await listJobs({ ...store.db, run }, { state: 'failed' }, undefined, 50)
+  const plan = await store.db.transaction(async client => {
+    const values = ['1', 'failed', null, null, null, null, null, 51]
+    const { rows } = await client.query(`explain ${sent[0]!.text}`, values)
+    return JSON.stringify(rows)
+  })
+  expect(plan).toContain('using job_failed')
+  expect(plan).not.toContain('using job_pkey')
+})
