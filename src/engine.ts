@@ -26,7 +26,7 @@ import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
-import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
+import { checkBatches, createSubmits, findBatch, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
@@ -90,6 +90,8 @@ export interface Engine
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
   kinds(): AnyJob[]
+  /** The batch with this name that this engine was made with; throws unknown_batch. */
+  batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
@@ -144,7 +146,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     const changed = await applyLimits(db, limits, clock.instant())
-    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards }
+    const { batches = [] } = options
+    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, batches, schedules, guards }
     return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
@@ -170,6 +173,7 @@ interface Parts {
   clock: Clock
   registry: Registry
   retention: Record<FinalState, Duration>
+  batches: readonly AnyBatch[]
   schedules: readonly Schedule[]
   guards: readonly Guard[]
 }
@@ -213,7 +217,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   }
 
   /** The verbs that answer without a promise. */
-  const atOnce = ['kind', 'kinds', 'watch', 'events']
+  const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
   /** Every verb refuses once the engine is closed, instead of failing on an ended pool. */
   const open = <T extends object>(part: T): T =>
     Object.fromEntries(
@@ -274,6 +278,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
+    batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),

@@ -1,5 +1,6 @@
 /** What is asked of a queue as a whole: look, pause, go on. */
 import type { Limits } from '../core/limits.ts'
+import { namePattern } from '../core/name.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
@@ -25,7 +26,7 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
   const { db, clock, tell } = given
 
   async function press(queue: string, paused: boolean): Promise<PressedQueue> {
-    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused, clock.instant()) : undefined
+    const pressed = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant()) : undefined
     if (pressed === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }

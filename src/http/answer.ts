@@ -29,9 +29,14 @@ export async function answer(
   }
   const value = await route.run(call as never)
   if (value instanceof Response) return value
-  const status = route.status ?? 200
+  const status = statusOf(route, value)
   if (status === 204) return new Response(null, { status, headers: call.headers })
   return Response.json(value, { status, headers: call.headers })
+}
+
+/** 201 for what was made; with a key that is held, what was there already is 200. */
+function statusOf({ status = 200 }: Route, value: unknown): number {
+  return status === 201 && (value as { created?: unknown } | null)?.created === false ? 200 : status
 }
 
 /** A name given twice is a list. */

@@ -1,6 +1,21 @@
 /** Every route of the engine, in the order of the documentation. */
 import type { Route } from '../route.ts'
+import { batchItemRoutes } from './batch-items.ts'
+import { batchPressRoutes } from './batch-press.ts'
+import { batchRoutes } from './batches.ts'
+import { guardRoutes } from './guards.ts'
 import { healthRoutes } from './health.ts'
+import { queueRoutes } from './queues.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { workerRoutes } from './workers.ts'
 
-export const engineRoutes: readonly Route[] = [...healthRoutes, ...workerRoutes]
+export const engineRoutes: readonly Route[] = [
+  ...healthRoutes,
+  ...batchRoutes,
+  ...batchItemRoutes,
+  ...batchPressRoutes,
+  ...queueRoutes,
+  ...workerRoutes,
+  ...scheduleRoutes,
+  ...guardRoutes,
+]
