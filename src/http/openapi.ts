@@ -231,7 +231,8 @@ function plain({ jsonSchema, zodSchema }: { jsonSchema: Json; zodSchema: z.core.
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   // An answer may get more fields some day; what is sent may not.
-  const strict = zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall?._zod.def.type === 'never'
-  if (jsonSchema.additionalProperties === false && !strict) delete jsonSchema.additionalProperties
+  const { def } = zodSchema._zod
+  const open = def.type === 'object' && def.catchall?._zod.def.type !== 'never'
+  if (open && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   if (jsonSchema.propertyNames !== undefined) delete jsonSchema.propertyNames
 }

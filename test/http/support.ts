@@ -60,8 +60,8 @@ export function doorOf(engine: Engine, options?: AppOptions): Asking {
         }),
       )
       const text = await response.text()
-      const json = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text
-      return { status: response.status, headers: response.headers, body: json }
+      const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
     },
   }
 }
