@@ -5,6 +5,7 @@ import { RetomaError } from '../../src/errors.ts'
 import { routesOf } from '../../src/http/app.ts'
 import type { Doorkeeper } from '../../src/http/doorkeeper.ts'
 import type { Role, Route } from '../../src/http/index.ts'
+import { methodsAt } from '../../src/http/methods.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
 import { fitting } from './arbitrary.ts'
 import { type Door, doorWith } from './support.ts'
@@ -109,8 +110,11 @@ test('a method that a path does not take is 405, and told which it takes', async
   const { ask } = await doorWith()
   for (const path of new Set(routes.map(each => each.path))) {
     const taken = routes.filter(each => each.path === path).map(({ method }) => method.toUpperCase())
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(each => !taken.includes(each))) {
-      const { status, headers, body } = await ask(method, path.replace(/\{\w+\}/g, '1'), { token: 'admin' })
+    const asked = path.replace(/\{\w+\}/g, '1')
+    // A path with a name in it may be one with an id to another method.
+    const known = methodsAt(routes, asked)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(each => !known.includes(each))) {
+      const { status, headers, body } = await ask(method, asked, { token: 'admin' })
       const told = { status, code: body.error?.code, allow: headers.get('allow')?.split(', ') }
       const allow = expect.arrayContaining(taken)
       expect.soft(told, `${method} ${path}`).toEqual({ status: 405, code: 'method_not_allowed', allow })

@@ -68,7 +68,9 @@ ${Object.entries(operation.responses).map(answer).join('\n')}
 </details>`
 
 function parameters(list: readonly Json[], word: DocsWords): string {
-  const rows = list.map(
+  // The introduction says so for all of them.
+  const own = list.filter(each => each.name !== 'Accept-Language')
+  const rows = own.map(
     ({ name, in: where, required, description, schema }) =>
       `<tr><td><code>${text(name)}</code></td><td>${text(where)}</td><td><code>${text(shapeOf(schema as Json))}</code></td>` +
       `<td>${required ? `${word.required} ` : ''}${prose(description ?? '')}</td></tr>`,

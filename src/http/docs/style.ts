@@ -22,6 +22,7 @@ summary code { overflow-wrap: anywhere }
 table { border-collapse: collapse; width: 100%; font-size: .9rem }
 td, th { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0; border-top: 1px solid var(--line) }
 tr:first-child > td, tr:first-child > th { border-top: 0 }
+td:first-child code { white-space: nowrap }
 code, pre { font: .85em/1.5 ui-monospace, monospace }
 pre { background: var(--soft); padding: .7rem .9rem; border-radius: .4rem; overflow-x: auto; margin: .3rem 0 }
 small { opacity: .75 }
