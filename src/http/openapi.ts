@@ -135,7 +135,7 @@ const bodyOf = (schema: z.ZodType, schemas: Components, name: string): Json => (
   content: { 'application/json': { schema: schemas.of(schema, 'input', name) } },
 })
 
-/** What was there already is 200 where what is made is 201. */
+/** What was there already is 200 where what is made is 201; a stream of which all was told is 204. */
 function answersOf(route: Route, schemas: Components): Record<string, Json> {
   const { status = 200, answer, answers, makes, name } = route
   const content =
@@ -147,6 +147,7 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
             content: { 'application/json': { schema: answer === undefined ? {} : schemas.of(answer, 'output', name) } },
           }
   const found = { [status]: { description: status === 201 ? 'made' : 'done', ...content } }
+  if (answers === 'text/event-stream') return { ...found, 204: { description: 'it is over, and all of it was told' } }
   return makes && status === 201 ? { ...found, 200: { description: 'it was there already', ...content } } : found
 }
 
