@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^retoma$/, replacement: source('index.ts') },
+      { find: /^retoma\/http$/, replacement: source('http/index.ts') },
       { find: /^retoma\/testing$/, replacement: source('testing/index.ts') },
     ],
   },

@@ -1,54 +1,11 @@
 /** Every example with a `main.ts` runs as its reader would run it, with what its own package.json asks for and no more. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../src/testing/index.ts'
-
-const here = dirname(fileURLToPath(import.meta.url))
-const root = dirname(here)
-
-async function packageOf(folder: string): Promise<{ dependencies: Record<string, string> }> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-}
-
-/** A copy of the example with its dependencies as they are installed here. */
-async function installed(name: string): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-example-')))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  await cp(join(here, name), folder, { recursive: true })
-  for (const dependency of Object.keys((await packageOf(folder)).dependencies)) {
-    const link = join(folder, 'node_modules', dependency)
-    await mkdir(dirname(link), { recursive: true })
-    await symlink(dependency === 'retoma' ? root : join(here, 'node_modules', dependency), link)
-  }
-  return folder
-}
-
-const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-const compile = [
-  compiler,
-  '--noCheck',
-  '--target',
-  'es2022',
-  '--module',
-  'nodenext',
-  '--rewriteRelativeImportExtensions',
-]
-
-async function run(folder: string, args: string[], databaseUrl = ''): Promise<{ code: number; output: string }> {
-  const env = { ...process.env, DATABASE_URL: databaseUrl }
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
-  const [code] = await once(child, 'close')
-  return { code, output }
-}
+import { compile, here, installed, packageOf, root, run } from './support.ts'
 
 /** postgres.js does not read the folder of a socket from an address, so it gets one with a port. */
 async function overTcp(url: string): Promise<string> {
@@ -96,7 +53,7 @@ test('the example of a batch: what failed runs again, and nothing that was saved
   expect(code).toBe(0)
 })
 
-for (const name of [...withTransactions, 'batch', 'notify']) {
+for (const name of [...withTransactions, 'batch', 'notify', 'express', 'fastify', 'hono']) {
   test(`the example ${name} asks for the versions it is tested with`, async () => {
     const [asked, tested, ours] = await Promise.all([join(here, name), here, root].map(packageOf))
     const known = { ...tested!.dependencies, pg: ours!.dependencies.pg, retoma: 'file:../..' }

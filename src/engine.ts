@@ -31,7 +31,7 @@ import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
 import { createStats, type StatsDesk } from './engine/stats.ts'
-import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
+import { checkBatches, createSubmits, findBatch, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { createTogether, type Together } from './engine/together.ts'
 import { Waiters } from './engine/waiters.ts'
@@ -106,6 +106,8 @@ export interface Engine
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
   kinds(): AnyJob[]
+  /** The batch with this name that this engine was made with; throws unknown_batch. */
+  batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
@@ -165,7 +167,19 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     if (notify !== undefined) await registry.add(notifyJob({ ...notify, clock, stateOf: job => tellerState(db, job) }))
     const changed = await applyLimits(db, limits, clock.instant())
-    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards, notify }
+    const { batches = [] } = options
+    const parts = {
+      db,
+      directUrl: directUrl || home.url,
+      log,
+      clock,
+      registry,
+      retention,
+      batches,
+      schedules,
+      guards,
+      notify,
+    }
     return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
@@ -191,6 +205,7 @@ interface Parts {
   clock: Clock
   registry: Registry
   retention: Record<FinalState, Duration>
+  batches: readonly AnyBatch[]
   schedules: readonly Schedule[]
   guards: readonly Guard[]
   notify: Notify | undefined
@@ -235,7 +250,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   }
 
   /** The verbs that answer without a promise. */
-  const atOnce = ['kind', 'kinds', 'watch', 'events']
+  const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
   /** Every verb refuses once the engine is closed, instead of failing on an ended pool. */
   const open = <T extends object>(part: T): T =>
     Object.fromEntries(
@@ -308,6 +323,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
+    batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),

@@ -286,6 +286,11 @@ export const errorTable = define({
     en: 'there is no job of kind "{kind}" here; {hint}',
     pt: 'não existe job do tipo "{kind}" aqui; {hint}',
   },
+  unknown_batch: {
+    status: 404,
+    en: 'there is no batch named "{name}" here; {hint}',
+    pt: 'não existe lote com o nome "{name}" aqui; {hint}',
+  },
   unknown_schedule: {
     status: 404,
     en: 'there is no schedule "{name}" here; {hint}',

@@ -52,6 +52,9 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** With which HTTP status an error leaves, and its sentence with the names of its facts in braces. */
+export const entryOf = (code: ErrorCode): Readonly<Entry> => errorTable[code]
+
 export function isRetomaError<C extends ErrorCode>(error: unknown, code?: C): error is RetomaError<C> {
   return hasBrand(error, 'error') && (code === undefined || (error as RetomaError).code === code)
 }

@@ -4,6 +4,7 @@ import { type Explanation, explanationOf } from '../core/explain/explanation.ts'
 import { explainJob } from '../core/explain/job.ts'
 import { explainQueue } from '../core/explain/queue.ts'
 import { isId } from '../core/id.ts'
+import { namePattern } from '../core/name.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { hintFor } from '../core/suggest.ts'
 import { type Language, RetomaError, type Saying, say } from '../errors.ts'
@@ -42,7 +43,7 @@ export function createExplains({ db, clock }: { db: Db; clock: Clock }): Explain
   }
 
   async function ofQueue(name: string, language: Language): Promise<Explanation> {
-    const facts = typeof name === 'string' ? await explainQueueFacts(db, name, clock.instant()) : undefined
+    const facts = namePattern.test(name) ? await explainQueueFacts(db, name, clock.instant()) : undefined
     if (facts !== undefined) return explanationOf(explainQueue(facts), facts, language)
     throw new RetomaError('unknown_queue', { queue: String(name), hint: hintFor(String(name), await queueNames(db)) })
   }

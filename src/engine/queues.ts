@@ -1,6 +1,7 @@
 /** What is asked of a queue as a whole: look, pause, go on. */
 import { type By, checkBy } from '../core/by.ts'
 import type { Limits } from '../core/limits.ts'
+import { namePattern } from '../core/name.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
@@ -27,7 +28,7 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
 
   async function press(queue: string, paused: boolean, given: By | undefined): Promise<PressedQueue> {
     const by = checkBy(given)
-    const pressed = typeof queue === 'string' ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
+    const pressed = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
     if (pressed === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }

@@ -11,6 +11,7 @@ import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueu
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
+import { hintFor } from '../core/suggest.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { leaving } from '../lib/leaving.ts'
@@ -102,6 +103,9 @@ export function createSubmits(given: {
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
+      // A list whose length is known has room as a whole, or leaves nothing behind that no key could continue.
+      const admitted = key === undefined && Array.isArray(items)
+      if (admitted) await depths.admit(queue, items.length)
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
       const { created, ...found } = await createBatch(db, made, clock.instant())
       const { id } = found
@@ -112,7 +116,7 @@ export function createSubmits(given: {
 
       /** Sends items `from` … of the list, or what of them is not taken yet. */
       async function send(from: number, chunk: readonly DifferentItem[]): Promise<void> {
-        await depths.admit(queue, chunk.length)
+        if (!admitted) await depths.admit(queue, chunk.length)
         for (let place = from; ; ) {
           const rest = chunk.slice(place - from)
           if (rest.length === 0) break
@@ -230,4 +234,11 @@ export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
     names.add(batch.name)
   }
   return [...new Set(batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete])))]
+}
+
+export function findBatch(batches: readonly AnyBatch[], name: string): AnyBatch {
+  const batch = batches.find(each => each.name === name)
+  if (batch !== undefined) return batch
+  const known = batches.map(each => each.name)
+  throw new RetomaError('unknown_batch', { name, hint: hintFor(name, known) })
 }

@@ -11,8 +11,11 @@ import { type Log, silentLog } from '../lib/log.ts'
 import { answer } from './answer.ts'
 import { createDoorkeeper } from './doorkeeper.ts'
 import { languageOf } from './language.ts'
+import { methodsAt } from './methods.ts'
+import { openApiOf } from './openapi.ts'
 import { refusal } from './refusal.ts'
 import type { Peer, Route } from './route.ts'
+import { documentRoutes } from './routes/document.ts'
 import { engineRoutes } from './routes/index.ts'
 import { Streams } from './streams.ts'
 import { welcomePage } from './welcome.ts'
@@ -36,6 +39,13 @@ interface Bindings {
   Bindings: { peer: Peer }
 }
 
+/** All there are, the pages about them included. */
+export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 'basePath'>): readonly Route[] {
+  const all: Route[] = [...engineRoutes, ...routes]
+  all.push(...documentRoutes(() => openApiOf(all, basePath)))
+  return all
+}
+
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine)
@@ -43,7 +53,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
-  for (const route of [...engineRoutes, ...(options.routes ?? [])]) {
+  const routes = routesOf(options)
+  for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
       const { peer } = context.env
@@ -56,7 +67,11 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
 
   app.notFound(context => {
     const { method, path } = context.req
-    return refusal(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
+    const allowed = methodsAt(routes, path.slice(basePath.length))
+    if (allowed === '') return refusal(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
+    const answer = refusal(new RetomaError('method_not_allowed', { method, path, allowed }), context.req.raw, log)
+    answer.headers.set('allow', allowed)
+    return answer
   })
   app.onError((error, context) => refusal(error, context.req.raw, log))
   return { fetch: async (request, peer = {}) => app.fetch(request, { peer }), endStreams: () => streams.end() }

@@ -14,4 +14,6 @@ export const pageQuery = {
 
 export const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), next: z.string().nullable() })
 
-export const problem = z.object({ error: z.looseObject({ code: z.string(), message: z.string() }) })
+export const problem = z
+  .object({ error: z.looseObject({ code: z.string(), message: z.string() }) })
+  .meta({ id: 'Error' })

@@ -1,4 +1,5 @@
 /** The door `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
 export { type App, type AppOptions, createApp } from './app.ts'
+export { type NodeHandler, toNodeHandler } from './node.ts'
 export { type Call, type Peer, type Principal, type Role, type Route, type RouteOptions, route } from './route.ts'
 export { type SseOptions, sse, type Told } from './sse.ts'

@@ -66,7 +66,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   body?: B
   /** Of the answer; `answers` when it is no JSON. */
   answer?: A
-  answers?: 'text/event-stream' | 'text/plain' | 'text/html'
+  answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css'
   status?: 200 | 201 | 202 | 204
   /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
   errors?: readonly ErrorCode[]

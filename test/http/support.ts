@@ -1,8 +1,9 @@
-/** The HTTP door over an engine on the virtual clock, asked without a socket. */
+/** The HTTP door over an engine on the virtual clock, asked without a socket. Every answer is held against the OpenAPI document. */
 import { type App, type AppOptions, createApp } from '../../src/http/index.ts'
-import type { AnyJob } from '../../src/index.ts'
+import type { AnyJob, Engine } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
+import { checkedAgainst } from './answers.ts'
 
 export interface Asked {
   body?: unknown
@@ -17,11 +18,13 @@ export interface Answered {
   body: any
 }
 
-export interface Door extends TestEngine {
+interface Asking {
   app: App
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
   fetch(request: Request): Promise<Response>
 }
+
+export interface Door extends TestEngine, Asking {}
 
 /** `given`: what else its engine is told, and what the door is. */
 export async function doorWith(
@@ -30,10 +33,19 @@ export async function doorWith(
 ): Promise<Door> {
   const { app: options, ...others } = given
   const made = await engineOf({ jobs, ...others })
-  const app = createApp(made.engine, options)
-  const fetch = (request: Request) => app.fetch(request, { address: '127.0.0.1' })
+  return { ...made, ...doorOf(made.engine, options) }
+}
+
+/** Of an engine that is there. */
+export function doorOf(engine: Engine, options?: AppOptions): Asking {
+  const app = createApp(engine, options)
+  const check = checkedAgainst(options)
+  const fetch = async (request: Request) => {
+    const response = await app.fetch(request, { address: '127.0.0.1' })
+    await check(request.method, request.url, response)
+    return response
+  }
   return {
-    ...made,
     app,
     fetch,
     async ask(method, path, { body, headers = {}, token } = {}) {
@@ -50,8 +62,8 @@ export async function doorWith(
         }),
       )
       const text = await response.text()
-      const json = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text
-      return { status: response.status, headers: response.headers, body: json }
+      const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
     },
   }
 }

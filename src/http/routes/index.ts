@@ -1,10 +1,16 @@
 /** Every route of the engine, in the order of the documentation. */
 import type { Route } from '../route.ts'
+import { batchItemRoutes } from './batch-items.ts'
+import { batchPressRoutes } from './batch-press.ts'
+import { batchRoutes } from './batches.ts'
 import { eventRoutes } from './events.ts'
+import { guardRoutes } from './guards.ts'
 import { healthRoutes } from './health.ts'
 import { jobRoutes } from './jobs.ts'
 import { jobMakeRoutes } from './jobs-make.ts'
 import { jobPressRoutes } from './jobs-press.ts'
+import { queueRoutes } from './queues.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { statsRoutes } from './stats.ts'
 import { workerRoutes } from './workers.ts'
 
@@ -13,7 +19,13 @@ export const engineRoutes: readonly Route[] = [
   ...jobMakeRoutes,
   ...jobRoutes,
   ...jobPressRoutes,
+  ...batchRoutes,
+  ...batchItemRoutes,
+  ...batchPressRoutes,
+  ...queueRoutes,
   ...workerRoutes,
+  ...scheduleRoutes,
+  ...guardRoutes,
   ...statsRoutes,
   ...eventRoutes,
 ]

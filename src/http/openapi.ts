@@ -1,0 +1,239 @@
+/**
+ * OpenAPI 3.1 printed from the routes: the schemas that validate are the ones that are shown. What has a name in its schema
+ * (`.meta({ id })`) is a component; the rest is written where it stands.
+ *
+ * Invariant: every route is in it, with every status it may answer and, for what a caller did wrong, with every code.
+ */
+import { z } from 'zod'
+import { type ErrorCode, entryOf } from '../errors.ts'
+import { version } from '../version.ts'
+import { problem } from './contract.ts'
+import type { Route } from './route.ts'
+
+export interface Json {
+  [name: string]: unknown
+}
+
+export interface Operation {
+  operationId: string
+  summary: string
+  tags: string[]
+  'x-role': Route['role']
+  parameters: Json[]
+  requestBody?: Json
+  responses: Record<string, Json>
+  security: Json[]
+}
+
+export interface OpenApi {
+  openapi: '3.1.0'
+  info: Json
+  servers: Json[]
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Json>; securitySchemes: Json }
+}
+
+/** Whatever is asked: nothing of it is about the route. */
+const everywhere: readonly ErrorCode[] = [
+  'internal',
+  'engine_closed',
+  'database_unreachable',
+  'database_timeout',
+  'database_locked',
+  'database_full',
+]
+
+/** `basePath`: where it is mounted. */
+export function openApiOf(routes: readonly Route[], basePath = ''): OpenApi {
+  const schemas = new Components()
+  schemas.of(problem, 'output', 'problem')
+  const paths: OpenApi['paths'] = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Retoma',
+      version,
+      description:
+        'Durable jobs and batches on PostgreSQL. Errors are `{ error: { code, message, … } }`, in Portuguese, or in English ' +
+        'with `Accept-Language: en`. Lists answer `{ items, next }`: hand `next` back as `after`.',
+    },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: [...new Set(routes.map(each => each.tag))].map(name => ({ name })),
+    paths,
+    components: { schemas: schemas.all, securitySchemes },
+  }
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'a token, as `retoma token create` makes it' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'retoma_session', description: 'of the dashboard, after log-in' },
+  cron: { type: 'http', scheme: 'bearer', description: 'CRON_SECRET' },
+  cron_query: { type: 'apiKey', in: 'query', name: 'secret', description: 'CRON_SECRET, where no header can be set' },
+}
+
+function operationOf(route: Route, schemas: Components): Operation {
+  const { name, summary, tag, role } = route
+  return {
+    operationId: name,
+    summary,
+    tags: [tag],
+    'x-role': role,
+    parameters: [
+      ...parametersOf(route.params, 'path', schemas, name),
+      ...parametersOf(route.query, 'query', schemas, name),
+      ...(route.makes ? [idempotencyKey] : []),
+      acceptLanguage,
+    ],
+    ...(route.body === undefined ? {} : { requestBody: bodyOf(route.body, schemas, name) }),
+    responses: { ...answersOf(route, schemas), ...refusalsOf(route) },
+    security: securityOf(role),
+  }
+}
+
+const securityOf = (role: Route['role']): Json[] => {
+  if (role === 'open') return []
+  return role === 'cron' ? [{ cron: [] }, { cron_query: [] }] : [{ bearer: [] }, { cookie: [] }]
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'same key and body within 24 h: the first answer again; same key and another body: 409',
+  schema: { type: 'string', maxLength: 200 },
+}
+
+const acceptLanguage = {
+  name: 'Accept-Language',
+  in: 'header',
+  required: false,
+  description: 'en for English; Portuguese otherwise',
+  schema: { type: 'string' },
+}
+
+function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query', schemas: Components, name: string) {
+  if (schema === undefined) return []
+  const { properties = {}, required = [] } = schemas.of(schema, 'input', name) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([each, { description, ...rest }]) => ({
+    name: each,
+    in: where,
+    required: where === 'path' || required.includes(each),
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+  }))
+}
+
+const bodyOf = (schema: z.ZodType, schemas: Components, name: string): Json => ({
+  required: !schema.safeParse(undefined).success,
+  content: { 'application/json': { schema: schemas.of(schema, 'input', name) } },
+})
+
+/** What was there already is 200 where what is made is 201; a stream of which all was told is 204. */
+function answersOf(route: Route, schemas: Components): Record<string, Json> {
+  const { status = 200, answer, answers, makes, name } = route
+  const content =
+    status === 204
+      ? {}
+      : answers !== undefined
+        ? { content: { [answers]: { schema: { type: 'string' } } } }
+        : {
+            content: { 'application/json': { schema: answer === undefined ? {} : schemas.of(answer, 'output', name) } },
+          }
+  const found = { [status]: { description: status === 201 ? 'made' : 'done', ...content } }
+  if (answers === 'text/event-stream') return { ...found, 204: { description: 'it is over, and all of it was told' } }
+  return makes && status === 201 ? { ...found, 200: { description: 'it was there already', ...content } } : found
+}
+
+/** By status; each code with its sentence. */
+function refusalsOf(route: Route): Record<string, Json> {
+  const codes = new Map<number, ErrorCode[]>()
+  for (const code of codesOf(route)) {
+    const { status } = entryOf(code)
+    codes.set(status, [...new Set([...(codes.get(status) ?? []), code])])
+  }
+  return Object.fromEntries(
+    [...codes].sort(([a], [b]) => a - b).map(([status, list]) => [status, refusal(status, list)]),
+  )
+}
+
+function codesOf(route: Route): ErrorCode[] {
+  const asked = route.params !== undefined || route.query !== undefined || route.body !== undefined
+  const wrong: ErrorCode[] = asked ? ['bad_request'] : []
+  const who: ErrorCode[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
+  const body: ErrorCode[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
+  return [...wrong, ...who, ...body, ...(route.errors ?? []), 'rate_limited', ...everywhere]
+}
+
+const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }
+
+/** Which codes there are is said for what a caller can put right; of the others there may be more some day. */
+function refusal(status: number, codes: readonly ErrorCode[]): Json {
+  const named = [400, 404, 409, 413, 415].includes(status)
+  const schema = { $ref: '#/components/schemas/Error' }
+  const told = { properties: { error: { properties: { code: { enum: codes } } } } }
+  return {
+    description: codes.map(code => `\`${code}\`: ${entryOf(code).en}`).join('\n\n'),
+    ...(status === 429 || status === 503 ? { headers: retryAfter } : {}),
+    content: { 'application/json': { schema: named ? { allOf: [schema, told] } : schema } },
+  }
+}
+
+/** Schemas as JSON Schema, those with a name once. */
+class Components {
+  readonly all: Record<string, Json> = {}
+
+  /** `name`: of the route, for what has none of its own and contains itself. */
+  of(schema: z.ZodType, io: 'input' | 'output', name: string): Json {
+    const {
+      $schema: _,
+      $defs = {},
+      ...found
+    } = z.toJSONSchema(schema, { io, override: plain }) as Json & {
+      $defs?: Record<string, Json>
+    }
+    const names = new Map<string, string>()
+    for (const [id, about] of Object.entries($defs)) {
+      const own = id.startsWith('__') ? `${name}${id.slice(2)}` : id
+      names.set(id, this.#isTaken(own, about) ? `${own}Of${name}` : own)
+    }
+    const renamed = (json: unknown) => rename(json, names) as Json
+    for (const [id, about] of Object.entries($defs)) this.all[names.get(id)!] = renamed(about)
+    return renamed(found)
+  }
+
+  #isTaken(name: string, about: Json): boolean {
+    const known = this.all[name]
+    return known !== undefined && JSON.stringify(known) !== JSON.stringify(rename(about, new Map()))
+  }
+}
+
+function rename(json: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(json)) return json.map(each => rename(each, names))
+  if (typeof json !== 'object' || json === null) return json
+  return Object.fromEntries(
+    Object.entries(json).map(([key, value]) => {
+      if (key !== '$ref' || typeof value !== 'string') return [key, rename(value, names)]
+      const id = value.replace('#/$defs/', '')
+      return [key, `#/components/schemas/${names.get(id) ?? id}`]
+    }),
+  )
+}
+
+/** What only repeats itself is left out: the pattern of an instant, the bounds of a safe integer. */
+function plain({ jsonSchema, zodSchema }: { jsonSchema: Json; zodSchema: z.core.$ZodTypes }): void {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  // An answer may get more fields some day; what is sent may not.
+  const { def } = zodSchema._zod
+  const open = def.type === 'object' && def.catchall?._zod.def.type !== 'never'
+  if (open && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  if (jsonSchema.propertyNames !== undefined) delete jsonSchema.propertyNames
+}

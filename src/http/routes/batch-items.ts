@@ -1,0 +1,136 @@
+/** The items of a batch, a page at a time, what failed of them, and what is pressed on one of them. */
+import { z } from 'zod'
+import type { Engine } from '../../engine.ts'
+import { RetomaError, say } from '../../errors.ts'
+import type { ItemFilter, JobView } from '../../index.ts'
+import { failureGroupWire, jobWire } from '../../wire.ts'
+import { pressing } from '../by.ts'
+import { idParams, pageOf, pageQuery } from '../contract.ts'
+import { given } from '../given.ts'
+import { type Principal, type Route, route } from '../route.ts'
+import { cause, failure, failureGroup, item, itemState } from './batch-schemas.ts'
+
+const itemParams = z.object({ id: z.string(), item: z.string() })
+
+const pressed = z.object({ id: z.string(), state: itemState, changed: z.boolean() })
+
+/** A stack tells of files and versions: it is for those who act. */
+const withoutStack = <E extends { stack: string | null }>(error: E, who: Principal): E =>
+  who.role === 'viewer' ? { ...error, stack: null } : error
+
+const itemWire = (job: JobView, who: Principal) => jobWire({ ...job, error: job.error && withoutStack(job.error, who) })
+
+function failureWire({ id, ref, attempt, failures, error, finishedAt }: JobView, who: Principal) {
+  const { what, code, message, stack, cause } = withoutStack(error ?? unknown, who)
+  return { item: id, ref, attempt, failures, what, code, message, stack, cause: cause ?? '', at: finishedAt }
+}
+
+const unknown = { what: 'error', code: null, message: '', stack: null, cause: '' }
+
+/** 404 when that job is not of this batch. */
+async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {
+  const job = await engine.job(id)
+  if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: say('item', 'item'), id })
+}
+
+/** The engine looks through so much of a large batch at a time: asked again until there is something, or nothing more. */
+async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
+  const looks = 20
+  for (let { after } = filter, left = looks; ; left--) {
+    const page = await engine.items(batch, given({ ...filter, after }))
+    if (page.items.length > 0 || page.next === null || left === 0) return page
+    after = page.next
+  }
+}
+
+export const batchItemRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}/items',
+    name: 'listItems',
+    tag: 'batches',
+    summary:
+      'Its items in the order of their list; those that failed by cause. A page may be short though there is a next',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject({ state: itemState.optional(), cause: cause.optional(), ...pageQuery }),
+    answer: pageOf(item),
+    errors: ['not_found', 'bad_option'],
+    async run({ engine, params, query, who }) {
+      if (query.cause !== undefined && (query.state ?? 'failed') !== 'failed')
+        throw new RetomaError('bad_request', {
+          field: 'cause',
+          problem: say('only failed items have one', 'só itens com erro têm uma'),
+        })
+      const filter = query.cause === undefined ? query : { ...query, state: 'failed' as const }
+      const { items, next } = await pageOfItems(engine, params.id, given(filter))
+      return { items: items.map(each => itemWire(each, who)), next }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/batches/{id}/items/{item}/skip',
+    name: 'skipItem',
+    tag: 'batches',
+    summary: 'An item that shall not run, or not again: it ends as skipped, with the reason',
+    role: 'operator',
+    params: itemParams,
+    body: z.strictObject({ reason: z.string().min(1).max(1000) }),
+    answer: pressed,
+    errors: ['not_found', 'wrong_state'],
+    async run(call) {
+      const { engine, params, body } = call
+      await refuseOthers(engine, params.id, params.item)
+      const { hand, by } = pressing(call)
+      return hand.skip(params.item, body.reason, by)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/batches/{id}/items/{item}/retry',
+    name: 'retryItem',
+    tag: 'batches',
+    summary: 'A failed, skipped or cancelled item runs again with a new budget of tries; what its steps saved stays',
+    role: 'operator',
+    params: itemParams,
+    answer: pressed,
+    errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
+    async run(call) {
+      const { engine, params } = call
+      await refuseOthers(engine, params.id, params.item)
+      const { hand, by } = pressing(call)
+      return hand.retry(params.item, by)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}/failures',
+    name: 'listFailures',
+    tag: 'batches',
+    summary: 'Its failed items by cause, each with its last error',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject({ cause: cause.optional(), ...pageQuery }),
+    answer: pageOf(failure),
+    errors: ['not_found', 'bad_option'],
+    async run({ engine, params, query, who }) {
+      const { items, next } = await engine.items(params.id, given({ ...query, state: 'failed' as const }))
+      return { items: items.map(each => failureWire(each, who)), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}/failures/causes',
+    name: 'listFailureCauses',
+    tag: 'batches',
+    summary: 'The same grouped: each cause once, the most first, with an example and some refs; at most a hundred',
+    role: 'viewer',
+    params: idParams,
+    answer: pageOf(failureGroup),
+    errors: ['not_found'],
+    run: async ({ engine, params }) => ({
+      items: (await engine.failures(params.id)).map(failureGroupWire),
+      next: null,
+    }),
+  }),
+]

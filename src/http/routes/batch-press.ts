@@ -1,0 +1,97 @@
+/** What is pressed on a batch: safe to press twice and by many at once; what is in no state for it is 409 with the code. */
+import { z } from 'zod'
+import type { ErrorCode } from '../../errors.ts'
+import { pressing } from '../by.ts'
+import { idParams } from '../contract.ts'
+import { given } from '../given.ts'
+import { type Route, route } from '../route.ts'
+import { batchState, cause } from './batch-schemas.ts'
+import { batchOf } from './batches.ts'
+
+const afterwards = {
+  id: z.string(),
+  state: batchState,
+  changed: z.boolean().meta({ description: 'by this call' }),
+}
+const count = z.number().int()
+
+interface Verb<B extends z.ZodType> {
+  path: string
+  name: string
+  summary: string
+  errors: readonly ErrorCode[]
+  body?: B
+  /** What it answers besides. */
+  more?: z.ZodRawShape
+  press(on: ReturnType<typeof pressing> & { id: string; body: z.output<B> }): Promise<unknown>
+}
+
+/** An id of a job is 404 here, though the engine's own verbs take either. */
+const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ...about }: Verb<B>): Route =>
+  route({
+    method: 'post',
+    path: `/api/v1/batches/{id}/${path}`,
+    tag: 'batches',
+    role: 'operator',
+    params: idParams,
+    ...about,
+    errors: ['not_found', ...about.errors],
+    answer: z.object({ ...afterwards, ...more }),
+    async run(call) {
+      await batchOf(call.engine, call.params.id)
+      return press({ ...pressing(call), id: call.params.id, body: call.body as z.output<B> })
+    },
+  })
+
+export const batchPressRoutes: readonly Route[] = [
+  verb({
+    path: 'resume',
+    name: 'resumeBatch',
+    summary: 'A stalled batch goes on, and the resume is counted',
+    errors: ['batch_paused', 'resumes_spent', 'batch_cancelled', 'batch_state'],
+    more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
+    press: ({ hand, by, id }) => hand.resume(id, by),
+  }),
+  verb({
+    path: 'retry-failed',
+    name: 'retryFailed',
+    summary: 'Its failed items, or those of one cause, run again with a new budget of tries',
+    errors: ['batch_cancelled'],
+    body: z.strictObject({ cause: cause.optional() }).optional(),
+    more: {
+      retried: count.meta({ description: 'items that wait again' }),
+      held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
+    },
+    press: ({ hand, by, id, body }) => hand.retryFailed(id, given({ ...by, cause: body?.cause })),
+  }),
+  verb({
+    path: 'pause',
+    name: 'pauseBatch',
+    summary: 'Nothing more of it starts; what runs goes on to its end',
+    errors: ['batch_cancelled', 'batch_state'],
+    press: ({ hand, by, id }) => hand.pause(id, by),
+  }),
+  verb({
+    path: 'unpause',
+    name: 'unpauseBatch',
+    summary: 'A paused batch goes on',
+    errors: ['batch_cancelled', 'batch_state'],
+    press: ({ hand, by, id }) => hand.unpause(id, by),
+  }),
+  verb({
+    path: 'cancel',
+    name: 'cancelBatch',
+    summary: 'It is cancelled at once; its items follow in bites, running ones are told to stop',
+    errors: ['batch_state'],
+    press: ({ hand, by, id }) => hand.cancel(id, by),
+  }),
+  verb({
+    path: 'priority',
+    name: 'setBatchPriority',
+    summary: 'Another priority for its items that wait and those still to come: 0 is first, 9 last',
+    errors: ['batch_cancelled', 'batch_state'],
+    body: z.strictObject({ priority: z.int().min(0).max(9) }),
+    more: { moved: count },
+    press: ({ hand, by, id, body }) => hand.setPriority(id, body.priority, by),
+  }),
+]

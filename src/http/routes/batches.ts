@@ -1,0 +1,141 @@
+/** Batches: submitted, listed, looked at, explained. What is pressed is in batch-press.ts, their items in batch-items.ts. */
+import { z } from 'zod'
+import { seconds } from '../../core/duration.ts'
+import { checkedInput } from '../../core/input.ts'
+import type { Engine } from '../../engine.ts'
+import { RetomaError, say } from '../../errors.ts'
+import type { BatchView } from '../../index.ts'
+import { batchWire, explanationWire } from '../../wire.ts'
+import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { explanation } from '../explanation.ts'
+import { given } from '../given.ts'
+import { type Route, route } from '../route.ts'
+import { batch, batchState } from './batch-schemas.ts'
+
+const megabyte = 1024 * 1024
+
+const text = z.string().min(1).max(500)
+
+const submit = z.strictObject({
+  name: z.string().min(1).max(100).meta({ description: 'of a batch that the engine was made with' }),
+  items: z.array(z.unknown()).meta({ description: 'the inputs of its jobs' }),
+  refs: z.array(text).optional().meta({ description: "your own codes, one for each item, such as documents' names" }),
+  key: text.optional().meta({ description: 'one batch per name and key until 24 h after its end' }),
+  priority: z.int().min(0).max(9).optional(),
+  group_key: text.optional(),
+  run_at: instant.optional(),
+  delay_seconds: z.number().min(0).max(3_155_760_000).optional(),
+})
+
+const submitted = z.object({
+  id: z.string(),
+  created: z.boolean().meta({ description: 'false: a batch with this key was there already' }),
+  total: z.number().int(),
+  held: z.number().int().meta({ description: 'items that another job with the same key stands for' }),
+})
+
+/** 404 also for an id that is a job's. */
+export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
+  const found = await engine.batch(id)
+  if (found === null) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
+  return found
+}
+
+/** What is given as a list for all items, and what is optional, as the engine takes it. */
+function optionsOf(body: z.output<typeof submit>) {
+  const { key, priority, group_key: groupKey, run_at: runAt, delay_seconds: delay, refs } = body
+  const refuse = (field: string, en: string, pt: string) => {
+    throw new RetomaError('bad_request', { field, problem: say(en, pt) })
+  }
+  if (refs !== undefined && refs.length !== body.items.length)
+    refuse('refs', 'it has one for each item, or is left out', 'tem um para cada item, ou fica de fora')
+  if (runAt !== undefined && delay !== undefined)
+    refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
+  return given({
+    key,
+    priority,
+    groupKey,
+    runAt: runAt === undefined ? undefined : new Date(runAt),
+    delay: delay === undefined ? undefined : seconds(delay),
+    ref: refs && ((_: unknown, index: number) => refs[index]!),
+  })
+}
+
+export const batchRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/api/v1/batches',
+    name: 'submitBatch',
+    tag: 'batches',
+    summary: 'Submit a batch: a list of inputs that become jobs with one progress',
+    role: 'operator',
+    body: submit,
+    largest: 16 * megabyte,
+    answer: submitted,
+    status: 201,
+    makes: true,
+    errors: [
+      'unknown_batch',
+      'bad_input',
+      'bad_option',
+      'queue_full',
+      'other_list',
+      'batch_cancelled',
+      'batch_state',
+      'batch_went_back',
+    ],
+    async run({ engine, body }) {
+      const definition = engine.batchNamed(body.name)
+      const options = optionsOf(body)
+      // All of them before the first: a list with a bad item leaves nothing behind.
+      for (const [index, input] of body.items.entries()) await checkedInput(definition.job, input, index)
+      return engine.submit(definition, body.items, options)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches',
+    name: 'listBatches',
+    tag: 'batches',
+    summary: 'Batches, the newest first',
+    role: 'viewer',
+    query: z.strictObject({
+      state: batchState.optional(),
+      name: z.string().max(100).optional(),
+      ...pageQuery,
+    }),
+    answer: pageOf(batch),
+    errors: ['bad_option'],
+    async run({ engine, query }) {
+      const { items, next } = await engine.batches(given(query))
+      return { items: items.map(batchWire), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}',
+    name: 'getBatch',
+    tag: 'batches',
+    summary: 'One batch: its state, its counts, its rate and when it will be over',
+    role: 'viewer',
+    params: idParams,
+    answer: batch,
+    errors: ['not_found'],
+    run: async ({ engine, params }) => batchWire(await batchOf(engine, params.id)),
+  }),
+  ...(['get', 'post'] as const).map(method =>
+    route({
+      method,
+      path: '/api/v1/batches/{id}/explain',
+      name: method === 'get' ? 'explainBatch' : 'explainBatchByPost',
+      tag: 'batches',
+      summary: 'Why it does not move, and whether to wait or press something',
+      role: 'viewer',
+      params: idParams,
+      answer: explanation,
+      errors: ['not_found'],
+      run: async ({ engine, params, language }) =>
+        explanationWire(await engine.explain({ batch: params.id }, { language })),
+    }),
+  ),
+]

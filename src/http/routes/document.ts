@@ -1,0 +1,54 @@
+/** The API about itself: OpenAPI for programs, a page for people. */
+import { z } from 'zod'
+import { docsPage } from '../docs/page.ts'
+import { docsStyle } from '../docs/style.ts'
+import type { OpenApi } from '../openapi.ts'
+import { type Route, route } from '../route.ts'
+
+/** Made when it is first asked for, and once: the routes do not change. */
+export function documentRoutes(make: () => OpenApi): readonly Route[] {
+  let made: OpenApi | undefined
+  const document = () => {
+    made ??= make()
+    return made
+  }
+  return [
+    route({
+      method: 'get',
+      path: '/api/openapi.json',
+      name: 'openapi',
+      tag: 'documentation',
+      summary: 'This API as OpenAPI 3.1',
+      role: 'viewer',
+      answer: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }),
+      run: document,
+    }),
+    route({
+      method: 'get',
+      path: '/api/docs',
+      name: 'docs',
+      tag: 'documentation',
+      summary: 'This API as a page',
+      role: 'viewer',
+      answers: 'text/html',
+      run({ language, headers }) {
+        headers.set('content-type', 'text/html; charset=utf-8')
+        return new Response(docsPage(document(), language), { headers })
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/docs.css',
+      name: 'docsStyle',
+      tag: 'documentation',
+      summary: 'How that page looks',
+      role: 'open',
+      answers: 'text/css',
+      run({ headers }) {
+        headers.set('content-type', 'text/css; charset=utf-8')
+        headers.set('cache-control', 'public, max-age=3600')
+        return new Response(docsStyle, { headers })
+      },
+    }),
+  ]
+}

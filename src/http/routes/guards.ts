@@ -1,0 +1,79 @@
+/** Guards: which tables of others are watched, and one look now. */
+import { z } from 'zod'
+import { guardRunWire, guardWire } from '../../wire.ts'
+import { pressing } from '../by.ts'
+import { instant } from '../contract.ts'
+import { type Route, route } from '../route.ts'
+
+const told = z.object({ code: z.string(), message: z.string() })
+const count = z.number().int()
+const columns = z.record(z.string(), z.string().nullable())
+const rowKey = z.unknown().meta({ description: "the row's key, as it is in its table" })
+
+const guard = z
+  .object({
+    name: z.string(),
+    table: z.string(),
+    status: z.object({ column: z.string(), running: z.array(z.string().nullable()) }),
+    signal: z.array(z.string()),
+    set: columns.meta({ description: 'what a lost row gets; now() is the instant of the mark' }),
+    kind: z.string().nullable().meta({ description: 'of the job that is made for each row' }),
+    after_ms: z.number(),
+    every_ms: z.number(),
+    last_tick_at: instant.nullable(),
+    last_marked: count,
+    total: count,
+    last_error: told.nullable(),
+    failing_since: instant.nullable(),
+    warnings: z.array(z.string()),
+    active: z.boolean(),
+    late: z.boolean(),
+  })
+  .meta({ id: 'Guard' })
+
+const run = z
+  .object({
+    name: z.string(),
+    table: z.string(),
+    dry_run: z.boolean(),
+    marked: count.meta({ description: 'on a dry run, rows that would be' }),
+    rows: z.array(z.object({ key: rowKey, signal_at: instant })),
+    set: columns,
+    jobs: count,
+    refused: z.array(z.object({ key: rowKey, code: z.string(), message: z.string() })),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'GuardRun' })
+
+export const guardRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/guards',
+    name: 'listGuards',
+    tag: 'guards',
+    summary: 'Every guard, by name: what it watches, what it last found',
+    role: 'viewer',
+    answer: z.object({ items: z.array(guard), next: z.null() }),
+    run: async ({ engine, language }) => ({
+      items: (await engine.guards()).map(each => guardWire(each, language)),
+      next: null,
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/guards/{name}/run',
+    name: 'runGuard',
+    tag: 'guards',
+    summary: 'Looks now and marks all that is lost; with dry_run only says what it would mark',
+    role: 'operator',
+    params: z.object({ name: z.string() }),
+    body: z.strictObject({ dry_run: z.boolean().default(false) }).optional(),
+    answer: run,
+    errors: ['unknown_guard', 'guard_no_table', 'guard_no_column', 'guard_unfit', 'guard_no_rights', 'guard_slow'],
+    async run(call) {
+      const { hand, by } = pressing(call)
+      const found = await hand.runGuard(call.params.name, { ...by, dryRun: call.body?.dry_run ?? false })
+      return guardRunWire(found, call.language)
+    },
+  }),
+]

@@ -1,0 +1,86 @@
+/** Queues: what waits and runs in each, and whether it may. */
+import { z } from 'zod'
+import { explanationWire, queueWire } from '../../wire.ts'
+import { pressing } from '../by.ts'
+import { explanation } from '../explanation.ts'
+import { type Route, route } from '../route.ts'
+
+const nameParams = z.object({ name: z.string() })
+const count = z.number().int()
+
+const gate = {
+  concurrency: count.optional(),
+  rate: z.object({ limit: count, per_ms: z.number() }).optional(),
+}
+
+const queue = z
+  .object({
+    queue: z.string(),
+    paused: z.boolean(),
+    ready: count,
+    scheduled: count.meta({ description: 'waiting for their run_at' }),
+    running: count,
+    stalled: count,
+    limits: z.object({ ...gate, per_group: z.object(gate).optional(), max_depth: count.optional() }),
+  })
+  .meta({ id: 'Queue' })
+
+const pressed = z.object({ queue: z.string(), paused: z.boolean(), changed: z.boolean() })
+
+export const queueRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/queues',
+    name: 'listQueues',
+    tag: 'queues',
+    summary: 'Every queue with what waits, runs and is stalled in it',
+    role: 'viewer',
+    answer: z.object({ items: z.array(queue), next: z.null() }),
+    run: async ({ engine }) => ({ items: (await engine.queues()).map(queueWire), next: null }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/queues/{name}/pause',
+    name: 'pauseQueue',
+    tag: 'queues',
+    summary: 'Nothing more of it is started, by any worker; what runs goes on to its end',
+    role: 'operator',
+    params: nameParams,
+    answer: pressed,
+    errors: ['not_found'],
+    run(call) {
+      const { hand, by } = pressing(call)
+      return hand.pauseQueue(call.params.name, by)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/queues/{name}/unpause',
+    name: 'unpauseQueue',
+    tag: 'queues',
+    summary: 'A paused queue goes on',
+    role: 'operator',
+    params: nameParams,
+    answer: pressed,
+    errors: ['not_found'],
+    run(call) {
+      const { hand, by } = pressing(call)
+      return hand.unpauseQueue(call.params.name, by)
+    },
+  }),
+  ...(['get', 'post'] as const).map(method =>
+    route({
+      method,
+      path: '/api/v1/queues/{name}/explain',
+      name: method === 'get' ? 'explainQueue' : 'explainQueueByPost',
+      tag: 'queues',
+      summary: 'Why nothing of it is taken, and whether to wait or press something',
+      role: 'viewer',
+      params: nameParams,
+      answer: explanation,
+      errors: ['unknown_queue'],
+      run: async ({ engine, params, language }) =>
+        explanationWire(await engine.explain({ queue: params.name }, { language })),
+    }),
+  ),
+]

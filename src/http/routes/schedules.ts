@@ -1,0 +1,52 @@
+/** Schedules: what comes in by itself, and one of them now. */
+import { z } from 'zod'
+import { scheduleWire } from '../../wire.ts'
+import { pressing } from '../by.ts'
+import { instant } from '../contract.ts'
+import { type Route, route } from '../route.ts'
+
+const schedule = z
+  .object({
+    name: z.string(),
+    kind: z.string(),
+    cron: z.string().optional(),
+    time_zone: z.string().optional(),
+    every_ms: z.number().optional(),
+    catch_up: z.unknown(),
+    next_at: instant,
+    last_slot: instant.nullable(),
+    last_at: instant.nullable(),
+    last_job: z.string().nullable(),
+    active: z.boolean().meta({ description: 'some process looks after it; without one it does not fire' }),
+  })
+  .meta({ id: 'Schedule' })
+
+export const scheduleRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/schedules',
+    name: 'listSchedules',
+    tag: 'schedules',
+    summary: 'Every schedule, by name: its plan, when it is next, what it last made',
+    role: 'viewer',
+    answer: z.object({ items: z.array(schedule), next: z.null() }),
+    run: async ({ engine }) => ({ items: (await engine.schedules()).map(scheduleWire), next: null }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/schedules/{name}/run',
+    name: 'runSchedule',
+    tag: 'schedules',
+    summary: 'Makes its job now, beside its plan: the next slot stays',
+    role: 'operator',
+    params: z.object({ name: z.string() }),
+    answer: z.object({ id: z.string(), created: z.boolean() }),
+    status: 201,
+    makes: true,
+    errors: ['unknown_schedule', 'queue_full'],
+    run(call) {
+      const { hand, by } = pressing(call)
+      return hand.runSchedule(call.params.name, by)
+    },
+  }),
+]

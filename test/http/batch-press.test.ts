@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { seconds } from '../../src/index.ts'
+import { batchDoor, submitted } from './batch-support.ts'
+import type { Door } from './support.ts'
+
+const items = [{ n: 1 }, { n: 2 }]
+
+/** For longer than a batch may stand still, with a watchdog that looks all the time. */
+async function nobodyWorks({ clock, tick }: Door): Promise<void> {
+  for (let passed = 0; passed <= 70; passed += 5) {
+    await tick()
+    await clock.advance(seconds(5))
+  }
+  await tick()
+}
+
+test('a batch is paused and goes on, and pressing twice changes nothing', async () => {
+  const { ask, run } = await batchDoor()
+  const id = await submitted(ask, items)
+  const press = async (verb: string) => (await ask('POST', `/api/v1/batches/${id}/${verb}`)).body
+  expect(await press('pause')).toEqual({ id, state: 'paused', changed: true })
+  expect(await press('pause')).toEqual({ id, state: 'paused', changed: false })
+  await run()
+  expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'paused', succeeded: 0 })
+  expect(await press('unpause')).toMatchObject({ id, changed: true })
+  await run()
+  expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'succeeded', succeeded: 2 })
+})
+
+test('a stalled batch is resumed, and told how many go on', async () => {
+  const door = await batchDoor()
+  const { ask } = door
+  const id = await submitted(ask, items)
+  await nobodyWorks(door)
+  expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'stalled', resumes: 0 })
+  const { body } = await ask('POST', `/api/v1/batches/${id}/resume`)
+  expect(body).toMatchObject({ id, changed: true, resumed: 2 })
+  expect((await ask('POST', `/api/v1/batches/${id}/resume`)).body).toMatchObject({ changed: false, resumed: 0 })
+})
+
+test('what failed runs again, all of it or of one cause', async () => {
+  const { ask, run } = await batchDoor()
+  const id = await submitted(ask, [{ n: 1, fails: 'no paper' }, { n: 2, fails: 'no ink' }, { n: 3 }])
+  await run()
+  const { body: groups } = await ask('GET', `/api/v1/batches/${id}/failures/causes`)
+  const { cause } = groups.items.find((each: { message: string }) => each.message === 'no ink')
+  const press = (body?: object) => ask('POST', `/api/v1/batches/${id}/retry-failed`, { body })
+  expect((await press({ cause })).body).toMatchObject({ id, retried: 1, held: 0, changed: true })
+  await run()
+  expect((await press()).body).toMatchObject({ retried: 2, held: 0 })
+  await run()
+  expect((await press({})).body).toMatchObject({ retried: 2 })
+  expect(await press({ cause: 'XYZ' })).toMatchObject({ status: 400, body: { error: { field: 'cause' } } })
+})
+
+test('another priority is given to what waits', async () => {
+  const { ask } = await batchDoor()
+  const id = await submitted(ask, items)
+  const press = (body: unknown) => ask('POST', `/api/v1/batches/${id}/priority`, { body })
+  expect((await press({ priority: 0 })).body).toMatchObject({ id, changed: true, moved: 2 })
+  expect((await ask('GET', `/api/v1/batches/${id}`)).body.priority).toBe(0)
+  for (const priority of [-1, 10, 1.5, '1', null, undefined])
+    expect(await press({ priority })).toMatchObject({ status: 400, body: { error: { field: 'priority' } } })
+})
+
+test('what a cancelled batch is told is 409 with the code, but to cancel it again', async () => {
+  const { ask } = await batchDoor()
+  const id = await submitted(ask, items)
+  const press = (verb: string, body?: object) => ask('POST', `/api/v1/batches/${id}/${verb}`, { body })
+  expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: true })
+  expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: false })
+  for (const verb of ['resume', 'retry-failed', 'pause', 'unpause'])
+    expect(await press(verb), verb).toMatchObject({ status: 409, body: { error: { code: 'batch_cancelled', id } } })
+  expect(await press('priority', { priority: 1 })).toMatchObject({ status: 409 })
+})
+
+test('what is in no state for it is 409 with the code of the engine', async () => {
+  const { ask, run } = await batchDoor()
+  const paused = await submitted(ask, items)
+  await ask('POST', `/api/v1/batches/${paused}/pause`)
+  expect(await ask('POST', `/api/v1/batches/${paused}/resume`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'batch_paused' } },
+  })
+  const over = await submitted(ask, items)
+  await run()
+  for (const verb of ['pause', 'unpause', 'cancel'])
+    expect(await ask('POST', `/api/v1/batches/${over}/${verb}`), verb).toMatchObject({
+      status: 409,
+      body: { error: { code: 'batch_state', state: 'succeeded' } },
+    })
+})
+
+test('a batch that has spent its resumes is told what to press instead', async () => {
+  const door = await batchDoor()
+  const { ask } = door
+  const id = await submitted(ask, items)
+  await nobodyWorks(door)
+  await ask('POST', `/api/v1/batches/${id}/resume`)
+  await nobodyWorks(door)
+  expect(await ask('POST', `/api/v1/batches/${id}/resume`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'resumes_spent', message: expect.stringContaining('retry its failed items') } },
+  })
+  expect((await ask('POST', `/api/v1/batches/${id}/retry-failed`)).body).toMatchObject({ retried: 2 })
+})

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { defineJob, minutes } from '../../src/index.ts'
+import { doorWith } from './support.ts'
+
+const letter = defineJob({ kind: 'letter', queue: 'post', run: () => 'ok' })
+
+test('queues are listed with what waits in them, and with their limits', async () => {
+  const limits = {
+    post: { concurrency: 2, rate: { limit: 5, per: minutes(1) }, perGroup: { concurrency: 1 }, maxDepth: 9 },
+  }
+  const { ask, engine } = await doorWith([letter], { limits })
+  await engine.enqueue(letter, undefined)
+  await engine.enqueue(letter, undefined, { delay: minutes(5) })
+  expect(await ask('GET', '/api/v1/queues')).toMatchObject({
+    status: 200,
+    body: {
+      items: [
+        {
+          queue: 'post',
+          paused: false,
+          ready: 1,
+          scheduled: 1,
+          running: 0,
+          stalled: 0,
+          limits: { concurrency: 2, rate: { limit: 5, per_ms: 60_000 }, per_group: { concurrency: 1 }, max_depth: 9 },
+        },
+      ],
+      next: null,
+    },
+  })
+})
+
+test('a queue is paused and goes on, and pressing twice changes nothing', async () => {
+  const { ask, engine, run } = await doorWith([letter])
+  await engine.enqueue(letter, undefined)
+  const press = async (verb: string) => (await ask('POST', `/api/v1/queues/post/${verb}`)).body
+  expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: true })
+  expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: false })
+  expect(await run()).toBe(0)
+  expect(await press('unpause')).toEqual({ queue: 'post', paused: false, changed: true })
+  expect(await run()).toBe(1)
+})
+
+test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
+  'a queue that is not there is 404: %s',
+  async name => {
+    const { ask } = await doorWith([letter])
+    for (const verb of ['pause', 'unpause'])
+      expect(await ask('POST', `/api/v1/queues/${name}/${verb}`)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'not_found' } },
+      })
+    for (const method of ['GET', 'POST'])
+      expect(await ask(method, `/api/v1/queues/${name}/explain`)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'unknown_queue' } },
+      })
+  },
+)
+
+test('why nothing of a queue is taken is explained', async () => {
+  const { ask, engine } = await doorWith([letter])
+  await engine.enqueue(letter, undefined)
+  await engine.pauseQueue('post')
+  for (const method of ['GET', 'POST'])
+    expect((await ask(method, '/api/v1/queues/post/explain')).body).toMatchObject({ verdict: 'paused' })
+})

@@ -1,0 +1,128 @@
+/** Every route there is, walked by the table: what holds for all of them is held once. */
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { RetomaError } from '../../src/errors.ts'
+import { routesOf } from '../../src/http/app.ts'
+import type { Doorkeeper } from '../../src/http/doorkeeper.ts'
+import type { Role, Route } from '../../src/http/index.ts'
+import { methodsAt } from '../../src/http/methods.ts'
+import { type Json, openApiOf } from '../../src/http/openapi.ts'
+import { fitting } from './arbitrary.ts'
+import { type Door, doorWith } from './support.ts'
+
+/** Somebody has made tokens, and each is called after its role. */
+vi.mock('../../src/http/doorkeeper.ts', () => ({
+  createDoorkeeper: (): Doorkeeper => ({
+    async admit(request, _, route) {
+      const token = request.headers.get('authorization')?.replace('Bearer ', '')
+      if (token !== undefined) return { user: token, role: token as Role, via: 'token', token: '1' }
+      if (route?.role !== 'open') throw new RetomaError('unauthorized', {})
+      return { user: 'nobody', role: 'viewer', via: 'open', token: null }
+    },
+  }),
+}))
+
+const routes = routesOf({})
+const { paths, components } = openApiOf(routes)
+const nowhere = (route: Route) => route.path.replace(/\{\w+\}/g, '999999999')
+const title = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`
+const closed = routes.filter(({ role }) => role !== 'open' && role !== 'cron')
+const withBody = closed.filter(({ body }) => body !== undefined)
+
+/** A body that the route takes; the same at every run. */
+function bodyOf(route: Route): Json | undefined {
+  const told = paths[route.path]![route.method]!.requestBody
+  if (told === undefined) return undefined
+  const { schema } = (told.content as Record<string, { schema: Json }>)['application/json']!
+  const values = fc.sample(fitting(schema, components.schemas), { seed: 1, numRuns: 50 })
+  return values.find(each => route.body!.safeParse(each).success && typeof each === 'object') as Json
+}
+
+const sending = (route: Route, body: unknown) => (route.method === 'get' ? {} : { body })
+
+const asked = (door: Door, route: Route, given: { token?: string; body?: unknown; query?: string } = {}) => {
+  const { query = '', ...rest } = given
+  const body = 'body' in given ? given.body : bodyOf(route)
+  return door.ask(route.method.toUpperCase(), nowhere(route) + query, { ...rest, body })
+}
+
+test('without a token every route that is not open is 401, whatever was sent', async () => {
+  const door = await doorWith()
+  for (const route of closed) {
+    const refused = { status: 401, body: { error: { code: 'unauthorized' } } }
+    expect.soft(await asked(door, route), title(route)).toMatchObject(refused)
+    expect.soft(await asked(door, route, sending(route, { nonsense: 1 })), title(route)).toMatchObject(refused)
+  }
+})
+
+test('with too small a role every route that acts is 403', async () => {
+  const door = await doorWith()
+  for (const route of closed.filter(({ role }) => role !== 'viewer')) {
+    for (const token of route.role === 'admin' ? ['viewer', 'operator'] : ['viewer']) {
+      const answer = await asked(door, route, { token })
+      expect.soft(answer, title(route)).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
+    }
+  }
+})
+
+test('what an id or a name in a path does not find is 404', async () => {
+  const door = await doorWith()
+  for (const route of closed.filter(({ path }) => path.includes('{'))) {
+    const answer = await asked(door, route, { token: 'admin' })
+    const code = expect.stringMatching(/not_found|unknown_/)
+    expect.soft(answer, title(route)).toMatchObject({ status: 404, body: { error: { code } } })
+  }
+})
+
+test('a field of a body that a route does not know is named', async () => {
+  const door = await doorWith()
+  for (const route of withBody) {
+    const answer = await asked(door, route, { token: 'admin', body: { ...bodyOf(route), surprise: 1 } })
+    const field = expect.stringMatching(/surprise$/)
+    expect.soft(answer, title(route)).toMatchObject({ status: 400, body: { error: { code: 'bad_request', field } } })
+  }
+})
+
+test('a parameter that a route does not know is named', async () => {
+  const door = await doorWith()
+  for (const route of closed.filter(({ query }) => query !== undefined)) {
+    const answer = await asked(door, route, { token: 'admin', query: '?surprise=1' })
+    const error = { code: 'bad_request', field: 'surprise' }
+    expect.soft(answer, title(route)).toMatchObject({ status: 400, body: { error } })
+  }
+})
+
+test('a body is JSON, and one that is not is refused for what it is', async () => {
+  const { fetch } = await doorWith()
+  for (const route of withBody) {
+    const send = async (body: string, type: string) => {
+      const headers = { authorization: 'Bearer admin', 'content-type': type }
+      const method = route.method.toUpperCase()
+      return (await fetch(new Request(`http://127.0.0.1:3000${nowhere(route)}`, { method, body, headers }))).status
+    }
+    expect.soft(await send('{"a":1}', 'text/plain'), title(route)).toBe(415)
+    expect.soft(await send('a=1', 'application/x-www-form-urlencoded'), title(route)).toBe(415)
+    expect.soft(await send('{"a":', 'application/json'), title(route)).toBe(400)
+  }
+})
+
+test('a method that a path does not take is 405, and told which it takes', async () => {
+  const { ask } = await doorWith()
+  for (const path of new Set(routes.map(each => each.path))) {
+    const taken = routes.filter(each => each.path === path).map(({ method }) => method.toUpperCase())
+    const asked = path.replace(/\{\w+\}/g, '1')
+    // A path with a name in it may be one with an id to another method.
+    const known = methodsAt(routes, asked)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(each => !known.includes(each))) {
+      const { status, headers, body } = await ask(method, asked, { token: 'admin' })
+      const told = { status, code: body.error?.code, allow: headers.get('allow')?.split(', ') }
+      const allow = expect.arrayContaining(taken)
+      expect.soft(told, `${method} ${path}`).toEqual({ status: 405, code: 'method_not_allowed', allow })
+    }
+  }
+})
+
+test('HEAD is answered where GET is, without a body', async () => {
+  const { ask } = await doorWith()
+  expect(await ask('HEAD', '/health')).toMatchObject({ status: 200, body: '' })
+})
