@@ -23,11 +23,14 @@ import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
+import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { createLimits, type LimitDesk } from './engine/limits.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
+import { createTokens, type Tokens } from './engine/tokens.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
 import { RetomaError } from './errors.ts'
@@ -83,6 +86,9 @@ export interface Engine
     Queues,
     Timetable,
     GuardDesk,
+    LimitDesk,
+    Guesses,
+    Tokens,
     Events,
     Explains,
     AsyncDisposable {
@@ -254,6 +260,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
   })
   const batchMoved = (batch: string) => ends.ask([batch])
+  const limitDesk = createLimits({ clock })
+  const guesses = createGuesses(limitDesk)
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell: tellAnew }),
@@ -272,6 +280,9 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createExplains({ db, clock }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
+    ...limitDesk,
+    ...guesses,
+    ...createTokens({ db, clock, log, guesses }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     workers: () => viewWorkers(db, clock.instant()),

@@ -10,6 +10,7 @@ import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
+import { pruneLogIns } from '../store/log-in.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
@@ -33,6 +34,7 @@ export async function janitorTick(
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
+  await inBites(() => pruneLogIns(db, bite, now))
   return overdue
 }
 

@@ -1,5 +1,5 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. */
-import { type AppOptions, createApp } from '../../src/http/index.ts'
+import { type AppOptions, createApp, type Peer } from '../../src/http/index.ts'
 import type { AnyJob } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -8,6 +8,8 @@ export interface Asked {
   body?: unknown
   headers?: Record<string, string>
   token?: string
+  /** Where it comes from; default: this machine. */
+  peer?: Peer
 }
 
 export interface Answered {
@@ -19,7 +21,7 @@ export interface Answered {
 
 export interface Door extends TestEngine {
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
-  fetch(request: Request): Promise<Response>
+  fetch(request: Request, peer?: Peer): Promise<Response>
 }
 
 /** `given`: what else its engine is told, and what the door is. */
@@ -30,11 +32,11 @@ export async function doorWith(
   const { app: options, ...others } = given
   const made = await engineOf({ jobs, ...others })
   const app = createApp(made.engine, options)
-  const fetch = (request: Request) => app.fetch(request, { address: '127.0.0.1' })
+  const fetch = (request: Request, peer: Peer = { address: '127.0.0.1' }) => app.fetch(request, peer)
   return {
     ...made,
     fetch,
-    async ask(method, path, { body, headers = {}, token } = {}) {
+    async ask(method, path, { body, headers = {}, token, peer } = {}) {
       const response = await fetch(
         new Request(`http://127.0.0.1:3000${path}`, {
           method,
@@ -46,6 +48,7 @@ export async function doorWith(
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
+        peer,
       )
       const text = await response.text()
       const json = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text
