@@ -19,7 +19,7 @@ test('without CRON_SECRET they answer 503, also while the server is open', async
   }
 })
 
-test('the secret opens them as a Bearer or in the query, with GET and POST; the answer is kept by nobody', async () => {
+test('the secret opens them as a Bearer or in the query, with GET and POST, and the answer is kept by nobody', async () => {
   const { ask } = await doorWith([], { app: { cronSecret: one } })
   for (const method of ['GET', 'POST']) {
     for (const answer of [await ask(method, tick, bearer(one)), await ask(method, query(one))]) {

@@ -128,7 +128,7 @@ test('mounted in an app it is never open by itself; that app may open it, or say
   const ask = async (options: Parameters<typeof createApp>[1], headers: Record<string, string> = {}) => {
     const request = new Request('https://shop.example/retoma/api/v1/me', { headers })
     const response = await createApp(engine, { basePath: '/retoma', ...options }).fetch(request)
-    return { status: response.status, body: await response.json() }
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
   expect((await ask({})).status).toBe(401)
   expect((await ask({ open: false })).status).toBe(401)
