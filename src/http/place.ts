@@ -20,19 +20,18 @@ export interface Place extends Peer {
 export function placeOf(request: Request, peer: Peer, { publicUrl, trustProxy = 0 }: PlaceOptions): Place {
   const url = new URL(request.url)
   const said = (name: string) => (trustProxy > 0 ? nthFromRight(listIn(request, name), trustProxy) : undefined)
-  const own = peer.address === undefined ? '' : plainAddress(peer.address)
-  const address = nthFromRight([...listIn(request, 'x-forwarded-for').map(plainAddress), own], trustProxy + 1)
+  const hops = [...(trustProxy > 0 ? listIn(request, 'x-forwarded-for') : []), peer.address ?? '']
   const host = said('x-forwarded-host') ?? request.headers.get('host') ?? url.host
   const open = publicUrl === undefined ? undefined : new URL(publicUrl)
   const secure =
     url.protocol === 'https:' ||
     said('x-forwarded-proto')?.toLowerCase() === 'https' ||
     (open?.protocol === 'https:' && open.host === host.toLowerCase())
-  return { address: trustProxy > 0 ? address || undefined : own || undefined, host, secure }
+  return { address: plainAddress(nthFromRight(hops, trustProxy + 1) ?? ''), host, secure }
 }
 
 /** For limits by where somebody comes from. */
-export const fromOf = ({ address }: Peer): string => (address === undefined ? '' : networkOf(address))
+export const fromOf = ({ address }: Peer): string => (address === undefined ? 'unknown' : networkOf(address))
 
 function listIn(request: Request, name: string): string[] {
   const given = request.headers.get(name)

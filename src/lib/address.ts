@@ -5,10 +5,14 @@ import { isIP } from 'node:net'
 export const isLoopback = (name: string): boolean =>
   name === '::1' || name.toLowerCase() === 'localhost' || (isIP(name) === 4 && name.startsWith('127.'))
 
-/** IPv4 as it is, also where a socket of IPv6 took it: `::ffff:10.0.0.7` is `10.0.0.7`. */
-export function plainAddress(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address.trim())
-  return mapped?.[1] ?? address.trim()
+/**
+ * IPv4 as it is, also where a socket of IPv6 took it: `::ffff:10.0.0.7` is `10.0.0.7`; without brackets and port, which some
+ * proxies add. undefined: it is no address.
+ */
+export function plainAddress(given: string): string | undefined {
+  const [, bracketed] = /^\[(.*)\](?::\d+)?$/.exec(given) ?? []
+  const bare = (bracketed ?? given).replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  return isIP(bare) === 0 ? undefined : bare
 }
 
 /** What one party has of the network: an address of IPv4; of IPv6 the first half, within which everybody has 2^64 to choose from. */

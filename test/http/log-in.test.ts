@@ -59,6 +59,18 @@ test('what changes something by cookie must come from our own pages', async () =
   )
 })
 
+test('over TLS a page of the same name without TLS is another site', async () => {
+  const { ask, engine } = await doorWith([], { app: { trustProxy: 1 } })
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const logIn = (origin: string) =>
+    ask('POST', '/api/v1/login', {
+      body: { token },
+      headers: { origin, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'jobs.example.com' },
+    })
+  expect((await logIn('http://jobs.example.com')).body.error.code).toBe('foreign_origin')
+  expect((await logIn('https://jobs.example.com')).status).toBe(200)
+})
+
 test('a page of another site can neither log in nor log out', async () => {
   const { ask, engine } = await doorWith()
   const { token } = await engine.createToken({ user: 'eve', role: 'viewer' })
@@ -132,4 +144,6 @@ test('who guesses is told apart behind proxies that are trusted, and only behind
   for (let n = 0; n < 10; n++) expect((await guess(`9.9.9.${n}, 5.5.5.5, 10.0.0.2`, n)).status).toBe(401)
   expect((await guess('9.9.9.99, 5.5.5.5, 10.0.0.2', 10)).status).toBe(429)
   expect((await guess('6.6.6.6, 10.0.0.2', 11)).status).toBe(401)
+  // Whatever somebody has written there.
+  expect((await guess('x'.repeat(4000), 12)).status).toBe(401)
 })
