@@ -1,6 +1,6 @@
 /** What a request carries to say who asks. */
 
-export const cookieName = 'retoma_session'
+const cookieName = 'retoma_session'
 
 export const bearerOf = (request: Request): string | undefined =>
   /^bearer +(\S.*?) *$/i.exec(request.headers.get('authorization') ?? '')?.[1]

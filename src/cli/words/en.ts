@@ -82,7 +82,7 @@ export const en = {
     token: 'who may come in: tokens for the API and the dashboard',
     tokenCreate: 'make a token; it is shown once',
     tokenList: 'the tokens there are, revoked ones included, newest first',
-    tokenRevoke: 'revoke tokens: they open nothing any more',
+    tokenRevoke: 'take tokens back: they open nothing any more',
     tokenUser: 'whom it names',
     tokenRole: 'viewer reads, operator acts, admin does all',
     ofUser: 'only those of this user',
