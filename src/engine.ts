@@ -24,7 +24,9 @@ import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
+import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { createLimits, type LimitDesk } from './engine/limits.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
@@ -34,6 +36,7 @@ import { createStats, type StatsDesk } from './engine/stats.ts'
 import { checkBatches, createSubmits, findBatch, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { createTogether, type Together } from './engine/together.ts'
+import { createTokens, type Tokens } from './engine/tokens.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
 import { RetomaError } from './errors.ts'
@@ -98,6 +101,9 @@ export interface Engine
     Queues,
     Timetable,
     GuardDesk,
+    LimitDesk,
+    Guesses,
+    Tokens,
     Events,
     Explains,
     StatsDesk,
@@ -292,6 +298,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
   })
   const batchMoved = (batch: string) => ends.ask([batch])
+  const limitDesk = createLimits({ clock })
+  const guesses = createGuesses(limitDesk)
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, depths, tell, closing: closing.signal }),
     ...createTogether({
@@ -321,6 +329,9 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createStats({ db, clock }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
+    ...limitDesk,
+    ...guesses,
+    ...createTokens({ db, clock, log, guesses }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),

@@ -343,6 +343,51 @@ export const errorTable = define({
     en: 'a token is needed: Authorization: Bearer …; `retoma token create` makes one',
     pt: 'é preciso um token: Authorization: Bearer …; `retoma token create` faz um',
   },
+  proxy_without_token: {
+    status: 403,
+    en: 'a proxy passed this request on ({header}), and no token has been made yet: without one, only this machine itself is let in; `retoma token create`, or RETOMA_ADMIN_TOKEN, makes one',
+    pt: 'um proxy repassou esta requisição ({header}), e ainda não há nenhum token: sem um, só esta própria máquina entra; `retoma token create`, ou RETOMA_ADMIN_TOKEN, faz um',
+  },
+  foreign_host: {
+    status: 403,
+    en: 'no token has been made yet, so only requests for this machine are let in, and this one is for {host}; make a token, or set PUBLIC_URL',
+    pt: 'ainda não há nenhum token, então só entram requisições para esta máquina, e esta é para {host}; crie um token, ou defina PUBLIC_URL',
+  },
+  foreign_origin: {
+    status: 403,
+    en: 'this comes from a page of another site ({origin}), which may not act here',
+    pt: 'isto vem de uma página de outro site ({origin}), que não pode agir aqui',
+  },
+  cron_unset: {
+    status: 503,
+    en: 'CRON_SECRET is not set, so nobody may call the cron routes; set it and start again',
+    pt: 'CRON_SECRET não está definida, então ninguém pode chamar as rotas de cron; defina-a e inicie de novo',
+  },
+  cron_refused: {
+    status: 401,
+    en: 'the secret is missing or wrong: send Authorization: Bearer with the value of CRON_SECRET, or ?secret=',
+    pt: 'o segredo falta ou está errado: envie Authorization: Bearer com o valor de CRON_SECRET, ou ?secret=',
+  },
+  last_admin: {
+    status: 409,
+    en: 'token {id} is the last one of an admin, and nobody could let others in without it; make another first',
+    pt: 'o token {id} é o último de um admin, e sem ele ninguém poderia deixar outros entrarem; crie outro antes',
+  },
+  bad_http: {
+    status: 400,
+    en: 'this is no HTTP request that can be understood: {problem}',
+    pt: 'isto não é uma requisição HTTP que se entenda: {problem}',
+  },
+  headers_too_large: {
+    status: 431,
+    en: 'the headers of the request are larger than {most} bytes',
+    pt: 'os cabeçalhos da requisição têm mais de {most} bytes',
+  },
+  request_too_slow: {
+    status: 408,
+    en: 'the request did not arrive whole in time',
+    pt: 'a requisição não chegou inteira a tempo',
+  },
   forbidden: {
     status: 403,
     en: 'this needs the role {needed}, and {user} is {role}',

@@ -45,6 +45,7 @@ export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
+export type { Role } from './core/token.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
 export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { EventStream } from './engine/events.ts'
@@ -52,6 +53,7 @@ export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'
+export type { Known } from './engine/tokens.ts'
 export {
   createEngine,
   type Engine,
@@ -75,6 +77,7 @@ export type { RowKey } from './store/guard.ts'
 export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
 export type { JobFilter } from './store/list.ts'
 export type { ScheduleView } from './store/schedule.ts'
+export type { TokenFilter, TokenView } from './store/token.ts'
 export type { Transaction } from './store/tx.ts'
 export type {
   CheckpointView,

@@ -18,6 +18,7 @@ import type {
   QueueView,
   ScheduleView,
   Stats,
+  TokenView,
   WorkerView,
 } from './index.ts'
 
@@ -42,6 +43,7 @@ export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetai
 export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
+export const tokenWire = (token: TokenView) => snakeCase(token)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 
 /** As a stream of events sends it (http/sse.ts). A batch's counts are there as GET shows them, and as one thing. */

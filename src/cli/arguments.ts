@@ -2,6 +2,7 @@
 import { type BatchState, batchStates } from '../core/batch-state.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { type State, states } from '../core/state.ts'
+import { type Role, roles } from '../core/token.ts'
 import { RetomaError } from '../errors.ts'
 import { suggestion } from '../settings/index.ts'
 import { both, type Words } from './words/index.ts'
@@ -42,6 +43,13 @@ function oneOf<S extends string>(states: readonly S[], given: string): S {
   if (known !== undefined) return known
   const hint = suggestion(given, states)
   throw wrongUse((word, language) => word.wrong.state(given, states.join(', '), hint[language]))
+}
+
+export function role(given: string): Role {
+  const known = roles.find(each => each === given)
+  if (known !== undefined) return known
+  const hint = suggestion(given, roles)
+  throw wrongUse((word, language) => word.wrong.role(given, roles.join(', '), hint[language]))
 }
 
 /** Empty: of those without one. */

@@ -6,6 +6,7 @@ import { isIPv6 } from 'node:net'
 import { RetomaError } from '../errors.ts'
 import type { App } from '../http/index.ts'
 import { refusal } from '../http/refusal.ts'
+import { secured } from '../http/security.ts'
 import { listen, type Server } from '../http/server.ts'
 
 export class Door {
@@ -42,5 +43,5 @@ export class Door {
 }
 
 function comeBack(request: Request): Response {
-  return refusal(new RetomaError('starting', {}, { retryAfterSeconds: 1 }), request)
+  return secured(refusal(new RetomaError('starting', {}, { retryAfterSeconds: 1 }), request), false)
 }

@@ -19,6 +19,7 @@ import { restoreCommand } from './commands/restore.ts'
 import { schedulesCommand } from './commands/schedules.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
+import { tokenCommand } from './commands/token.ts'
 import { upCommand } from './commands/up.ts'
 import { watchdogCommand } from './commands/watchdog.ts'
 import { workerCommand } from './commands/worker.ts'
@@ -106,6 +107,7 @@ const commands = [
   schedulesCommand,
   guardCommand,
   notifyCommand,
+  tokenCommand,
   doctorCommand,
   backupCommand,
   restoreCommand,

@@ -14,7 +14,7 @@ import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { startedFrom } from '../isolation/able.ts'
 import { systemClock } from '../lib/clock.ts'
-import { suggestion } from '../settings/index.ts'
+import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
 import { mark, unmark } from '../supervisor/marks.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { type LoadedConfig, strayLimits } from './config.ts'
@@ -39,6 +39,8 @@ export interface Running {
   address: string | undefined
   where: string
   embedded: boolean
+  /** To this machine, without a token. */
+  open: boolean
 }
 
 /** Resolves with its exit code once everything is stopped again. `ready` is called when everything runs. */
@@ -88,6 +90,7 @@ class House {
   /** Undefined: it was asked to stop before everything ran. */
   async open(config: LoadedConfig, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
     const { settings, log, voice } = this.#context
+    if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
     if (parts.http) await this.#openDoor(parts, asked)
     if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
     if (asked.aborted) return undefined
@@ -108,11 +111,26 @@ class House {
     })
     unmark(papersFolder(), 'database')
     if (asked.aborted) return undefined
+    const closed = parts.http && (await this.#lock(this.#engine))
     if (config.file !== undefined) startedFrom(childLoader, { folder: this.#context.folder, file: config.file })
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
-    this.#door?.open(createApp(this.#engine, { log }))
-    return { address: this.#door?.address, where, embedded: embedded !== undefined }
+    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings) }))
+    return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
+  }
+
+  /** Whether a token is needed to come in; refuses to open to the network when there is none. */
+  async #lock(engine: Engine): Promise<boolean> {
+    const { RETOMA_ADMIN_TOKEN } = this.#context.settings
+    if (RETOMA_ADMIN_TOKEN !== undefined) await engine.keepAdminToken(RETOMA_ADMIN_TOKEN)
+    const closed = await engine.anyToken()
+    this.#refuseUnless(closed)
+    return closed
+  }
+
+  #refuseUnless(closed: boolean): void {
+    const { HOST: host } = this.#context.settings
+    if (!closed && !isLoopback(host)) throw new RetomaError('host_needs_token', { host })
   }
 
   /** Resolves when the worker has stopped by itself, for another process to take its place. */
@@ -164,6 +182,13 @@ class House {
     if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
   }
 }
+
+const doorOptions = ({ HOST, PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
+  publicUrl: PUBLIC_URL,
+  trustProxy: TRUST_PROXY,
+  cronSecret: CRON_SECRET,
+  ...(isLoopback(HOST) ? {} : { open: false }),
+})
 
 const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
 

@@ -2,25 +2,29 @@
  * The HTTP door as a fetch handler, Request to Response: runs under our own server and mounts in any framework, under any
  * base path.
  *
- * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack.
+ * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every answer
+ * carries the headers of security.ts.
  */
 import { Hono } from 'hono'
 import type { Engine } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
+import { systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { answer } from './answer.ts'
-import { createDoorkeeper } from './doorkeeper.ts'
+import { createDoorkeeper, type DoorOptions } from './doorkeeper.ts'
 import { languageOf } from './language.ts'
 import { methodsAt } from './methods.ts'
 import { openApiOf } from './openapi.ts'
+import { type Place, placeOf } from './place.ts'
 import { refusal } from './refusal.ts'
 import type { Peer, Route } from './route.ts'
 import { documentRoutes } from './routes/document.ts'
 import { engineRoutes } from './routes/index.ts'
+import { secured } from './security.ts'
 import { Streams } from './streams.ts'
-import { welcomePage } from './welcome.ts'
+import { welcomePage, welcomePolicy } from './welcome.ts'
 
-export interface AppOptions {
+export interface AppOptions extends DoorOptions {
   log?: Log
   /** Where it is mounted, such as /retoma. */
   basePath?: string
@@ -36,7 +40,7 @@ export interface App {
 }
 
 interface Bindings {
-  Bindings: { peer: Peer }
+  Bindings: { place: Place }
 }
 
 /** All there are, the pages about them included. */
@@ -48,7 +52,7 @@ export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 
 
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const { log = silentLog, basePath = '' } = options
-  const doorkeeper = createDoorkeeper(engine)
+  const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock)
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
@@ -57,13 +61,16 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
   for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
-      const { peer } = context.env
-      const who = await doorkeeper.admit(request, peer, route)
-      const readmit = () => doorkeeper.admit(request, peer, route)
-      return answer(route, { engine, log, streams, readmit, request, peer, who, params: context.req.param() })
+      const { place } = context.env
+      const who = await doorkeeper.admit(request, place, route)
+      const readmit = () => doorkeeper.admit(request, place, route)
+      return answer(route, { engine, log, streams, readmit, request, peer: place, who, params: context.req.param() })
     })
   }
-  door.get('/', context => context.html(welcomePage(languageOf(context.req.raw))))
+  door.get('/', context => {
+    context.header('content-security-policy', welcomePolicy)
+    return context.html(welcomePage(languageOf(context.req.raw)))
+  })
 
   app.notFound(context => {
     const { method, path } = context.req
@@ -74,5 +81,30 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
     return answer
   })
   app.onError((error, context) => refusal(error, context.req.raw, log))
-  return { fetch: async (request, peer = {}) => app.fetch(request, { peer }), endStreams: () => streams.end() }
+
+  /** What a GET would answer, without its body: one that streams is ended, not left to run for nobody. */
+  async function head(request: Request, place: Place): Promise<Response> {
+    const whole = await app.fetch(new Request(request, { method: 'GET' }), { place })
+    await whole.body?.cancel()
+    return new Response(null, { status: whole.status, headers: whole.headers })
+  }
+
+  return {
+    async fetch(request, peer = {}) {
+      const began = systemClock.elapsed()
+      const place = placeOf(request, peer, options)
+      const response = await (request.method === 'HEAD' ? head(request, place) : app.fetch(request, { place }))
+      const { status } = response
+      log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
+      return secured(response, place.secure)
+    },
+    endStreams: () => streams.end(),
+  }
+}
+
+/** For the log: of a query only the names, for its values may be secrets. */
+function asked(request: Request): { method: string; path: string; query?: string } {
+  const { pathname: path, searchParams } = new URL(request.url)
+  const query = [...new Set(searchParams.keys())].join(' ')
+  return { method: request.method, path, ...(query === '' ? {} : { query }) }
 }

@@ -2,7 +2,7 @@
  * The JSON body of a request, read in bounds: its bytes while they come, its depth before it is parsed. What is too much is
  * refused before it takes memory.
  */
-import { RetomaError, say } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 
 export const largestBody = 1024 * 1024
 const deepest = 64
@@ -20,10 +20,15 @@ export async function readText(request: Request, most: number = largestBody): Pr
   if (request.body === null) return ''
   const parts: Uint8Array[] = []
   let bytes = 0
-  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
-    bytes += part.byteLength
-    if (bytes > most) throw tooLarge()
-    parts.push(part)
+  try {
+    for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+      bytes += part.byteLength
+      if (bytes > most) throw tooLarge()
+      parts.push(part)
+    }
+  } catch (error) {
+    // Whoever sent it has gone, or was too slow: nothing is wrong here.
+    throw isRetomaError(error) ? error : badBody('it did not arrive whole', 'não chegou inteiro')
   }
   return decoded(Buffer.concat(parts))
 }

@@ -1,14 +1,97 @@
 /**
- * Who is asking. Every request passes here before its route is looked at; whoever is not let in is refused with a code.
+ * Who is asking. Every request for a route passes here before it is looked at; whoever is not let in is refused with a code.
+ * In this order: what the app says that this one is mounted in, a token, the cookie of a log-in, and, while no token has ever
+ * been made, this machine itself.
+ *
+ * Invariant: while it is not known whether there is a token, nobody is let in without one.
  */
 import type { Engine } from '../engine.ts'
+import { RetomaError } from '../errors.ts'
+import { isLoopback } from '../lib/address.ts'
+import { sameSecret } from '../lib/secret.ts'
+import { bearerOf, cookieOf } from './bearer.ts'
+import { changesSomething, refuseForeignHost, refuseForeignOrigin } from './foreign.ts'
+import { fromOf, type Place, type PlaceOptions } from './place.ts'
 import type { Peer, Principal, Route } from './route.ts'
+
+export interface DoorOptions extends PlaceOptions {
+  /**
+   * Who may come in while no token has been made. Not said: this machine itself, where the server says that a request is from
+   * it. true: everybody who can send it a request, for an app that lets in nobody else; false: nobody.
+   */
+  open?: boolean
+  /** Who is asking, where the app it is mounted in knows; null: it does not, and a token is asked for. */
+  who?: (request: Request, peer: Peer) => Asker | null | Promise<Asker | null>
+  /** Opens the cron routes; without it nothing does. */
+  cronSecret?: string | undefined
+}
+
+export type Asker = Pick<Principal, 'user' | 'role'>
 
 export interface Doorkeeper {
   /** Throws unauthorized, and what else speaks against this request as such. `route`: undefined where there is none. */
-  admit(request: Request, peer: Peer, route: Route | undefined): Promise<Principal>
+  admit(request: Request, place: Place, route: Route | undefined): Promise<Principal>
 }
 
-export function createDoorkeeper(_engine: Engine): Doorkeeper {
-  return { admit: async () => ({ user: 'local', role: 'admin', via: 'open', token: null }) }
+const nobody: Principal = { user: '', role: 'viewer', via: 'open', token: null }
+
+export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doorkeeper {
+  const { open, who, cronSecret } = options
+
+  async function byToken(request: Request, place: Place): Promise<Principal | undefined> {
+    const secret = bearerOf(request)
+    // Without any token there is none to guess.
+    if (secret === undefined || !(await engine.anyToken())) return undefined
+    const found = await engine.findToken(secret, fromOf(place))
+    if (found === null) throw new RetomaError('unauthorized', {})
+    return { user: found.user, role: found.role, via: 'token', token: found.id }
+  }
+
+  async function byCookie(request: Request, place: Place): Promise<Principal | undefined> {
+    const secret = cookieOf(request)
+    const found = secret === undefined ? null : await engine.findLogIn(secret)
+    if (found === null) return undefined
+    if (changesSomething(request)) refuseForeignOrigin(request, place, options, 'needed')
+    return { user: found.user, role: found.role, via: 'cookie', token: found.id }
+  }
+
+  async function openly(request: Request, place: Place): Promise<Principal | undefined> {
+    if (await engine.anyToken()) return undefined
+    if (open !== true) {
+      const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
+      if (header !== undefined) throw new RetomaError('proxy_without_token', { header })
+      if (open === false || !isLoopback(place.address ?? '')) return undefined
+      refuseForeignHost(place, options)
+    }
+    if (changesSomething(request)) refuseForeignOrigin(request, place, options, 'if said')
+    const user = request.headers.get('x-user-id')?.trim().slice(0, 100)
+    return { user: user || 'local', role: 'admin', via: 'open', token: null }
+  }
+
+  async function byCronSecret(request: Request, place: Place): Promise<Principal> {
+    if (!cronSecret) throw new RetomaError('cron_unset', {})
+    const from = fromOf(place)
+    // Where nobody knows where requests come from, one who guesses must not be able to keep the right one out.
+    if (place.address !== undefined) await engine.mayGuess(from)
+    const given = [bearerOf(request), new URL(request.url).searchParams.get('secret')].filter(each => each)
+    if (given.some(each => sameSecret(each!, cronSecret))) return { ...nobody, user: 'cron' }
+    if (given.length > 0) await engine.guessedWrong(from)
+    throw new RetomaError('cron_refused', {})
+  }
+
+  return {
+    async admit(request, place, route) {
+      if (route?.role === 'cron') return byCronSecret(request, place)
+      if (route?.role === 'open') {
+        if (changesSomething(request)) refuseForeignOrigin(request, place, options, 'if said')
+        return nobody
+      }
+      const said = await who?.(request, place)
+      if (said) return { user: said.user, role: said.role, via: 'host', token: null }
+      const found =
+        (await byToken(request, place)) ?? (await byCookie(request, place)) ?? (await openly(request, place))
+      if (found === undefined) throw new RetomaError('unauthorized', {})
+      return found
+    },
+  }
 }

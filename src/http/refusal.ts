@@ -14,6 +14,7 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   const language = languageOf(request)
   const headers = new Headers({ 'cache-control': 'no-store' })
   if (known.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(known.retryAfterSeconds)))
+  if (known.status === 401) headers.set('www-authenticate', 'Bearer realm="retoma"')
   const body = { error: { code: known.code, message: known.in(language), ...known.factsIn(language) } }
   return Response.json(body, { status: known.status, headers })
 }

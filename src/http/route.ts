@@ -3,13 +3,13 @@
  * printed as OpenAPI (openapi.ts) and is walked by the tests; so nothing is said twice.
  */
 import type { z } from 'zod'
+import type { Role } from '../core/token.ts'
 import type { Engine, Once } from '../engine.ts'
 import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Streams } from './streams.ts'
 
-/** viewer reads, operator acts, admin does all. */
-export type Role = 'viewer' | 'operator' | 'admin'
+export type { Role } from '../core/token.ts'
 
 /** Who is asking. */
 export interface Principal {
@@ -21,12 +21,16 @@ export interface Principal {
   token: string | null
 }
 
-/** Where a request came from, as the server that took it knows. */
+/** Where a request came from, as the server that took it knows; of the rest `place.ts` makes sure. */
 export interface Peer {
-  /** The other end of the socket. */
+  /** The other end of the socket; behind proxies that are trusted, whom they speak for. */
   address?: string | undefined
   /** Ends the connection at once, with all that the other end has not read. */
   cut?(): void
+  /** What it was sent to, such as 127.0.0.1:3000. */
+  host?: string
+  /** It came over TLS. */
+  secure?: boolean
 }
 
 /** What a route is handed: everything in it is checked. */

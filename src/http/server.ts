@@ -1,14 +1,38 @@
 /**
  * Our own server around the fetch handler. `listen` resolves once it accepts connections; a taken port is an error that
  * names a free one.
+ *
+ * Invariant: nobody holds a connection for longer than its patience without sending or taking anything; what is not HTTP is
+ * refused in the same form as everything else.
  */
+import { createServer, type Server as HttpServer } from 'node:http'
 import { createServer as createProbe } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
+import { largestHeaders, refuseOnSocket } from './no-http.ts'
+import { refusal } from './refusal.ts'
+import { secured } from './security.ts'
 
 const answerMs = 3000
+
+/** Milliseconds a client is waited for. */
+export interface Patience {
+  /** Until its headers are here. */
+  headers: number
+  /** Until its body is here as well. */
+  request: number
+  /** While nothing is sent or taken: by one who neither goes on nor leaves, or who does not read what he asked for. */
+  idle: number
+  /** For another request on the same connection. */
+  keepAlive: number
+}
+
+// Longer than the 60 s for which load balancers keep a connection that nobody uses: the side that goes first should be theirs.
+const patient: Patience = { headers: 15_000, request: 120_000, idle: 75_000, keepAlive: 65_000 }
+const mostConnections = 10_000
+const mostRequestsOfOne = 100_000
 
 export interface Server {
   readonly port: number
@@ -16,36 +40,13 @@ export interface Server {
   close(): Promise<void>
 }
 
-export async function listen(app: App, host: string, port: number): Promise<Server> {
-  const server = createAdaptorServer({
-    async fetch(request, { incoming, outgoing }) {
-      const cut = () => void outgoing.destroy()
-      const response = await app.fetch(request, { address: incoming.socket.remoteAddress, cut })
-      // What carried a stream is not kept for another request: it would keep a server that closes waiting.
-      if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
-      return response
-    },
-  })
+export async function listen(app: App, host: string, port: number, patience: Patience = patient): Promise<Server> {
+  const server = serverOf(app, patience)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   }).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EADDRINUSE')
-      throw new RetomaError('port_taken', { host, port, free: await freePort(host, port + 1) })
-    if (error.code === 'EACCES')
-      throw new RetomaError('bad_setting', {
-        name: 'PORT',
-        problem: say(
-          `this user may not listen on port ${port}; take one above 1023`,
-          `este usuário não pode escutar na porta ${port}; use uma acima de 1023`,
-        ),
-      })
-    if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-      throw new RetomaError('bad_setting', {
-        name: 'HOST',
-        problem: say(`${host} is no address of this machine`, `${host} não é um endereço desta máquina`),
-      })
-    throw error
+    throw (await refusalOf(error, host, port)) ?? error
   })
   const address = server.address()
   return {
@@ -53,17 +54,70 @@ export async function listen(app: App, host: string, port: number): Promise<Serv
     async close() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       app.endStreams()
-      if ('closeIdleConnections' in server) server.closeIdleConnections()
+      server.closeIdleConnections()
       const late = () => new Error('still answering')
-      await withDeadline(closed, answerMs, late).catch(() => {
-        if ('closeAllConnections' in server) server.closeAllConnections()
-      })
+      await withDeadline(closed, answerMs, late).catch(() => server.closeAllConnections())
       await closed
     },
   }
 }
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
+
+function serverOf(app: App, patience: Patience): HttpServer {
+  const answer = getRequestListener(
+    async (request, { incoming, outgoing }) => {
+      const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
+      const response = await app.fetch(request, { address, cut: () => void outgoing.destroy() })
+      // What carried a stream is not kept for another request: it would keep a server that closes waiting.
+      if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
+      return response
+    },
+    // What cannot be made a request of: no host, or an address that is none.
+    { errorHandler: error => secured(refusal(asRefusal(error), new Request('http://localhost/')), false) },
+  )
+  const server = createServer(
+    {
+      headersTimeout: patience.headers,
+      requestTimeout: patience.request,
+      connectionsCheckingInterval: Math.min(patience.headers / 4, 5000),
+      keepAliveTimeout: patience.keepAlive,
+      maxHeaderSize: largestHeaders,
+      // Otherwise Node refuses it by itself, without a word.
+      requireHostHeader: false,
+    },
+    answer,
+  )
+  server.setTimeout(patience.idle)
+  server.maxConnections = mostConnections
+  server.maxRequestsPerSocket = mostRequestsOfOne
+  server.on('clientError', refuseOnSocket)
+  return server
+}
+
+const asRefusal = (error: unknown): unknown =>
+  error instanceof RequestError
+    ? new RetomaError('bad_http', { problem: say('its address or its host', 'o endereço ou o host') })
+    : error
+
+async function refusalOf(error: NodeJS.ErrnoException, host: string, port: number): Promise<RetomaError | undefined> {
+  if (error.code === 'EADDRINUSE')
+    return new RetomaError('port_taken', { host, port, free: await freePort(host, port + 1) })
+  if (error.code === 'EACCES')
+    return new RetomaError('bad_setting', {
+      name: 'PORT',
+      problem: say(
+        `this user may not listen on port ${port}; take one above 1023`,
+        `este usuário não pode escutar na porta ${port}; use uma acima de 1023`,
+      ),
+    })
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new RetomaError('bad_setting', {
+      name: 'HOST',
+      problem: say(`${host} is no address of this machine`, `${host} não é um endereço desta máquina`),
+    })
+  return undefined
+}
 
 /** The first port from `from` on that nobody listens on. */
 async function freePort(host: string, from: number): Promise<number> {

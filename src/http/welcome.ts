@@ -1,6 +1,7 @@
 /** The page at `/` until the dashboard is there: that it runs, and what to type next. It shows nobody's data. */
 import type { Language } from '../errors.ts'
 import { version } from '../version.ts'
+import { pagePolicy } from './security.ts'
 
 const words = {
   pt: {
@@ -15,6 +16,15 @@ const words = {
   },
 }
 
+const style = `
+  :root { color-scheme: light dark }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+  pre { background: #8882; padding: .8rem 1rem; border-radius: .4rem; overflow-x: auto }
+  small { opacity: .7 }
+`
+
+export const welcomePolicy = pagePolicy({ styles: [style] })
+
 export function welcomePage(language: Language): string {
   const word = words[language]
   return `<!doctype html>
@@ -22,12 +32,7 @@ export function welcomePage(language: Language): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Retoma</title>
-<style>
-  :root { color-scheme: light dark }
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
-  pre { background: #8882; padding: .8rem 1rem; border-radius: .4rem; overflow-x: auto }
-  small { opacity: .7 }
-</style>
+<style>${style}</style>
 <h1>${word.running}</h1>
 <p>${word.next}</p>
 <pre>npx retoma jobs enqueue hello '{"name":"Ana"}' --wait

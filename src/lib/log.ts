@@ -6,6 +6,7 @@
  */
 import pino from 'pino'
 import { prettyLine } from './log-line.ts'
+import { isSecretName, withoutSecrets } from './redact.ts'
 
 type Line = (facts: Record<string, unknown>, message: string) => void
 
@@ -21,8 +22,6 @@ export interface Log {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 
-const secret =
-  /^(.*[-_])?(password|passwd|pwd|secret|token|authorization|cookie|api[-_]?key|database[-_]?url|connection[-_]?string)$/i
 const deepest = 6
 
 interface LogOptions {
@@ -46,7 +45,7 @@ export function createLog(options: LogOptions): Log {
       // Facts are the caller's, and may be anything: they must not take the place of a line's own parts, or break it.
       hooks: {
         logMethod([facts, message], method) {
-          method.call(this, tidy(facts), message)
+          method.call(this, tidy(facts), withoutSecrets(String(message)))
         },
       },
     },
@@ -85,11 +84,12 @@ function tidy(facts: unknown): Record<string, unknown> {
 
 /** A value without secrets, not too deep, and free of what JSON or a getter would choke on. */
 function clean(name: string, value: unknown, depth: number): unknown {
-  if (secret.test(name) && value != null) return '[removed]'
+  if (isSecretName(name) && value != null) return '[removed]'
   if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return withoutSecrets(value)
   if (value === null || typeof value !== 'object') return value
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
-  if (value instanceof Error) return value.message
+  if (value instanceof Error) return withoutSecrets(value.message)
   if (depth >= deepest) return '[deeper]'
   if (Array.isArray(value)) return value.slice(0, 100).map(each => clean('', each, depth + 1))
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, clean(key, each, depth + 1)]))
@@ -98,7 +98,11 @@ function clean(name: string, value: unknown, depth: number): unknown {
 export const silentLog: Log = pino({ level: 'silent' })
 
 function errorFacts(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
+  if (!(error instanceof Error)) return clean('', error, 0)
   const { code } = error as { code?: unknown }
-  return { message: error.message, ...(code === undefined ? {} : { code }), stack: error.stack }
+  return {
+    message: withoutSecrets(error.message),
+    ...(code === undefined ? {} : { code }),
+    stack: withoutSecrets(error.stack ?? ''),
+  }
 }

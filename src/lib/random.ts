@@ -9,6 +9,9 @@ export function randomName(prefix: string, length = 12): string {
   return `${prefix}-${letters.join('')}`
 }
 
+/** 256 bits as 43 letters that a header, a cookie and a URL carry as they are. */
+export const randomSecret = (): string => randomBytes(32).toString('base64url')
+
 /** Between 0 (included) and 1 (excluded). */
 export type Random = () => number
 

@@ -51,9 +51,6 @@ export function host(given: string): string {
   )
 }
 
-export const isLoopback = (name: string): boolean =>
-  name === '::1' || name.toLowerCase() === 'localhost' || (isIP(name) === 4 && name.startsWith('127.'))
-
 export function postgresUrl(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol)) {

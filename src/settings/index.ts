@@ -6,11 +6,12 @@
  */
 import { suggestion } from '../core/suggest.ts'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
-import { isLoopback, Refusal } from './checks.ts'
+import { isLoopback } from '../lib/address.ts'
+import { Refusal } from './checks.ts'
 import { type Settings, type Variable, type VariableName, variables } from './table.ts'
 
 export { suggestion } from '../core/suggest.ts'
-export { isLoopback } from './checks.ts'
+export { isLoopback } from '../lib/address.ts'
 export { readEnvironment } from './environment.ts'
 export type { Settings } from './table.ts'
 
@@ -68,7 +69,6 @@ function checkTogether(settings: Settings): void {
       pt: `off é para desenvolvimento em loopback, e HOST é ${settings.HOST}; não a defina`,
     })
   }
-  if (settings.RETOMA_ADMIN_TOKEN === undefined) throw new RetomaError('host_needs_token', { host: settings.HOST })
 }
 
 function bothOrNeither(settings: Settings, ...pair: [VariableName, VariableName]): void {

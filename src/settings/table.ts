@@ -38,13 +38,14 @@ export const variables = define({
     read: text,
   },
   HOST: {
-    meaning: 'Address to listen on; another than loopback needs RETOMA_ADMIN_TOKEN',
+    meaning: 'Address to listen on; another than loopback needs a token, such as RETOMA_ADMIN_TOKEN',
     default: '127.0.0.1',
     read: host,
   },
   PORT: { meaning: 'Port to listen on; 0 takes any free one', default: '3000', read: wholeNumber(0, 65_535) },
   PUBLIC_URL: {
-    meaning: 'Where people reach this server, for links in messages',
+    meaning:
+      'Where people reach this server: for links in messages, and an address that browsers may send requests from',
     absent: 'http://HOST:PORT',
     read: webUrl,
   },

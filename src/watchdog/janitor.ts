@@ -11,6 +11,7 @@ import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
 import { pruneGates, recountGates } from '../store/gate.ts'
 import { pruneKept } from '../store/idempotency.ts'
+import { pruneLogIns } from '../store/log-in.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
@@ -35,6 +36,7 @@ export async function janitorTick(
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
   await inBites(() => pruneKept(db, bite, now))
+  await inBites(() => pruneLogIns(db, bite, now))
   return overdue
 }
 

@@ -1,5 +1,5 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. Every answer is held against the OpenAPI document. */
-import { type App, type AppOptions, createApp } from '../../src/http/index.ts'
+import { type App, type AppOptions, createApp, type Peer } from '../../src/http/index.ts'
 import type { AnyJob, Engine } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -9,6 +9,8 @@ export interface Asked {
   body?: unknown
   headers?: Record<string, string>
   token?: string
+  /** Where it comes from; default: this machine. */
+  peer?: Peer
 }
 
 export interface Answered {
@@ -21,7 +23,7 @@ export interface Answered {
 interface Asking {
   app: App
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
-  fetch(request: Request): Promise<Response>
+  fetch(request: Request, peer?: Peer): Promise<Response>
 }
 
 export interface Door extends TestEngine, Asking {}
@@ -40,15 +42,15 @@ export async function doorWith(
 export function doorOf(engine: Engine, options?: AppOptions): Asking {
   const app = createApp(engine, options)
   const check = checkedAgainst(options)
-  const fetch = async (request: Request) => {
-    const response = await app.fetch(request, { address: '127.0.0.1' })
+  const fetch = async (request: Request, peer: Peer = { address: '127.0.0.1' }) => {
+    const response = await app.fetch(request, peer)
     await check(request.method, request.url, response)
     return response
   }
   return {
     app,
     fetch,
-    async ask(method, path, { body, headers = {}, token } = {}) {
+    async ask(method, path, { body, headers = {}, token, peer } = {}) {
       const response = await fetch(
         new Request(`http://127.0.0.1:3000${path}`, {
           method,
@@ -60,6 +62,7 @@ export function doorOf(engine: Engine, options?: AppOptions): Asking {
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         }),
+        peer,
       )
       const text = await response.text()
       const isJson = text !== '' && response.headers.get('content-type')?.includes('json')

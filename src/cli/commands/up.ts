@@ -1,6 +1,6 @@
 /** `retoma up`: everything in one process, and the lines that say where and with what. */
 import type { Command } from 'commander'
-import { isLoopback, simulated } from '../../settings/index.ts'
+import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
 import { type LoadedConfig, loadConfig, whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
@@ -26,9 +26,8 @@ async function up(context: Context): Promise<number> {
 export function announce(context: Context, config: LoadedConfig, running: Running, as: 'up' | 'serving'): void {
   const { voice, settings } = context
   const { word, language } = voice
-  const { where, embedded } = running
+  const { where, embedded, open } = running
   const address = running.address ?? ''
-  const open = isLoopback(settings.HOST) && settings.RETOMA_ADMIN_TOKEN === undefined
   const made = simulated(settings)
   const kinds = config.jobs.map(job => job.kind)
   const batches = config.batches.map(batch => batch.name)

@@ -3,15 +3,18 @@ import type { Route } from '../route.ts'
 import { batchItemRoutes } from './batch-items.ts'
 import { batchPressRoutes } from './batch-press.ts'
 import { batchRoutes } from './batches.ts'
+import { tickRoutes } from './cron.ts'
 import { eventRoutes } from './events.ts'
 import { guardRoutes } from './guards.ts'
 import { healthRoutes } from './health.ts'
 import { jobRoutes } from './jobs.ts'
 import { jobMakeRoutes } from './jobs-make.ts'
 import { jobPressRoutes } from './jobs-press.ts'
+import { logInRoutes } from './log-in.ts'
 import { queueRoutes } from './queues.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { statsRoutes } from './stats.ts'
+import { tokenRoutes } from './tokens.ts'
 import { workerRoutes } from './workers.ts'
 
 export const engineRoutes: readonly Route[] = [
@@ -28,4 +31,7 @@ export const engineRoutes: readonly Route[] = [
   ...guardRoutes,
   ...statsRoutes,
   ...eventRoutes,
+  ...logInRoutes,
+  ...tokenRoutes,
+  ...tickRoutes,
 ]

@@ -1,0 +1,111 @@
+/** `retoma token create|list|revoke`: who may come in. Whoever reaches the database may do all of it, also without a token. */
+import type { Command } from 'commander'
+import type { Role } from '../../core/token.ts'
+import type { Engine, TokenView } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { tokenWire } from '../../wire.ts'
+import { role, wholeNumber, wrongUse } from '../arguments.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { table } from '../table.ts'
+import { ago } from '../times.ts'
+import type { Voice } from '../voice.ts'
+
+export function tokenCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const token = program.command('token').description(help.token)
+  token.helpCommand(`help ${help.commandMark}`, help.helpCommand)
+  token
+    .command('create')
+    .description(help.tokenCreate)
+    .option('--user <name>', help.tokenUser)
+    .option('--role <role>', help.tokenRole, role)
+    .action(cli.action(create))
+  token
+    .command('list')
+    .description(help.tokenList)
+    .option('--user <name>', help.ofUser)
+    .option('--role <role>', help.ofRole, role)
+    .option('--limit <n>', help.limit, wholeNumber('--limit', 1, 500))
+    .option('--after <id>', help.after)
+    .action(cli.action(list))
+  token
+    .command('revoke')
+    .description(help.tokenRevoke)
+    .argument('[ids...]', help.tokenIds)
+    .option('--user <name>', help.tokenOfUser)
+    .action(cli.action(revoke))
+}
+
+async function create(context: Context, given: { user?: string; role?: Role }): Promise<void> {
+  const { voice } = context
+  if (given.user === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--user'))
+  if (given.role === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--role'))
+  const asked = { user: given.user, role: given.role, by: 'retoma token create' }
+  // The embedded database is this folder's own; one that others share is migrated by name only.
+  const migrate = context.settings.DATABASE_URL === undefined
+  const { token, ...view } = await withEngine(context, { migrate }, engine => engine.createToken(asked))
+  const { tokens } = voice.word
+  voice.answer({ ...tokenWire(view), token }, [tokens.made(view.user, view.role, view.id), token, tokens.keep])
+}
+
+async function list(
+  context: Context,
+  filter: { user?: string; role?: Role; limit?: number; after?: string },
+): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const { items, next } = await withEngine(context, {}, engine => engine.tokens(filter))
+  const lines = tokenLines(items, voice)
+  if (next !== null) lines.push(voice.word.jobs.more(`retoma token list --after ${next}`))
+  voice.answer({ items: items.map(tokenWire), next }, lines)
+}
+
+async function revoke(context: Context, ids: string[], { user }: { user?: string }): Promise<void> {
+  const { voice } = context
+  if ((user === undefined) === (ids.length === 0)) throw wrongUse(({ wrong }) => wrong.tokenIdsOrUser)
+  await refuseWithoutData(context)
+  const { tokens } = voice.word
+  const { items, admins } = await withEngine(context, {}, async engine => {
+    const all = []
+    // Whoever types this can make another.
+    for (const id of user === undefined ? ids : await idsOf(engine, user))
+      all.push(await engine.revokeToken(id, { by: 'retoma token revoke', evenLast: true }))
+    return { items: all, admins: (await engine.tokens({ role: 'admin', live: true, limit: 1 })).items.length }
+  })
+  voice.answer(
+    { items: items.map(({ changed, ...view }) => ({ ...tokenWire(view), changed })), next: null },
+    items.map(each => (each.changed ? tokens.revoked(each.id, each.user) : tokens.revokedAlready(each.id, each.user))),
+  )
+  if (admins === 0) voice.note(tokens.noAdmin)
+}
+
+async function idsOf(engine: Engine, user: string): Promise<string[]> {
+  const ids: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await engine.tokens({ user, live: true, limit: 500, ...(after === undefined ? {} : { after }) })
+    ids.push(...page.items.map(each => each.id))
+    after = page.next
+  }
+  return ids
+}
+
+function tokenLines(found: readonly TokenView[], { word, language }: Voice): string[] {
+  if (found.length === 0) return [word.tokens.none]
+  const now = systemClock.now()
+  const when = (at: Date | null) => (at === null ? '' : ago(at, now, language))
+  return table(
+    word.tokens.columns,
+    found.map(({ id, user, role, shown, createdAt, createdBy, usedAt, revokedAt }) => [
+      id,
+      user,
+      role,
+      shown,
+      when(createdAt),
+      createdBy ?? '',
+      when(usedAt),
+      when(revokedAt),
+    ]),
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * Credentials that were looked up lately, by their hash: so that a request costs no round trip to know who asks. What another
+ * process revokes is noticed here within `goodMs`, what this one does at once.
+ *
+ * Invariant: an answer is kept no longer than that from the moment it was asked for, and none that was asked for before
+ * `forget`. The memory is bounded, and wrong credentials cannot push good ones out.
+ */
+import type { Clock } from '../lib/clock.ts'
+
+const goodMs = 4000
+const badMs = 2000
+const mostGood = 10_000
+const mostBad = 1000
+
+interface Kept<T> {
+  answer: T | null
+  until: number
+}
+
+export class Keyring<T> {
+  readonly #clock: Clock
+  readonly #find: (hash: Buffer) => Promise<T | null>
+  readonly #good = new Map<string, Kept<T>>()
+  readonly #bad = new Map<string, Kept<T>>()
+  /** How it was when last looked up, long after the answer itself is too old: to try the same again is no guess. */
+  readonly #known = new Map<string, 'good' | 'bad'>()
+  #underWay = new Map<string, Promise<T | null>>()
+
+  constructor(clock: Clock, find: (hash: Buffer) => Promise<T | null>) {
+    this.#clock = clock
+    this.#find = find
+  }
+
+  /** How it was when last looked up; undefined: it was not, or long ago. */
+  known(hash: Buffer): 'good' | 'bad' | undefined {
+    return this.#known.get(hash.toString('base64'))
+  }
+
+  get(hash: Buffer): Promise<T | null> {
+    const name = hash.toString('base64')
+    const kept = this.#good.get(name) ?? this.#bad.get(name)
+    if (kept !== undefined && this.#clock.elapsed() < kept.until) return Promise.resolve(kept.answer)
+    const before = this.#underWay.get(name)
+    if (before !== undefined) return before
+    const asked = this.#ask(name, hash, this.#underWay)
+    this.#underWay.set(name, asked)
+    return asked
+  }
+
+  async #ask(name: string, hash: Buffer, round: Map<string, Promise<T | null>>): Promise<T | null> {
+    const at = this.#clock.elapsed()
+    try {
+      const answer = await this.#find(hash)
+      if (round === this.#underWay) this.#keep(name, answer, at)
+      return answer
+    } finally {
+      round.delete(name)
+    }
+  }
+
+  #keep(name: string, answer: T | null, at: number): void {
+    this.#good.delete(name)
+    this.#bad.delete(name)
+    this.#known.delete(name)
+    if (answer === null) putBounded(this.#bad, name, { answer, until: at + badMs }, mostBad)
+    else putBounded(this.#good, name, { answer, until: at + goodMs }, mostGood)
+    putBounded(this.#known, name, answer === null ? 'bad' : 'good', mostGood)
+  }
+
+  forget(): void {
+    this.#good.clear()
+    this.#bad.clear()
+    this.#underWay = new Map()
+  }
+}
+
+/** The oldest goes when there are too many. */
+function putBounded<T>(map: Map<string, T>, name: string, value: T, most: number): void {
+  map.set(name, value)
+  if (map.size > most) map.delete(map.keys().next().value!)
+}

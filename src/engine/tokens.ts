@@ -1,0 +1,178 @@
+/**
+ * Who may come in: tokens, and the log-ins made by them. HTTP asks here for every request, and the answer comes from memory
+ * but for once every few seconds (keyring.ts).
+ *
+ * Invariant: a secret is answered once, by whoever made it; it is neither kept nor logged.
+ */
+import { isId } from '../core/id.ts'
+import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
+import { checkRole, checkUser, logInLasts, type Role, shownOf, tokenPrefix } from '../core/token.ts'
+import { RetomaError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { randomSecret } from '../lib/random.ts'
+import { hashOf, sameHash } from '../lib/secret.ts'
+import type { Db } from '../store/db.ts'
+import * as logIns from '../store/log-in.ts'
+import * as tokens from '../store/token.ts'
+import type { Guesses } from './guesses.ts'
+import { Keyring } from './keyring.ts'
+
+type TokenView = tokens.TokenView
+
+/** Whom a credential names; `id` is that of the token, also behind a log-in. */
+export interface Known {
+  id: string
+  user: string
+  role: Role
+}
+
+export interface Tokens {
+  /** `token` is the secret itself: it is answered here and never again. `by`: who made it. */
+  createToken(options: { user: string; role: Role; by?: string }): Promise<TokenView & { token: string }>
+  tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
+  /**
+   * It opens nothing any more: here at once, in other processes within five seconds. Throws last_admin for the last token of
+   * an admin, unless `evenLast`.
+   */
+  revokeToken(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
+  /** Whether one was ever made, also if it is revoked by now. Known within seconds in every process. */
+  anyToken(): Promise<boolean>
+  /** The token of RETOMA_ADMIN_TOKEN: made once, and in the place of what that variable held before. */
+  keepAdminToken(secret: string): Promise<void>
+  /** null: there is no such token, or it is revoked. `from`: slows down who guesses; throws rate_limited. */
+  findToken(secret: string, from: string): Promise<Known | null>
+  /** The secret of a cookie, for a token. */
+  logIn(secret: string, from: string): Promise<(Known & { secret: string; expiresAt: Date }) | null>
+  findLogIn(secret: string): Promise<(Known & { expiresAt: Date }) | null>
+  logOut(secret: string): Promise<void>
+}
+
+const noneMs = 2000
+const adminVariable = 'RETOMA_ADMIN_TOKEN'
+
+export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: Guesses }): Tokens {
+  const { db, clock, log, guesses } = given
+  const keys = new Keyring<Known>(clock, lookUpToken)
+  const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
+  /** Once there has been one, there always has. */
+  let made = false
+  let noneUntil = Number.NEGATIVE_INFINITY
+  let asking: Promise<boolean> | undefined
+
+  async function lookUpToken(hash: Buffer): Promise<Known | null> {
+    const found = await tokens.findToken(db, hash, clock.instant())
+    if (found === undefined || !sameHash(found.hash, hash)) return null
+    const { id, user, role, unnoted } = found
+    if (unnoted)
+      void tokens
+        .noteUse(db, id, clock.instant())
+        .catch(error => log.debug({ err: error }, 'that a token is used was not noted'))
+    return { id, user, role }
+  }
+
+  async function lookUpLogIn(hash: Buffer) {
+    const found = await logIns.findLogIn(db, hash, clock.instant())
+    if (found === undefined || !sameHash(found.hash, hash)) return null
+    const { id, user, role, expiresAt } = found
+    return { id, user, role, expiresAt }
+  }
+
+  function forget(): void {
+    keys.forget()
+    cookies.forget()
+  }
+
+  async function askForAny(): Promise<boolean> {
+    const at = clock.elapsed()
+    made = (await tokens.anyToken(db)) || made
+    noneUntil = at + noneMs
+    return made
+  }
+
+  /** Of what is no guess, because it was tried before, nothing is counted: a client left with an old token locks nobody out. */
+  async function findToken(secret: string, from: string): Promise<Known | null> {
+    const hash = hashOf(secret)
+    const before = keys.known(hash)
+    if (before === undefined) await guesses.mayGuess(from)
+    const found = await keys.get(hash)
+    if (found === null && before !== 'bad') await guesses.guessedWrong(from)
+    return found
+  }
+
+  /** Who logs in is a person, or plays one: each wrong try counts. */
+  async function tryToken(secret: string, from: string): Promise<Known | null> {
+    const hash = hashOf(secret)
+    if (keys.known(hash) !== 'good') await guesses.mayGuess(from)
+    const found = await keys.get(hash)
+    if (found === null) await guesses.guessedWrong(from)
+    return found
+  }
+
+  return {
+    async createToken({ user, role, by }) {
+      const secret = tokenPrefix + randomSecret()
+      const token = { user: checkUser(user), role: checkRole(role), by: by ?? null }
+      const view = await tokens.insertToken(
+        db,
+        { ...token, hash: hashOf(secret), shown: shownOf(secret) },
+        clock.instant(),
+      )
+      made = true
+      log.info({ id: view!.id, ...token }, 'a token was made')
+      return { ...view!, token: secret }
+    },
+
+    async tokens(filter = {}) {
+      const limit = checkPage(filter)
+      return pageOf(await tokens.viewTokens(db, filter, filter.after, limit + 1), limit)
+    },
+
+    async revokeToken(id, { by, evenLast = false } = {}) {
+      const revoked = isId(id) ? await tokens.revokeToken(db, id, evenLast, clock.instant()) : undefined
+      forget()
+      if (revoked === undefined) throw new RetomaError('not_found', { what: 'token', id })
+      if (revoked.revokedAt === null) throw new RetomaError('last_admin', { id })
+      if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'a token was revoked')
+      return revoked
+    },
+
+    async anyToken() {
+      if (made || clock.elapsed() < noneUntil) return made
+      asking ??= askForAny().finally(() => {
+        asking = undefined
+      })
+      return asking
+    },
+
+    // Two statements: what a rival with the same value has inserted meanwhile is seen by the second one only.
+    async keepAdminToken(secret) {
+      const hash = hashOf(secret)
+      const token = { hash, shown: shownOf(secret), user: 'admin', role: 'admin', by: adminVariable } as const
+      await tokens.insertToken(db, token, clock.instant())
+      const { live, replaced } = await tokens.replaceTokens(db, hash, adminVariable, clock.instant())
+      made = true
+      forget()
+      if (!live)
+        log.warn({}, `the token of ${adminVariable} was revoked, and stays so: it opens nothing; set another value`)
+      if (replaced > 0) log.info({ replaced }, `${adminVariable} has changed: what it held before is revoked`)
+    },
+
+    findToken,
+
+    async logIn(secret, from) {
+      const found = await tryToken(secret, from)
+      if (found === null) return null
+      const own = randomSecret()
+      const kept = await logIns.insertLogIn(db, hashOf(own), found.id, logInLasts, clock.instant())
+      return kept === undefined ? null : { ...found, secret: own, ...kept }
+    },
+
+    findLogIn: secret => cookies.get(hashOf(secret)),
+
+    async logOut(secret) {
+      await logIns.removeLogIn(db, hashOf(secret))
+      cookies.forget()
+    },
+  }
+}

@@ -1,0 +1,18 @@
+/** What a request carries to say who asks. */
+
+const cookieName = 'retoma_session'
+
+export const bearerOf = (request: Request): string | undefined =>
+  /^bearer +(\S.*?) *$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+
+export function cookieOf(request: Request): string | undefined {
+  for (const pair of (request.headers.get('cookie') ?? '').split(';')) {
+    const [name, value] = pair.split('=', 2)
+    if (name?.trim() === cookieName && value) return value.trim()
+  }
+  return undefined
+}
+
+/** Not to be read by scripts, not sent along by pages of other sites. `seconds` 0 takes it away. */
+export const cookieWith = (value: string, seconds: number, secure: boolean): string =>
+  `${cookieName}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`

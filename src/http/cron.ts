@@ -1,0 +1,35 @@
+/**
+ * A route for an outside scheduler, such as the cron of a serverless host: GET and POST, opened by CRON_SECRET as a Bearer or as
+ * `?secret=`. Without that setting it answers 503 and is never open.
+ */
+import { z } from 'zod'
+import { type Call, type Route, route } from './route.ts'
+
+const secretQuery = z.strictObject({
+  secret: z.string().optional().meta({ description: 'CRON_SECRET, where no header can be sent' }),
+})
+
+export interface CronOptions {
+  path: string
+  /** As of a verb; the GET one has Get behind it. */
+  name: string
+  summary: string
+  answer: z.ZodType
+  run(call: Call): unknown
+}
+
+export const cronRoutes = ({ path, name, summary, answer, run }: CronOptions): readonly Route[] =>
+  (['get', 'post'] as const).map(method =>
+    route({
+      method,
+      path,
+      name: method === 'get' ? `${name}Get` : name,
+      tag: 'cron',
+      summary,
+      role: 'cron',
+      query: secretQuery,
+      answer,
+      errors: ['cron_unset', 'cron_refused', 'rate_limited'],
+      run: call => run(call as Call),
+    }),
+  )

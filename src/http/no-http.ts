@@ -1,0 +1,35 @@
+/** What comes in and is no request: garbage, too many headers, one that does not arrive. Told on the bare socket, then cut. */
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { RetomaError, say } from '../errors.ts'
+import { refusal } from './refusal.ts'
+import { secured } from './security.ts'
+
+export const largestHeaders = 16 * 1024
+
+export function refuseOnSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  void tell(socket, errorOf(error.code ?? '')).catch(() => socket.destroy())
+}
+
+function errorOf(code: string): RetomaError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new RetomaError('headers_too_large', { most: largestHeaders })
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new RetomaError('request_too_slow', {})
+  return new RetomaError('bad_http', { problem: say('it cannot be read', 'não dá para lê-la') })
+}
+
+/** Nothing of the request is known, its language neither. */
+async function tell(socket: Duplex, error: RetomaError): Promise<void> {
+  const response = secured(refusal(error, new Request('http://localhost/')), false)
+  const body = await response.text()
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    ...Array.from(response.headers, ([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}

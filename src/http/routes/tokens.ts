@@ -1,0 +1,78 @@
+/** Who may come in: tokens are made, listed and revoked by an admin. */
+import { z } from 'zod'
+import { roles } from '../../core/token.ts'
+import { tokenWire } from '../../wire.ts'
+import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { type Call, type Route, route } from '../route.ts'
+
+const role = z.enum(roles)
+
+const token = z.object({
+  id: z.string(),
+  user: z.string(),
+  role,
+  shown: z.string().meta({ description: 'how it begins' }),
+  created_at: instant,
+  created_by: z.string().nullable(),
+  used_at: instant.nullable().meta({ description: 'to the minute' }),
+  revoked_at: instant.nullable(),
+})
+
+const revoke = async ({ engine, params, who }: Call<{ id: string }>) => {
+  const { changed, ...view } = await engine.revokeToken(params.id, { by: who.user })
+  return { ...tokenWire(view), changed }
+}
+
+const revocation = {
+  name: 'revokeToken',
+  tag: 'tokens',
+  summary: 'Revoke a token: it opens nothing any more, and its log-ins end',
+  role: 'admin',
+  params: idParams,
+  answer: token.extend({ changed: z.boolean() }),
+  errors: ['not_found', 'last_admin'],
+  run: revoke,
+} as const
+
+export const tokenRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/tokens',
+    name: 'listTokens',
+    tag: 'tokens',
+    summary: 'The tokens there are, revoked ones included, newest first',
+    role: 'admin',
+    query: z.strictObject({
+      ...pageQuery,
+      user: z.string().optional(),
+      role: role.optional(),
+      live: z.stringbool().optional().meta({ description: 'only those that are not revoked' }),
+    }),
+    answer: pageOf(token),
+    errors: ['bad_option'],
+    async run({ engine, query }) {
+      const given = Object.entries(query).filter(([, value]) => value !== undefined)
+      const { items, next } = await engine.tokens(Object.fromEntries(given))
+      return { items: items.map(tokenWire), next }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/tokens',
+    name: 'createToken',
+    tag: 'tokens',
+    // No Idempotency-Key: the first answer would have to be kept, and a secret is not.
+    summary: 'Make a token; it is in this answer and nowhere else',
+    role: 'admin',
+    body: z.strictObject({ user: z.string().min(1).max(100), role }),
+    answer: token.extend({ token: z.string() }),
+    status: 201,
+    errors: ['bad_option'],
+    async run({ engine, body, who }) {
+      const { token: secret, ...view } = await engine.createToken({ ...body, by: who.user })
+      return { ...tokenWire(view), token: secret }
+    },
+  }),
+  route({ ...revocation, method: 'delete', path: '/api/v1/tokens/{id}', name: 'deleteToken' }),
+  route({ ...revocation, method: 'post', path: '/api/v1/tokens/{id}/revoke' }),
+]

@@ -1,0 +1,17 @@
+/** What looks like a secret: by the name of a fact, or as a piece of a text, such as of an address that an error quotes. */
+
+const words =
+  'password|passwd|pwd|secret|token|authorization|cookie|api[-_]?key|access[-_]?key|signature|database[-_]?url|connection[-_]?string'
+const whole = new RegExp(`^(?:.*[-_])?(?:${words})$`, 'i')
+const camelCase = /[a-z0-9](?:Password|Secret|Token|Authorization|Cookie|ApiKey|AccessKey|Signature|DatabaseUrl)$/
+
+export const isSecretName = (name: string): boolean => whole.test(name) || camelCase.test(name)
+
+const inQuery = new RegExp(`([?&](?:[\\w.~-]*[-_])?(?:${words}|key|sig)=)[^&#\\s"'\`<>]+`, 'gi')
+const scheme = /\b(bearer)\s+[\w.~+/=-]{6,}/gi
+const ours = /\brt_[\w-]{20,}/g
+const userInUrl = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"']*):[^\s/@"']+@/gi
+
+/** The same text with … in the place of values in a query that are named like secrets, of credentials and of our own tokens. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(inQuery, '$1…').replace(scheme, '$1 …').replace(ours, 'rt_…').replace(userInUrl, '$1:…@')

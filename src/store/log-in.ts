@@ -1,0 +1,73 @@
+/** Log-ins of the dashboard (retoma.session): the hash of what a cookie holds. One ends with its time, its log-out or its token. */
+import type { Role } from '../core/token.ts'
+import type { Db } from './db.ts'
+
+const insert = {
+  name: 'log_in_insert',
+  text: `
+    insert into retoma.session (hash, token_id, created_at, expires_at)
+    select $1, id, coalesce($4::timestamptz, now()), coalesce($4::timestamptz, now()) + make_interval(secs => $3 / 1000.0)
+    from retoma.token
+    where id = $2 and revoked_at is null
+    returning expires_at as "expiresAt"`,
+}
+
+/** undefined: its token has been revoked meanwhile. */
+export async function insertLogIn(
+  db: Db,
+  hash: Buffer,
+  token: string,
+  lastsMs: number,
+  now: Date | null,
+): Promise<{ expiresAt: Date } | undefined> {
+  const [row] = await db.run<{ expiresAt: Date }>(insert, [hash, token, lastsMs, now])
+  return row
+}
+
+export interface FoundLogIn {
+  hash: Buffer
+  /** Of the token it was made by. */
+  id: string
+  user: string
+  role: Role
+  expiresAt: Date
+}
+
+const find = {
+  name: 'log_in_find',
+  text: `
+    select s.hash, t.id::text, t.user_name as "user", t.role, s.expires_at as "expiresAt"
+    from retoma.session s join retoma.token t on t.id = s.token_id
+    where s.hash = $1 and s.expires_at > coalesce($2::timestamptz, now()) and t.revoked_at is null`,
+}
+
+export async function findLogIn(db: Db, hash: Buffer, now: Date | null): Promise<FoundLogIn | undefined> {
+  const [row] = await db.run<FoundLogIn>(find, [hash, now])
+  return row
+}
+
+const remove = { name: 'log_in_remove', text: `delete from retoma.session where hash = $1` }
+
+export async function removeLogIn(db: Db, hash: Buffer): Promise<void> {
+  await db.run(remove, [hash])
+}
+
+const prune = {
+  name: 'log_in_prune',
+  text: `
+    delete from retoma.session
+    where hash = any (array(
+      select hash from retoma.session
+      where expires_at <= coalesce($1::timestamptz, now())
+      order by expires_at
+      limit $2
+      for update skip locked
+    ))
+    returning token_id`,
+}
+
+/** Those whose time is over, at most `limit`; answers how many. */
+export async function pruneLogIns(db: Db, limit: number, now: Date | null): Promise<number> {
+  const rows = await db.run(prune, [now, limit])
+  return rows.length
+}

@@ -1,0 +1,180 @@
+/**
+ * Tokens: made, found by their hash, listed, revoked. A row stays when it is revoked: so that it is known who had one, and so
+ * that a door which has been closed once does not open by itself.
+ *
+ * Invariant: the token itself is in no statement, only its hash.
+ */
+import type { Role } from '../core/token.ts'
+import type { Db } from './db.ts'
+
+export interface TokenView {
+  id: string
+  user: string
+  role: Role
+  /** How it begins. */
+  shown: string
+  createdAt: Date
+  createdBy: string | null
+  /** To the minute. */
+  usedAt: Date | null
+  revokedAt: Date | null
+}
+
+const columns = `
+  t.id::text, t.user_name as "user", t.role, t.shown, t.created_at as "createdAt", t.created_by as "createdBy",
+  t.used_at as "usedAt", t.revoked_at as "revokedAt"`
+
+export interface NewToken {
+  hash: Buffer
+  shown: string
+  user: string
+  role: Role
+  by: string | null
+}
+
+// The same hash twice is the token of RETOMA_ADMIN_TOKEN at another start.
+const insert = {
+  name: 'token_insert',
+  text: `
+    insert into retoma.token as t (hash, shown, user_name, role, created_by, created_at)
+    values ($1, $2, $3, $4, $5, coalesce($6::timestamptz, now()))
+    on conflict (hash) do nothing
+    returning ${columns}`,
+}
+
+/** undefined: there is one with that hash. */
+export async function insertToken(db: Db, token: NewToken, now: Date | null): Promise<TokenView | undefined> {
+  const { hash, shown, user, role, by } = token
+  const [row] = await db.run<TokenView>(insert, [hash, shown, user, role, by, now])
+  return row
+}
+
+const replace = {
+  name: 'token_replace',
+  text: `
+    with live as (
+      select from retoma.token where hash = $1 and role = 'admin' and revoked_at is null
+    ), old as (
+      update retoma.token
+      set revoked_at = coalesce($3::timestamptz, now())
+      where created_by = $2 and hash <> $1 and revoked_at is null and exists (select from live)
+      returning id
+    ), ended as (
+      delete from retoma.session where token_id = any (array(select id from old))
+    )
+    select exists (select from live) as live, (select count(*)::int from old) as replaced`,
+}
+
+/** Revokes what the same maker made before this one; nothing, when this one is not live itself. */
+export async function replaceTokens(
+  db: Db,
+  hash: Buffer,
+  by: string,
+  now: Date | null,
+): Promise<{ live: boolean; replaced: number }> {
+  const [row] = await db.run<{ live: boolean; replaced: number }>(replace, [hash, by, now])
+  return row!
+}
+
+export interface FoundToken {
+  id: string
+  hash: Buffer
+  user: string
+  role: Role
+  /** Nobody has noted for a minute that it is used. */
+  unnoted: boolean
+}
+
+const find = {
+  name: 'token_find',
+  text: `
+    select id::text, hash, user_name as "user", role,
+      used_at is null or used_at < coalesce($2::timestamptz, now()) - interval '1 minute' as unnoted
+    from retoma.token
+    where hash = $1 and revoked_at is null`,
+}
+
+export async function findToken(db: Db, hash: Buffer, now: Date | null): Promise<FoundToken | undefined> {
+  const [row] = await db.run<FoundToken>(find, [hash, now])
+  return row
+}
+
+const note = {
+  name: 'token_note_use',
+  text: `
+    update retoma.token
+    set used_at = coalesce($2::timestamptz, now())
+    where id = $1 and (used_at is null or used_at < coalesce($2::timestamptz, now()) - interval '1 minute')`,
+}
+
+export async function noteUse(db: Db, id: string, now: Date | null): Promise<void> {
+  await db.run(note, [id, now])
+}
+
+const any = { name: 'token_any', text: `select exists (select from retoma.token) as made` }
+
+/** Also one that is revoked by now. */
+export async function anyToken(db: Db): Promise<boolean> {
+  const [row] = await db.run<{ made: boolean }>(any, [])
+  return row!.made
+}
+
+export interface TokenFilter {
+  user?: string
+  role?: Role
+  /** Only those that are not revoked. */
+  live?: boolean
+}
+
+const view = {
+  name: 'token_view',
+  text: `
+    select ${columns}
+    from retoma.token t
+    where ($1::bigint is null or t.id < $1)
+      and ($2::text is null or t.user_name = $2)
+      and ($3::text is null or t.role = $3)
+      and (not $4::bool or t.revoked_at is null)
+    order by t.id desc
+    limit $5`,
+}
+
+/** Newest first. */
+export const viewTokens = (
+  db: Db,
+  { user, role, live = false }: TokenFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<TokenView[]> => db.run<TokenView>(view, [after ?? null, user ?? null, role ?? null, live, limit])
+
+// Whoever revokes holds every live admin token meanwhile: so of two admins who revoke each other, the second is found to be
+// the last. What was revoked while this waited is not among them any more.
+const revoke = {
+  name: 'token_revoke',
+  text: `
+    with admins as materialized (
+      select id from retoma.token where role = 'admin' and revoked_at is null order by id for update
+    ), moved as (
+      update retoma.token
+      set revoked_at = coalesce($2::timestamptz, now())
+      where id = $1 and revoked_at is null
+        and ($3::bool or role <> 'admin' or exists (select from admins a where a.id <> $1))
+      returning id, revoked_at
+    ), ended as (
+      delete from retoma.session where token_id = any (array(select id from moved))
+    )
+    select ${columns.replace('t.revoked_at', 'coalesce(t.revoked_at, m.revoked_at)')}, m.id is not null as changed
+    from retoma.token t left join moved m on m.id = t.id
+    where t.id = $1`,
+}
+
+/** Not changed and not revoked: it is the last one of an admin. Its log-ins end with it. undefined: there is none. */
+export async function revokeToken(
+  db: Db,
+  id: string,
+  evenLast: boolean,
+  now: Date | null,
+): Promise<(TokenView & { changed: boolean }) | undefined> {
+  const [row] = await db.run<TokenView & { changed: boolean }>(revoke, [id, now, evenLast])
+  return row
+}

@@ -1,0 +1,79 @@
+/** Cron routes: one pass of everything that ticks, for who has the secret. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { cronRoutes } from '../../src/http/index.ts'
+import { defineJob, minutes } from '../../src/index.ts'
+import { doorWith } from './support.ts'
+
+const cronSecret = 'um segredo bem comprido'
+const tick = '/api/v1/cron/tick'
+const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
+const query = (secret: string) => `${tick}?secret=${encodeURIComponent(secret)}`
+const one = cronSecret.replaceAll(' ', '-')
+
+test('without CRON_SECRET they answer 503, also while the server is open', async () => {
+  const { ask } = await doorWith()
+  for (const method of ['GET', 'POST']) {
+    const { status, body } = await ask(method, tick, bearer('x'))
+    expect({ status, code: body.error.code }).toEqual({ status: 503, code: 'cron_unset' })
+  }
+})
+
+test('the secret opens them as a Bearer or in the query, with GET and POST, and the answer is kept by nobody', async () => {
+  const { ask } = await doorWith([], { app: { cronSecret: one } })
+  for (const method of ['GET', 'POST']) {
+    for (const answer of [await ask(method, tick, bearer(one)), await ask(method, query(one))]) {
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.body).toMatchObject({ dead: [], recovered: [], timed_out: [], findings: [] })
+    }
+  }
+})
+
+test('a wrong or missing secret is 401, whoever asks', async () => {
+  const { ask, engine } = await doorWith([], { app: { cronSecret } })
+  const { token } = await engine.createToken({ user: 'ana', role: 'admin' })
+  for (const answer of [
+    await ask('GET', tick),
+    await ask('POST', tick, { token }),
+    await ask('GET', query(`${cronSecret}x`)),
+    await ask('GET', query('')),
+    await ask('GET', tick, bearer('um')),
+  ]) {
+    expect(answer).toMatchObject({ status: 401, body: { error: { code: 'cron_refused' } } })
+    expect(JSON.stringify(answer.body)).not.toContain('segredo')
+  }
+  expect((await ask('GET', query(cronSecret))).status).toBe(200)
+})
+
+test('guesses are slowed', async () => {
+  const { ask, clock } = await doorWith([], { app: { cronSecret } })
+  for (let n = 0; n < 10; n++) expect((await ask('GET', query(`guess-${n}`))).status).toBe(401)
+  expect((await ask('GET', query('guess'))).status).toBe(429)
+  expect((await ask('GET', query(cronSecret))).status).toBe(429)
+  await clock.advance(minutes(1))
+  expect((await ask('GET', query(cronSecret))).status).toBe(200)
+})
+
+test('a tick does what is due', async () => {
+  const old = defineJob({ kind: 'old', maxAge: minutes(5), run: () => 1 })
+  const { ask, engine, clock } = await doorWith([old], { app: { cronSecret } })
+  const { id } = await engine.enqueue(old, undefined)
+  await clock.advance(minutes(6))
+  expect((await ask('POST', query(cronSecret))).body.overdue).toEqual([id])
+  expect((await engine.job(id))!.state).toBe('failed')
+})
+
+test('an app has cron routes of its own, behind the same secret', async () => {
+  const routes = cronRoutes({
+    path: '/api/cron/watchdog-documents',
+    name: 'watchdogDocuments',
+    summary: 'Marks documents',
+    answer: z.object({ marked: z.number() }),
+    run: () => ({ marked: 3 }),
+  })
+  const { ask } = await doorWith([], { app: { cronSecret: one, routes } })
+  expect((await ask('GET', '/api/cron/watchdog-documents')).status).toBe(401)
+  for (const method of ['GET', 'POST'])
+    expect((await ask(method, '/api/cron/watchdog-documents', bearer(one))).body).toEqual({ marked: 3 })
+})

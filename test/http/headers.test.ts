@@ -1,0 +1,73 @@
+/** What every answer carries for a browser. */
+import { createHash } from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { route } from '../../src/http/index.ts'
+import { doorWith } from './support.ts'
+
+test.each([
+  ['GET', '/health'],
+  ['GET', '/'],
+  ['GET', '/api/v1/nothing'],
+  ['GET', '/api/v1/tokens'],
+  ['POST', '/api/v1/tokens'],
+  ['HEAD', '/health'],
+  ['OPTIONS', '/api/v1/tokens'],
+])('%s %s is guarded against sniffing, frames and other sites', async (method, path) => {
+  const { fetch } = await doorWith()
+  const { headers } = await fetch(new Request(`http://127.0.0.1:3000${path}`, { method }))
+  const policy = headers.get('content-security-policy')!
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).not.toContain('unsafe')
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+  expect(headers.get('referrer-policy')).toBe('same-origin')
+  expect([...headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
+})
+
+test('the style of the first page is allowed by its hash, and no other', async () => {
+  const { fetch } = await doorWith()
+  const response = await fetch(new Request('http://127.0.0.1:3000/'))
+  const style = /<style>(.*?)<\/style>/s.exec(await response.text())![1]!
+  const hash = createHash('sha256').update(style).digest('base64')
+  expect(response.headers.get('content-security-policy')).toContain(`style-src 'self' 'sha256-${hash}';`)
+})
+
+test('HEAD answers as GET does, without a body, and what would stream is ended', async () => {
+  const ended = vi.fn()
+  const stream = route({
+    method: 'get',
+    path: '/stream',
+    name: 'stream',
+    tag: 'test',
+    summary: 'goes on for ever',
+    role: 'viewer',
+    answers: 'text/event-stream',
+    run: () =>
+      new Response(new ReadableStream({ cancel: ended }), {
+        headers: { 'content-type': 'text/event-stream' },
+      }),
+  })
+  const { fetch } = await doorWith([], { app: { routes: [stream] } })
+  const response = await fetch(new Request('http://127.0.0.1:3000/stream', { method: 'HEAD' }))
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  expect(await response.text()).toBe('')
+  expect(ended).toHaveBeenCalledOnce()
+})
+
+test('an answer whose headers cannot be changed gets them too', async () => {
+  const away = route({
+    method: 'get',
+    path: '/away',
+    name: 'away',
+    tag: 'test',
+    summary: 'leads elsewhere',
+    role: 'open',
+    run: () => Response.redirect('https://example.com/', 302),
+  })
+  const { fetch } = await doorWith([], { app: { routes: [away] } })
+  const response = await fetch(new Request('http://127.0.0.1:3000/away'))
+  expect(response.status).toBe(302)
+  expect(response.headers.get('location')).toBe('https://example.com/')
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+})

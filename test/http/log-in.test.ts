@@ -1,0 +1,149 @@
+/** The dashboard's log-in: a cookie for a token, and what it may not be used for. */
+import { expect, test } from 'vitest'
+import { minutes, seconds } from '../../src/index.ts'
+import { testEngine } from '../../src/testing/index.ts'
+import { type Answered, type Door, doorWith } from './support.ts'
+
+const own = { origin: 'http://127.0.0.1:3000' }
+const secretIn = (answer: Answered) => /retoma_session=([^;]*)/.exec(answer.headers.get('set-cookie') ?? '')?.[1]
+
+async function loggedIn(door: Door): Promise<string> {
+  const { token } = await door.engine.createToken({ user: 'ana', role: 'admin' })
+  return `retoma_session=${secretIn(await door.ask('POST', '/api/v1/login', { body: { token }, headers: own }))}`
+}
+
+test('log-in changes a token for a cookie that scripts and other sites cannot use', async () => {
+  const door = await doorWith()
+  const { token } = await door.engine.createToken({ user: 'ana', role: 'operator' })
+  const answer = await door.ask('POST', '/api/v1/login', { body: { token }, headers: own })
+  expect(answer.status).toBe(200)
+  expect(answer.body).toEqual({ user: 'ana', role: 'operator', expires_at: '2030-01-08T12:00:00.000Z' })
+  const cookie = answer.headers.get('set-cookie')!
+  expect(cookie).toMatch(/^retoma_session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/)
+  expect(cookie).not.toContain(token)
+  const asked = { headers: { cookie: `a=b; retoma_session=${secretIn(answer)}; c=d` } }
+  expect((await door.ask('GET', '/api/v1/me', asked)).body).toEqual({ user: 'ana', role: 'operator', via: 'cookie' })
+})
+
+test.each<[string, Record<string, string>, object]>([
+  ['PUBLIC_URL is https', { host: 'jobs.example.com' }, { publicUrl: 'https://jobs.example.com' }],
+  ['a trusted proxy says so', { 'x-forwarded-proto': 'https' }, { trustProxy: 1 }],
+])('the cookie is Secure, and HSTS is told, where %s', async (_, headers, app) => {
+  const { ask, engine } = await doorWith([], { app })
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const answer = await ask('POST', '/api/v1/login', { body: { token }, headers })
+  expect(answer.headers.get('set-cookie')).toContain('; Secure')
+  expect(answer.headers.get('strict-transport-security')).toContain('max-age=')
+  const plain = await ask('POST', '/api/v1/login', { body: { token } })
+  expect(plain.headers.get('set-cookie')).not.toContain('Secure')
+  expect(plain.headers.get('strict-transport-security')).toBeNull()
+})
+
+test('what changes something by cookie must come from our own pages', async () => {
+  const door = await doorWith([], { app: { publicUrl: 'https://jobs.example.com' } })
+  const cookie = await loggedIn(door)
+  const revoke = (headers: Record<string, string>) =>
+    door.ask('DELETE', '/api/v1/tokens/4711', { headers: { cookie, ...headers } }).then(({ body }) => body.error.code)
+  expect(await revoke({})).toBe('foreign_origin')
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    'http://jobs.example.com',
+    'https://127.0.0.1:3000.evil.example',
+  ])
+    expect(await revoke({ origin }), origin).toBe('foreign_origin')
+  expect(await revoke(own)).toBe('not_found')
+  expect(await revoke({ origin: 'https://jobs.example.com' })).toBe('not_found')
+  expect((await door.ask('GET', '/api/v1/me', { headers: { cookie, origin: 'https://evil.example' } })).status).toBe(
+    200,
+  )
+})
+
+test('over TLS a page of the same name without TLS is another site', async () => {
+  const { ask, engine } = await doorWith([], { app: { trustProxy: 1 } })
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const logIn = (origin: string) =>
+    ask('POST', '/api/v1/login', {
+      body: { token },
+      headers: { origin, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'jobs.example.com' },
+    })
+  expect((await logIn('http://jobs.example.com')).body.error.code).toBe('foreign_origin')
+  expect((await logIn('https://jobs.example.com')).status).toBe(200)
+})
+
+test('a page of another site can neither log in nor log out', async () => {
+  const { ask, engine } = await doorWith()
+  const { token } = await engine.createToken({ user: 'eve', role: 'viewer' })
+  const headers = { origin: 'https://evil.example' }
+  const refused = await ask('POST', '/api/v1/login', { body: { token }, headers })
+  expect(refused).toMatchObject({ status: 403, body: { error: { code: 'foreign_origin' } } })
+  expect(refused.headers.get('set-cookie')).toBeNull()
+  expect((await ask('POST', '/api/v1/logout', { headers })).status).toBe(403)
+})
+
+test('after log-out the cookie opens nothing, here at once and elsewhere within five seconds', async () => {
+  const door = await doorWith()
+  const cookie = await loggedIn(door)
+  await using other = await testEngine({ databaseUrl: door.databaseUrl })
+  const secret = cookie.split('=')[1]!
+  expect(await other.engine.findLogIn(secret)).not.toBeNull()
+  const out = await door.ask('POST', '/api/v1/logout', { headers: { cookie, ...own } })
+  expect(out.status).toBe(204)
+  expect(out.headers.get('set-cookie')).toMatch(/^retoma_session=; .*Max-Age=0/)
+  expect((await door.ask('GET', '/api/v1/me', { headers: { cookie } })).status).toBe(401)
+  await other.clock.advance(seconds(5))
+  expect(await other.engine.findLogIn(secret)).toBeNull()
+  expect((await door.ask('POST', '/api/v1/logout')).status).toBe(204)
+})
+
+test('a log-in ends with its token', async () => {
+  const door = await doorWith()
+  await door.engine.createToken({ user: 'rui', role: 'admin' })
+  const cookie = await loggedIn(door)
+  const [{ id } = { id: '' }] = (await door.engine.tokens({ user: 'ana' })).items
+  await door.engine.revokeToken(id)
+  expect((await door.ask('GET', '/api/v1/me', { headers: { cookie } })).status).toBe(401)
+})
+
+test('wrong log-ins and wrong tokens are slowed by where they come from', async () => {
+  const { ask, engine, clock } = await doorWith()
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const guess = (n: number, address = '10.0.0.7') =>
+    ask('POST', '/api/v1/login', { body: { token: `guess-${n}` }, peer: { address } })
+  for (let n = 0; n < 9; n++) expect((await guess(n)).status).toBe(401)
+  expect((await ask('GET', '/api/v1/me', { token: 'wrong', peer: { address: '10.0.0.7' } })).status).toBe(401)
+  const refused = await guess(10)
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limited', seconds: 60 } } })
+  expect(refused.headers.get('retry-after')).toBe('60')
+  const right = () => ask('POST', '/api/v1/login', { body: { token }, peer: { address: '10.0.0.7' } })
+  expect((await right()).status).toBe(429)
+  expect((await ask('GET', '/api/v1/me', { token: 'other', peer: { address: '10.0.0.7' } })).status).toBe(429)
+  expect((await guess(11, '10.0.0.8')).status).toBe(401)
+  await clock.advance(minutes(1))
+  expect((await right()).status).toBe(200)
+})
+
+test('the same wrong log-in again and again is slowed as well', async () => {
+  const { ask, engine } = await doorWith()
+  await engine.createToken({ user: 'ana', role: 'viewer' })
+  const statuses = []
+  for (let n = 0; n < 12; n++) statuses.push((await ask('POST', '/api/v1/login', { body: { token: 'x' } })).status)
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
+})
+
+test('who guesses is told apart behind proxies that are trusted, and only behind those', async () => {
+  const { ask, engine } = await doorWith([], { app: { trustProxy: 2 } })
+  await engine.createToken({ user: 'ana', role: 'viewer' })
+  const guess = (forwarded: string, n: number) =>
+    ask('POST', '/api/v1/login', {
+      body: { token: `guess-${n}` },
+      headers: { 'x-forwarded-for': forwarded },
+      peer: { address: '10.0.0.1' },
+    })
+  // What a client writes itself stands left of what the first trusted proxy adds.
+  for (let n = 0; n < 10; n++) expect((await guess(`9.9.9.${n}, 5.5.5.5, 10.0.0.2`, n)).status).toBe(401)
+  expect((await guess('9.9.9.99, 5.5.5.5, 10.0.0.2', 10)).status).toBe(429)
+  expect((await guess('6.6.6.6, 10.0.0.2', 11)).status).toBe(401)
+  // Whatever somebody has written there.
+  expect((await guess('x'.repeat(4000), 12)).status).toBe(401)
+})

@@ -1,0 +1,70 @@
+/** Secrets pass through the server, and nothing that it writes or answers has one of them. */
+import { expect, test } from 'vitest'
+import { route } from '../../src/http/index.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { doorWith } from './support.ts'
+
+/** Every name below is looked for in everything that was logged and answered. */
+const secrets = {
+  cron: 'cron-secret-0123456789',
+  admin: 'admin-token-0123456789',
+  wrong: 'wrong-token-0123456789',
+  key: 'provider-key-0123456789',
+}
+
+const broken = route({
+  method: 'get',
+  path: '/broken',
+  name: 'broken',
+  tag: 'test',
+  summary: 'fails with an error that quotes what it should not',
+  role: 'open',
+  run({ log, request }) {
+    log.info({ headers: Object.fromEntries(request.headers), url: request.url }, `asked for ${request.url}`)
+    throw new Error(`fetch of https://x.example/?api_key=${secrets.key} with Bearer ${secrets.admin} failed`)
+  },
+})
+
+test('neither logs nor answers have a secret, in headers, cookies, bodies, queries and errors', async () => {
+  let written = ''
+  const write = (line: string) => {
+    written += line
+  }
+  const log = createLog({ level: 'debug', format: 'json', write })
+  const { fetch, engine, databaseUrl } = await doorWith([], {
+    log,
+    app: { log, cronSecret: secrets.cron, routes: [broken] },
+  })
+  await engine.keepAdminToken(secrets.admin)
+  const cookies: string[] = []
+  const ask = async (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) => {
+    const response = await fetch(
+      new Request(`http://127.0.0.1:3000${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    )
+    cookies.push(...response.headers.getSetCookie().map(each => /=([^;]*)/.exec(each)![1]!))
+    written += JSON.stringify([...response.headers].filter(([name]) => name !== 'set-cookie')) + (await response.text())
+    return response.status
+  }
+  const admin = { authorization: `Bearer ${secrets.admin}` }
+  expect(await ask('GET', `/api/v1/cron/tick?secret=${secrets.cron}`)).toBe(200)
+  expect(await ask('GET', `/api/v1/cron/tick?secret=${secrets.wrong}`)).toBe(401)
+  expect(await ask('GET', '/api/v1/me', admin)).toBe(200)
+  expect(await ask('GET', '/api/v1/me', { authorization: `Bearer ${secrets.wrong}` })).toBe(401)
+  expect(await ask('POST', '/api/v1/login', {}, { token: secrets.admin })).toBe(200)
+  expect(await ask('POST', '/api/v1/login', {}, { token: secrets.wrong })).toBe(401)
+  expect(await ask('POST', '/api/v1/login', {}, { token: secrets.admin, tokn: 1 })).toBe(400)
+  expect(await ask('POST', `/api/v1/tokens?token=${secrets.admin}`, admin, { user: 'a', role: secrets.wrong })).toBe(
+    400,
+  )
+  expect(await ask('GET', `/nothing?token=${secrets.admin}`, { cookie: `retoma_session=${cookies[0]}` })).toBe(404)
+  expect(await ask('GET', `/broken?secret=${secrets.cron}&token=${secrets.admin}`, admin)).toBe(500)
+  expect(written).toContain('"path":"/api/v1/cron/tick","query":"secret"')
+  expect(written).toContain('a request failed')
+  expect(cookies[0]).toMatch(/^[\w-]{43}$/)
+  for (const secret of [...Object.values(secrets), cookies[0]!, new URL(databaseUrl).password].filter(Boolean))
+    expect(written.includes(secret), `${secret.slice(0, 6)}… was written`).toBe(false)
+})

@@ -1,0 +1,126 @@
+/** Our own server against clients that are slow, silent, greedy or speak no HTTP: on real sockets. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import type { App } from '../../src/http/index.ts'
+import { listen, type Patience } from '../../src/http/server.ts'
+
+const patient: Patience = { headers: 60_000, request: 60_000, idle: 60_000, keepAlive: 60_000 }
+
+const appOf = (fetch: App['fetch']): App => ({ fetch, endStreams: () => {} })
+const echo = appOf(
+  async request => new Response(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`),
+)
+
+async function serve(app: App = echo, patience: Partial<Patience> = {}): Promise<number> {
+  const server = await listen(app, '127.0.0.1', 0, { ...patient, ...patience })
+  onTestFinished(() => server.close())
+  return server.port
+}
+
+async function client(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** All that comes until the other side is through. */
+async function heard(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', part => {
+    text += part
+  })
+  if (!socket.closed) await once(socket, 'close')
+  return text
+}
+
+async function say(port: number, text: string): Promise<string> {
+  const socket = await client(port)
+  socket.write(text)
+  return heard(socket)
+}
+
+const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+
+test.each([
+  ['garbage', 'what is this\r\n\r\n', 400, 'bad_http'],
+  ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, 'bad_http'],
+  [
+    'a length and chunks',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    400,
+    'bad_http',
+  ],
+  ['no host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'bad_http'],
+  ['a host that is none', 'GET / HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, 'bad_http'],
+  ['headers without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'headers_too_large'],
+])('%s is refused in the form of every other error', async (_, text, status, code) => {
+  const answer = await say(await serve(), text)
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(answer.toLowerCase()).toContain('x-content-type-options: nosniff')
+  expect(bodyOf(answer).error.code).toBe(code)
+})
+
+test('a client that does not end its headers is told and cut', async () => {
+  const answer = await say(await serve(echo, { headers: 100 }), 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+  expect(answer).toMatch(/^HTTP\/1.1 408 /)
+  expect(bodyOf(answer).error.code).toBe('request_too_slow')
+})
+
+test('a body that drips is cut, though something always comes', async () => {
+  const socket = await client(await serve(echo, { headers: 100, request: 300 }))
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
+  const drip = setInterval(() => socket.write('x'), 20)
+  onTestFinished(() => clearInterval(drip))
+  expect(await heard(socket)).toMatch(/^HTTP\/1.1 408 /)
+})
+
+test('a client that says nothing at all is cut', async () => {
+  const socket = await client(await serve(echo, { idle: 100 }))
+  expect(await heard(socket)).toBe('')
+})
+
+test('a client that never reads what it asked for is cut, and what was made for it ends', async () => {
+  let cancelled = () => {}
+  const ended = new Promise<void>(resolve => {
+    cancelled = resolve
+  })
+  const part = new Uint8Array(1024 * 1024)
+  const endless = () => new ReadableStream({ pull: flow => flow.enqueue(part), cancel: () => cancelled() })
+  const app = appOf(async () => new Response(endless()))
+  const socket = await client(await serve(app, { idle: 200 }))
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await ended
+})
+
+test('a connection that nobody uses any more is closed', async () => {
+  const socket = await client(await serve(echo, { keepAlive: 100 }))
+  socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(await heard(socket)).toContain('GET /a ')
+})
+
+test('one that keeps to the rules is answered again and again on one connection', async () => {
+  const socket = await client(await serve())
+  socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'data')
+  socket.write('POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi')
+  expect(await heard(socket)).toContain('POST /b hi')
+})
+
+test('the app is told where a request comes from', async () => {
+  const app = appOf(async (_, peer) => new Response(peer?.address))
+  const port = await serve(app)
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('127.0.0.1')
+})
+
+test('whatever is thrown on the way leaves as an error of ours', async () => {
+  const app = appOf(() => Promise.reject(new Error('secret thing')))
+  const response = await fetch(`http://127.0.0.1:${await serve(app)}/`)
+  expect(response.status).toBe(500)
+  const text = await response.text()
+  expect(JSON.parse(text).error.code).toBe('internal')
+  expect(text).not.toContain('secret thing')
+})
