@@ -14,6 +14,7 @@ import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
+import { Admission } from './engine/admission.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
 import { Crew, type Passed, type WorkerHandle } from './engine/crew.ts'
@@ -24,10 +25,12 @@ import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
+import { checkUpstash } from './engine/upstash.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
 import { RetomaError } from './errors.ts'
@@ -45,6 +48,7 @@ import type { Worker } from './worker/worker.ts'
 
 export type { Passed, WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
+export type { RateLimits } from './engine/limits.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { WorkOptions } from './engine/work-options.ts'
 
@@ -58,6 +62,11 @@ export interface EngineOptions {
   batches?: readonly AnyBatch[]
   /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
   limits?: Limits
+  /**
+   * Where `engine.limit` keeps its windows. Default: in Upstash Redis when UPSTASH_REDIS_REST_URL and
+   * UPSTASH_REDIS_REST_TOKEN are set, else in PostgreSQL. 'off': everything passes, for development.
+   */
+  rateLimits?: RateLimits
   /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
   schedules?: readonly Schedule[]
   /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
@@ -85,6 +94,7 @@ export interface Engine
     GuardDesk,
     Events,
     Explains,
+    LimitDesk,
     AsyncDisposable {
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
@@ -125,6 +135,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
+  const rateLimits = rateLimitsOf(options)
   await checkSchedules(schedules, clock.now())
   checkGuards(guards)
   const home = await databaseHome(options)
@@ -144,7 +155,17 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     const changed = await applyLimits(db, limits, clock.instant())
-    const parts = { db, directUrl: directUrl || home.url, log, clock, registry, retention, schedules, guards }
+    const parts = {
+      db,
+      directUrl: directUrl || home.url,
+      log,
+      clock,
+      registry,
+      retention,
+      schedules,
+      guards,
+      rateLimits,
+    }
     return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
@@ -163,6 +184,13 @@ async function databaseHome(options: EngineOptions): Promise<{ url: string; leav
   return { url: server.url, leave: () => server.leave() }
 }
 
+function rateLimitsOf({ rateLimits }: EngineOptions): RateLimits {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = process.env
+  const chosen = rateLimits ?? (url && token ? { url, token } : 'postgresql')
+  if (chosen !== 'postgresql' && chosen !== 'off') checkUpstash(chosen)
+  return chosen
+}
+
 interface Parts {
   db: Db
   directUrl: string
@@ -172,6 +200,7 @@ interface Parts {
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
+  rateLimits: RateLimits
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
@@ -236,6 +265,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ) as T
 
   const depths = new Depths(db, clock)
+  const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
   /** What was held in that queue is no more. */
   const tellAnew = (queue: string) => {
     crew.unheld(queue)
@@ -255,7 +285,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const batchMoved = (batch: string) => ends.ask([batch])
   const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
+    ...createInbox({ db, clock, registry, admission, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
@@ -270,6 +300,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...batches,
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createExplains({ db, clock }),
+    ...createLimits(parts),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),

@@ -29,7 +29,7 @@ export type { AdviceAction, Explanation, Verdict } from './core/explain/explanat
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
-export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
+export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
@@ -39,6 +39,7 @@ export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
+export type { Allowance, LimitOptions } from './core/window.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
 export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
@@ -51,6 +52,7 @@ export {
   type Passed,
   type Pressed,
   type PressedQueue,
+  type RateLimits,
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'

@@ -9,12 +9,12 @@ import { isIPv6 } from 'node:net'
 import { restartCode } from '../core/death.ts'
 import { days } from '../core/duration.ts'
 import { megabytes } from '../core/megabytes.ts'
-import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
+import { createEngine, type Engine, type EngineOptions, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { startedFrom } from '../isolation/able.ts'
 import { systemClock } from '../lib/clock.ts'
-import { suggestion } from '../settings/index.ts'
+import { type Settings, suggestion } from '../settings/index.ts'
 import { mark, unmark } from '../supervisor/marks.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { type LoadedConfig, strayLimits } from './config.ts'
@@ -101,6 +101,7 @@ class House {
       limits: config.limits,
       schedules: config.schedules,
       guards: config.guards,
+      ...rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       log,
     })
@@ -161,6 +162,12 @@ class House {
     const holder = await embedded.reserve(this.#door?.address ?? '')
     if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
   }
+}
+
+const rateLimitsOf = (settings: Settings): Pick<EngineOptions, 'rateLimits'> => {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settings
+  if (settings.RETOMA_LIMITS === 'off') return { rateLimits: 'off' }
+  return { rateLimits: url !== undefined && token !== undefined ? { url, token } : 'postgresql' }
 }
 
 const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })

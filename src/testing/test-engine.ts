@@ -8,7 +8,7 @@ import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
 import type { Schedule } from '../core/schedule.ts'
-import { createEngine, type DrivenEngine, type Engine } from '../engine.ts'
+import { createEngine, type DrivenEngine, type Engine, type RateLimits } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -25,6 +25,7 @@ export interface TestEngineOptions {
   start?: Date
   retention?: Retention
   limits?: Limits
+  rateLimits?: RateLimits
   log?: Log
 }
 
@@ -60,6 +61,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     ...(options.log ? { log: options.log } : {}),
     ...(options.retention ? { retention: options.retention } : {}),
     ...(options.limits ? { limits: options.limits } : {}),
+    ...(options.rateLimits ? { rateLimits: options.rateLimits } : {}),
   }).catch(async error => {
     await database.drop()
     throw error
