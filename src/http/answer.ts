@@ -1,11 +1,12 @@
 /**
- * One request to one route: who asks, what is asked, the answer. What is wrong is refused in this order: who (401, 403),
- * then what (400, 413, 415), then what the route itself says.
+ * One request to one route: who asks, how often, what is asked, the answer. What is wrong is refused in this order: who (401,
+ * 403), how often (429), then what (400, 413, 415), then what the route itself says.
  */
 import { RetomaError } from '../errors.ts'
 import { parseJson, readText } from './body.ts'
 import { checked } from './checked.ts'
 import { languageOf } from './language.ts'
+import { limited } from './limits.ts'
 import type { Call, Peer, Principal, Role, Route } from './route.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
@@ -19,19 +20,27 @@ export async function answer(
   const { request, who } = known
   if (route.role !== 'open' && route.role !== 'cron' && ranks[who.role] < ranks[route.role])
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
+  const limit = route.limit && (await limited(known, route.limit))
   const call: Call = {
     ...known,
     params: route.params && checked(route.params, known.params, 'path'),
     query: checkedQuery(route, request),
     body: route.body && checked(route.body, await jsonBody(request, route.largest), 'body'),
     language: languageOf(request),
-    headers: new Headers({ 'cache-control': 'no-store' }),
+    headers: new Headers({ 'cache-control': 'no-store', ...limit }),
   }
   const value = await route.run(call as never)
-  if (value instanceof Response) return value
+  if (value instanceof Response) return limit === undefined ? value : withHeaders(value, limit)
   const status = route.status ?? 200
   if (status === 204) return new Response(null, { status, headers: call.headers })
   return Response.json(value, { status, headers: call.headers })
+}
+
+/** A response that was fetched from elsewhere does not let its headers be changed. */
+function withHeaders({ body, status, statusText, headers }: Response, more: Record<string, string>): Response {
+  const all = new Headers(headers)
+  for (const [name, value] of Object.entries(more)) all.set(name, value)
+  return new Response(body, { status, statusText, headers: all })
 }
 
 /** A name given twice is a list. */

@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type { Engine } from '../engine.ts'
 import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { RouteLimit } from './limits.ts'
 
 /** viewer reads, operator acts, admin does all. */
 export type Role = 'viewer' | 'operator' | 'admin'
@@ -63,6 +64,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   errors?: readonly ErrorCode[]
   /** It makes something: Idempotency-Key is honoured. */
   makes?: true
+  /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */
+  limit?: RouteLimit
   /** Bytes of its body; default 1 MB. */
   largest?: number
   /** A value for JSON, or a Response where it is something else. */
