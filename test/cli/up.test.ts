@@ -107,7 +107,7 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
   const shown = {
     concurrency: 8,
     rate: { limit: 6000, per_ms: 60_000 },
-    per_group: { concurrency: 2 },
+    per_group: { concurrency: 2, admit: { limit: 50, per_ms: 60_000 } },
     max_depth: 500,
   }
   expect(await answer(['queues', 'list'], { folder })).toMatchObject({

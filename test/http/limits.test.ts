@@ -39,7 +39,7 @@ const routes = [
 const headersOf = (headers: Headers) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => headers.get(name))
 
-test('an answer says what is left; past the limit it is 429 with the seconds, in the headers and in Portuguese', async () => {
+test('an answer says what is left, and past the limit it is 429 with the seconds, in the headers and in Portuguese', async () => {
   const { ask, clock } = await doorWith([], { app: { routes } })
   const body = { name: 'a' }
   expect(headersOf((await ask('POST', '/uploads', { body })).headers)).toEqual(['2', '1', '60', null])
