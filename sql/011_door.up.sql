@@ -36,6 +36,8 @@ create table retoma.rate_window (
   primary key (bucket, who)
 );
 create index rate_window_expires on retoma.rate_window (expires_at);
+-- A row of 257 instants fits a page as it is; to compress it at every hit costs a third of the check.
+alter table retoma.rate_window alter column hit_at set storage plain, alter column hit_n set storage plain;
 
 -- The first answer to a POST with an Idempotency-Key, for a day.
 create table retoma.idempotency (

@@ -14,6 +14,7 @@ import { checkLimits, type Limits } from './core/limits.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
+import { Admission } from './engine/admission.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
 import { type Bulk, createBulk } from './engine/bulk.ts'
@@ -26,7 +27,7 @@ import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
-import { createLimits, type LimitDesk } from './engine/limits.ts'
+import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
@@ -37,6 +38,7 @@ import { checkBatches, createSubmits, findBatch, type Submits } from './engine/s
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { createTogether, type Together } from './engine/together.ts'
 import { createTokens, type Tokens } from './engine/tokens.ts'
+import { checkUpstash } from './engine/upstash.ts'
 import { Waiters } from './engine/waiters.ts'
 import type { WorkOptions } from './engine/work-options.ts'
 import { RetomaError } from './errors.ts'
@@ -55,6 +57,7 @@ import type { Worker } from './worker/worker.ts'
 
 export type { Passed, WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
+export type { RateLimits } from './engine/limits.ts'
 export type { NotifyOptions } from './engine/notify.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { Made, Order } from './engine/together.ts'
@@ -71,6 +74,11 @@ export interface EngineOptions {
   batches?: readonly AnyBatch[]
   /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
   limits?: Limits
+  /**
+   * Where `engine.limit` keeps its windows. Default: in Upstash Redis when UPSTASH_REDIS_REST_URL and
+   * UPSTASH_REDIS_REST_TOKEN are set, else in PostgreSQL. 'off': everything passes, for development.
+   */
+  rateLimits?: RateLimits
   /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
   schedules?: readonly Schedule[]
   /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
@@ -152,6 +160,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
+  const rateLimits = rateLimitsOf(options)
   await checkSchedules(schedules, clock.now())
   checkGuards(guards)
   const notify = options.notify && checkNotify(options.notify)
@@ -185,6 +194,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
       schedules,
       guards,
       notify,
+      rateLimits,
     }
     return assemble(parts, changed, home.leave)
   } catch (error) {
@@ -204,6 +214,13 @@ async function databaseHome(options: EngineOptions): Promise<{ url: string; leav
   return { url: server.url, leave: () => server.leave() }
 }
 
+function rateLimitsOf({ rateLimits }: EngineOptions): RateLimits {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = process.env
+  const chosen = rateLimits ?? (url && token ? { url, token } : 'postgresql')
+  if (chosen !== 'postgresql' && chosen !== 'off') checkUpstash(chosen)
+  return chosen
+}
+
 interface Parts {
   db: Db
   directUrl: string
@@ -215,6 +232,7 @@ interface Parts {
   schedules: readonly Schedule[]
   guards: readonly Guard[]
   notify: Notify | undefined
+  rateLimits: RateLimits
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
@@ -280,6 +298,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
 
   const depths = new Depths(db, clock)
   const writeShared = createSharedWrite({ db, clock })
+  const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
   /** What was held in that queue is no more. */
   const tellAnew = (queue: string) => {
     crew.unheld(queue)
@@ -298,16 +317,16 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
   })
   const batchMoved = (batch: string) => ends.ask([batch])
-  const limitDesk = createLimits({ clock })
+  const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, writeShared, depths, tell, closing: closing.signal }),
+    ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
       db,
       clock,
       registry,
       writeShared,
-      admit: (queue, groups) => depths.admit(queue, groups.length),
+      admit: (queue, groups) => admission.admit(queue, groups),
       tell,
     }),
     ...createOnces({ db, clock }),

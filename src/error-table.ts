@@ -309,8 +309,8 @@ export const errorTable = define({
   queue_full: {
     status: 429,
     retryable: true,
-    en: 'the queue {queue} is full: {waiting} jobs wait, and {most} may; nothing of this was enqueued: try again when some have run',
-    pt: 'a fila {queue} está cheia: {waiting} jobs esperam, e o máximo é {most}; nada disto foi enfileirado: tente de novo quando alguns tiverem rodado',
+    en: 'the queue {queue} is full: {waiting} jobs wait, and {most} may; nothing of this was enqueued: try again in {seconds} s',
+    pt: 'a fila {queue} está cheia: {waiting} jobs esperam, e o máximo é {most}; nada disto foi enfileirado: tente de novo em {seconds} s',
   },
   not_found: {
     status: 404,

@@ -32,7 +32,7 @@ export type { AdviceAction, Explanation, Verdict } from './core/explain/explanat
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
-export type { GroupLimits, Limits, QueueLimits, Rate } from './core/limits.ts'
+export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
 export type { Notice } from './core/notice.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
@@ -46,6 +46,7 @@ export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleO
 export type { State } from './core/state.ts'
 export type { StepOptions } from './core/step.ts'
 export type { Role } from './core/token.ts'
+export type { Allowance, LimitOptions } from './core/window.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
 export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { EventStream } from './engine/events.ts'
@@ -63,6 +64,7 @@ export {
   type Passed,
   type Pressed,
   type PressedQueue,
+  type RateLimits,
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'

@@ -14,8 +14,10 @@ import type {
   JobDetail,
   JobView,
   Passed,
+  PerGroupLimits,
   QueueLimits,
   QueueView,
+  Rate,
   ScheduleView,
   Stats,
   TokenView,
@@ -109,11 +111,15 @@ export const guardWire = ({ after, every, lastError, warnings, ...guard }: Guard
 /** Only those that are set; `{}` where the queue has none. */
 const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
   ...gateWire(whole),
-  ...(perGroup === undefined ? {} : { per_group: gateWire(perGroup) }),
+  ...(perGroup === undefined ? {} : { per_group: { ...gateWire(perGroup), ...admitWire(perGroup) } }),
   ...(maxDepth === undefined ? {} : { max_depth: maxDepth }),
 })
 
 const gateWire = ({ concurrency, rate }: GroupLimits) => ({
   ...(concurrency === undefined ? {} : { concurrency }),
-  ...(rate === undefined ? {} : { rate: { limit: rate.limit, per_ms: rate.per } }),
+  ...(rate === undefined ? {} : { rate: rateWire(rate) }),
 })
+
+const admitWire = ({ admit }: PerGroupLimits) => (admit === undefined ? {} : { admit: rateWire(admit) })
+
+const rateWire = ({ limit, per }: Rate) => ({ limit, per_ms: per })

@@ -9,7 +9,7 @@ import { isIPv6 } from 'node:net'
 import { restartCode } from '../core/death.ts'
 import { days } from '../core/duration.ts'
 import { megabytes } from '../core/megabytes.ts'
-import { createEngine, type Engine, type WorkerHandle } from '../engine.ts'
+import { createEngine, type Engine, type EngineOptions, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { startedFrom } from '../isolation/able.ts'
@@ -105,6 +105,7 @@ class House {
       limits: config.limits,
       schedules: config.schedules,
       guards: config.guards,
+      ...rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       notify: notifyOf(settings),
       log,
@@ -189,6 +190,11 @@ const doorOptions = ({ HOST, PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) =
   cronSecret: CRON_SECRET,
   ...(isLoopback(HOST) ? {} : { open: false }),
 })
+const rateLimitsOf = (settings: Settings): Pick<EngineOptions, 'rateLimits'> => {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settings
+  if (settings.RETOMA_LIMITS === 'off') return { rateLimits: 'off' }
+  return { rateLimits: url !== undefined && token !== undefined ? { url, token } : 'postgresql' }
+}
 
 const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
 

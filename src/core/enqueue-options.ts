@@ -58,17 +58,18 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
       'é uma duração de zero a 100 anos, como minutes(5)',
     )
   return {
-    key: text('key', key),
+    key: textOption('key', key),
     keyHold: key === undefined ? null : (keyUntil ?? 'day'),
     priority,
     runAt: runAt ?? null,
     delayMs: delay,
-    groupKey: text('groupKey', groupKey),
-    ref: text('ref', ref),
+    groupKey: textOption('groupKey', groupKey),
+    ref: textOption('ref', ref),
   }
 }
 
-function text(option: string, value: string | undefined): string | null {
+/** One that PostgreSQL can store, of at most 500 characters. */
+export function textOption(option: string, value: string | undefined): string | null {
   if (value === undefined) return null
   if (typeof value !== 'string' || value.length === 0 || value.length > 500)
     refuseValue(option, value, 'it is a text of 1 to 500 characters', 'é um texto de 1 a 500 caracteres')

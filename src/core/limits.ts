@@ -16,9 +16,14 @@ export interface GroupLimits {
   rate?: Rate
 }
 
+export interface PerGroupLimits extends GroupLimits {
+  /** At most `limit` jobs come in by enqueue and enqueueMany in any stretch as long as `per`; past it: rate_limited. */
+  admit?: Rate
+}
+
 export interface QueueLimits extends GroupLimits {
   /** The same for each groupKey by itself; jobs without one are not limited by it. */
-  perGroup?: GroupLimits
+  perGroup?: PerGroupLimits
   /** Once so many wait, enqueue refuses with queue_full. */
   maxDepth?: number
 }
@@ -40,24 +45,33 @@ export function checkLimits(limits: Limits): Limits {
     gate(at, asked)
     whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
     if (asked.perGroup === undefined) continue
-    refuseUnknownOptions(object(`${at}.perGroup`, asked.perGroup), ['concurrency', 'rate'], `${at}.perGroup.`)
+    refuseUnknownOptions(object(`${at}.perGroup`, asked.perGroup), ['concurrency', 'rate', 'admit'], `${at}.perGroup.`)
     gate(`${at}.perGroup`, asked.perGroup)
+    if (asked.perGroup.admit !== undefined) rateAt(`${at}.perGroup.admit`, asked.perGroup.admit)
   }
   return limits
 }
 
 function gate(at: string, { concurrency, rate }: GroupLimits): void {
   whole(`${at}.concurrency`, concurrency, most)
-  if (rate === undefined) return
-  refuseUnknownOptions(object(`${at}.rate`, rate), ['limit', 'per'], `${at}.rate.`)
+  if (rate !== undefined) rateAt(`${at}.rate`, rate)
+}
+
+function rateAt(at: string, rate: Rate): void {
+  refuseUnknownOptions(object(at, rate), ['limit', 'per'], `${at}.`)
   if (rate.limit === undefined || rate.per === undefined)
-    refuseOption(`${at}.rate`, 'it is { limit, per }, with both', 'é { limit, per }, com os dois')
-  whole(`${at}.rate.limit`, rate.limit, most)
-  if (!(Number.isFinite(rate.per) && rate.per >= shortestPer && rate.per <= longestPer))
+    refuseOption(at, 'it is { limit, per }, with both', 'é { limit, per }, com os dois')
+  checkRate(rate, `${at}.`)
+}
+
+/** `within`: where its two options stand, such as `limits.q.rate.`. */
+export function checkRate({ limit, per }: Rate, within = ''): void {
+  whole(`${within}limit`, limit, most)
+  if (!(Number.isFinite(per) && per >= shortestPer && per <= longestPer))
     refuseOption(
-      `${at}.rate.per`,
-      `it is a duration from 1 second to 24 hours, such as minutes(1), not ${asText(rate.per)}`,
-      `é uma duração de 1 segundo a 24 horas, como minutes(1), não ${asText(rate.per)}`,
+      `${within}per`,
+      `it is a duration from 1 second to 24 hours, such as minutes(1), not ${asText(per)}`,
+      `é uma duração de 1 segundo a 24 horas, como minutes(1), não ${asText(per)}`,
     )
 }
 

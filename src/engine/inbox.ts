@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Db, Run } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, type NewJob } from '../store/enqueue.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
-import type { Depths } from './depth.ts'
+import type { Admission } from './admission.ts'
 import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
 import { writeJobs } from './write.ts'
@@ -55,12 +55,12 @@ export function createInbox(given: {
   registry: Registry
   /** For one without a key: its insert is shared with others that come at the same time. */
   writeShared: SharedWrite
-  depths: Depths
+  admission: Admission
   /** There may be work in that queue: for the workers here and elsewhere. */
   tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Inbox {
-  const { db, clock, registry, writeShared, depths, tell, closing } = given
+  const { db, clock, registry, writeShared, admission, tell, closing } = given
 
   /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
@@ -94,7 +94,7 @@ export function createInbox(given: {
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
-      await depths.admit(job.queue, 1)
+      await admission.admit(job.queue, [asked.groupKey])
       const made = jobsOf(job, [{ asked, text }])
       const alone = tx !== undefined || asked.key !== null
       const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
@@ -119,12 +119,15 @@ export function createInbox(given: {
         refuseOption('keyUntil', 'it goes with a key, and a key with each', 'vai com key, e key com each')
       const same = checkEnqueueOptions(shared)
       await registry.add(job)
-      // Of a list whose length is known nothing is written when it does not fit as a whole.
+      // Of a list whose length is known nothing is written when it does not fit as a whole; of groups that differ from item
+      // to item nothing of a chunk.
       const known = Array.isArray(inputs)
-      if (known) await depths.admit(job.queue, inputs.length)
+      if (known) await admission.admitMany(job.queue, inputs.length, each === undefined ? same.groupKey : null)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
       const send = async (chunk: Item[]) => {
-        if (!known) await depths.admit(job.queue, chunk.length)
+        const groups = chunk.map(item => item.asked.groupKey)
+        if (!known) await admission.admit(job.queue, groups)
+        else if (each !== undefined) await admission.admitGroups(job.queue, groups)
         const enqueued =
           each === undefined ? await writeAlike(job, same, chunk, run) : await write(jobsOf(job, chunk), run)
         for (const { id, created } of enqueued) {

@@ -1,6 +1,6 @@
 /**
- * One request to one route: who asks, what is asked, the answer. What is wrong is refused in this order: who (401, 403),
- * then what (400, 413, 415), then what the route itself says.
+ * One request to one route: who asks, how often, what is asked, the answer. What is wrong is refused in this order: who (401,
+ * 403), how often (429), then what (400, 413, 415), then what the route itself says.
  */
 import { RetomaError } from '../errors.ts'
 import { parseJson, readText } from './body.ts'
@@ -8,6 +8,7 @@ import { checked } from './checked.ts'
 import { answerOnce, onceOf } from './idempotency.ts'
 import { json } from './json.ts'
 import { languageOf } from './language.ts'
+import { limited } from './limits.ts'
 import type { Call, Peer, Principal, Role, Route } from './route.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
@@ -21,6 +22,7 @@ export async function answer(
   const { request, who } = known
   if (route.role !== 'open' && route.role !== 'cron' && ranks[who.role] < ranks[route.role])
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
+  const limit = route.limit && (await limited(known, route.limit))
   const call: Call = {
     ...known,
     once: undefined,
@@ -31,7 +33,8 @@ export async function answer(
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
   if (route.makes) call.once = onceOf(route, call)
-  return call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
+  const given = call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
+  return limit === undefined ? given : withHeaders(await given, limit)
 }
 
 async function run(route: Route, call: Call): Promise<Response> {
@@ -45,6 +48,13 @@ async function run(route: Route, call: Call): Promise<Response> {
 /** 201 for what was made; with a key that is held, what was there already is 200. */
 function statusOf({ status = 200 }: Route, value: unknown): number {
   return status === 201 && (value as { created?: unknown } | null)?.created === false ? 200 : status
+}
+
+/** A response that was fetched from elsewhere does not let its headers be changed. */
+function withHeaders({ body, status, statusText, headers }: Response, more: Record<string, string>): Response {
+  const all = new Headers(headers)
+  for (const [name, value] of Object.entries(more)) all.set(name, value)
+  return new Response(body, { status, statusText, headers: all })
 }
 
 /** A name given twice is a list. */

@@ -7,6 +7,7 @@
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { languageOf } from './language.ts'
+import { refusedHeaders } from './limits.ts'
 
 export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
   const known = isRetomaError(error) ? error : new RetomaError('internal', {})
@@ -15,6 +16,9 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   const headers = new Headers({ 'cache-control': 'no-store' })
   if (known.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(known.retryAfterSeconds)))
   if (known.status === 401) headers.set('www-authenticate', 'Bearer realm="retoma"')
+  if (isRetomaError(known, 'rate_limited')) {
+    for (const [name, value] of Object.entries(refusedHeaders(known))) headers.set(name, value)
+  }
   const body = { error: { code: known.code, message: known.in(language), ...known.factsIn(language) } }
   return Response.json(body, { status: known.status, headers })
 }

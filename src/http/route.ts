@@ -7,6 +7,7 @@ import type { Role } from '../core/token.ts'
 import type { Engine, Once } from '../engine.ts'
 import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { RouteLimit } from './limits.ts'
 import type { Streams } from './streams.ts'
 
 export type { Role } from '../core/token.ts'
@@ -78,6 +79,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   makes?: true | 'exactly'
   /** Fields of the answer that are not kept for a key, because they are secret: null when it is given again. */
   unkept?: readonly string[]
+  /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */
+  limit?: RouteLimit
   /** Bytes of its body; default 1 MB. */
   largest?: number
   /** A value for JSON, or a Response where it is something else. */

@@ -17,6 +17,8 @@ const heeded = [
   'HOST',
   'PORT',
   'PUBLIC_URL',
+  'UPSTASH_',
+  'RETOMA_LIMITS',
   'RETOMA_WORKER_MEMORY',
   'RETOMA_SUPERVISE',
   'RETENTION_DAYS',

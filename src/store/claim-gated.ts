@@ -10,6 +10,7 @@ import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun } from './batch-count.ts'
 import { type Claimed, claimedColumns, isTaken, notHeld, unpack } from './claim.ts'
 import type { Db } from './db.ts'
+import { countedHits, notedAt } from './hits.ts'
 
 /** A place in the walk: lanes after it come next. */
 export interface Turn {
@@ -36,13 +37,8 @@ export const firstTurn: Turn = { key: '', rank: -1 }
 export const after = (key: string): Turn => ({ key, rank: 32_767 })
 
 const now = `coalesce($8::timestamptz, now())`
-/**
- * Starts that a rate still counts, and when the first of them no longer does. Starts that lie in the future, after a
- * failover to a clock that runs behind, count no more: nothing would start until it has caught up. (A claim that waits
- * for its gate, at most ten seconds, finds starts that are later than its own beginning: those count.)
- */
-const counts = (per: string) =>
-  `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${now} + ${per} / 256 + interval '15 seconds'`
+/** Starts that a rate still counts, and when the first of them no longer does. */
+const counts = (per: string) => countedHits('g', per, now)
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
 const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
 const nextLane = (after: string) => `
@@ -52,19 +48,14 @@ const nextLane = (after: string) => `
   order by j.gate_key, j.rank, j.run_at, j.id
   limit 1`
 
-// What a gate with a rate remembers from now on. A start under one above 256 is noted at the end of its 256th part of the
-// time, so that a gate holds at most 257 of them and counts each a little too long, never too short. The instant is that
-// behind the lock, which may have been waited for, and time does not run backwards there.
+// What a gate with a rate remembers from now on. The instant is that behind the lock, which may have been waited for, and
+// time does not run backwards there.
 const hits = `
   select u.at, sum(u.n)::int as n
   from (
     select h.at, h.n from ${counts('l.per')}
     union all
-    select greatest(
-        case
-          when l.rate > 256 then to_timestamp(ceil(extract(epoch from t.at) * 256 / extract(epoch from l.per)) * extract(epoch from l.per) / 256)
-          else t.at
-        end,
+    select greatest(${notedAt('t.at', 'l.rate', 'l.per')},
         (select max(h.at) from ${counts('l.per')})
       ), s.n
     from (select s.at) t

@@ -1,5 +1,5 @@
 /** What is said of a queue as a whole: its limits, and whether it is paused. Claims ask the row itself, so a change counts at once. */
-import { isGated, isGrouped, type Limits } from '../core/limits.ts'
+import { isGated, isGrouped, type Limits, type Rate } from '../core/limits.ts'
 import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
@@ -143,8 +143,10 @@ export async function takeSweepTurns(
 const depth = {
   name: 'queue_depth',
   text: `
-    with q as materialized (select (limits ->> 'maxDepth')::int as most from retoma.queue where name = $1)
-    select (select most from q) as "maxDepth", (
+    with q as materialized (
+      select (limits ->> 'maxDepth')::int as most, limits #> '{perGroup,admit}' as admit from retoma.queue where name = $1
+    )
+    select (select most from q) as "maxDepth", (select admit from q) as admit, (
       select count(*)::int from (
         (select 1 from retoma.job where queue = $1 and state = 'waiting' and not gated limit (select coalesce(most, 0) from q))
         union all
@@ -158,6 +160,8 @@ export interface Depth {
   maxDepth: number | null
   /** How many wait, counted up to that or a little further. */
   waiting: number
+  /** How many of one group may come in within a time; null: any number. */
+  admit: Rate | null
 }
 
 export async function depthOf(db: Db, name: string): Promise<Depth> {

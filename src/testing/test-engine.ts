@@ -8,7 +8,7 @@ import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Retention } from '../core/retention.ts'
 import type { Schedule } from '../core/schedule.ts'
-import { createEngine, type DrivenEngine, type Engine, type NotifyOptions } from '../engine.ts'
+import { createEngine, type DrivenEngine, type Engine, type NotifyOptions, type RateLimits } from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -26,6 +26,7 @@ export interface TestEngineOptions {
   retention?: Retention
   limits?: Limits
   notify?: NotifyOptions
+  rateLimits?: RateLimits
   log?: Log
 }
 
@@ -64,6 +65,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     ...(options.retention ? { retention: options.retention } : {}),
     ...(options.limits ? { limits: options.limits } : {}),
     ...(options.notify ? { notify: options.notify } : {}),
+    ...(options.rateLimits ? { rateLimits: options.rateLimits } : {}),
   }).catch(async error => {
     await database.drop()
     throw error

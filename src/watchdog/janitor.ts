@@ -1,6 +1,6 @@
 /**
  * One tick of the janitor: what is older than its kind's maxAge is failed; finished work older than its retention goes, in
- * bounded bites, and so do events, gates nobody uses and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
+ * bounded bites, and so do events, gates and rate windows nobody uses, log-ins that are over and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
  * wherever the watchdog does.
  */
 import type { Duration } from '../core/duration.ts'
@@ -15,6 +15,7 @@ import { pruneLogIns } from '../store/log-in.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
+import { pruneRateWindows } from '../store/rate-window.ts'
 
 const bite = 1000
 /** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
@@ -37,6 +38,7 @@ export async function janitorTick(
   await tendGates(db, log, now)
   await inBites(() => pruneKept(db, bite, now))
   await inBites(() => pruneLogIns(db, bite, now))
+  await inBites(() => pruneRateWindows(db, bite, now))
   return overdue
 }
 

@@ -13,7 +13,7 @@ const broken = defineJob({ kind: 'broken', attempts: 1, run: async () => { throw
 export default defineConfig({
   jobs: [hello, nothing, broken],
   queues: { default: 4 },
-  limits: { default: { concurrency: 8, rate: { limit: 6000, per: seconds(60) }, perGroup: { concurrency: 2 }, maxDepth: 500 } },
+  limits: { default: { concurrency: 8, rate: { limit: 6000, per: seconds(60) }, perGroup: { concurrency: 2, admit: { limit: 50, per: seconds(60) } }, maxDepth: 500 } },
 })
 `
 
@@ -98,14 +98,16 @@ test('with --json every answer is one document in the shape of the API', async (
 
 test('queues shows what a queue allows, pauses it for up, and lets it go on', async () => {
   const { stdout } = await run(['queues', 'list'], { folder })
-  expect(stdout).toMatch(/default.*limits: 8 at once, 6000 starts in 1m, each group 2 at once, at most 500 waiting\n/)
+  expect(stdout).toMatch(
+    /default.*limits: 8 at once, 6000 starts in 1m, each group 2 at once, 50 enqueued in 1m, at most 500 waiting\n/,
+  )
   const paused = await run(['queues', 'pause', 'default'], { folder })
   expect(paused).toMatchObject({ code: 0, stdout: 'queue default is paused\n' })
   const { id } = await answer<{ id: string }>(['jobs', 'enqueue', 'hello', '{"name":"Caio"}'], { folder })
   const shown = {
     concurrency: 8,
     rate: { limit: 6000, per_ms: 60_000 },
-    per_group: { concurrency: 2 },
+    per_group: { concurrency: 2, admit: { limit: 50, per_ms: 60_000 } },
     max_depth: 500,
   }
   expect(await answer(['queues', 'list'], { folder })).toMatchObject({

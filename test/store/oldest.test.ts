@@ -160,6 +160,24 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await t.run()).toBe(2)
   })
 
+  test('how often somebody may, and how many of a group come in, is judged, and old windows go', async () => {
+    const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+    const limits = { q: { perGroup: { admit: { limit: 2, per: seconds(60) } } } }
+    await using t = await testEngine({ jobs: [job], limits, serverUrl: server.url })
+    for (const limit of [1, 300]) {
+      const asked = { bucket: `b${limit}`, who: 'ana', limit, per: seconds(60) }
+      for (let i = 0; i < limit; i++) expect(await t.engine.limit(asked)).toMatchObject({ remaining: limit - i - 1 })
+      expect(await t.engine.limit(asked)).toMatchObject({ allowed: false, retryAfterSeconds: 60 })
+      expect(await t.engine.peekLimit(asked)).toMatchObject({ allowed: false })
+    }
+    const each = (_: unknown, i: number) => ({ groupKey: i < 2 ? 'a' : 'b' })
+    await t.engine.enqueueMany(job, [undefined, undefined, undefined], { each })
+    const refused = t.engine.enqueueMany(job, [undefined, undefined, undefined], { each })
+    await expect(refused).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
+    await t.clock.advance(minutes(10))
+    await t.clean()
+  })
+
   test('events are noted, placed, read from the start and live, and removed', async () => {
     const fails = defineJob({ kind: 'fails', attempts: 1, run: () => Promise.reject(new Error('no')) })
     const many = defineBatch({ name: 'many', job: fails })

@@ -93,7 +93,11 @@ function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
     ...(rate === undefined ? [] : [status.rate(rate.limit, formatDuration(rate.per))]),
   ]
-  const group = gate(perGroup).join(', ')
+  const { admit } = perGroup
+  const group = [
+    ...gate(perGroup),
+    ...(admit === undefined ? [] : [status.admit(admit.limit, formatDuration(admit.per))]),
+  ].join(', ')
   const all = [
     ...gate(whole),
     ...(group === '' ? [] : [status.perGroup(group)]),

@@ -241,6 +241,7 @@ export const en = {
     perGroup: (limits: string) => `each group ${limits}`,
     atOnce: (n: number) => `${n} at once`,
     rate: (n: number, per: string) => `${n} starts in ${per}`,
+    admit: (n: number, per: string) => `${n} enqueued in ${per}`,
     maxDepth: (n: number) => `at most ${n} waiting`,
     queuePaused: (queue: string) => `queue ${queue} is paused`,
     queuePausedAlready: (queue: string) => `queue ${queue} was paused already`,

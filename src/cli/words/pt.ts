@@ -233,6 +233,7 @@ export const pt: Words = {
     perGroup: limits => `cada grupo ${limits}`,
     atOnce: n => `${n} ao mesmo tempo`,
     rate: (n, per) => `${n} inícios em ${per}`,
+    admit: (n, per) => `${n} entradas em ${per}`,
     maxDepth: n => `no máximo ${n} em espera`,
     queuePaused: queue => `a fila ${queue} está pausada`,
     queuePausedAlready: queue => `a fila ${queue} já estava pausada`,
