@@ -1,3 +1,4 @@
+delete from retoma.tick where name = 'sample';
 alter table retoma.job drop column trace;
 drop table retoma.incident;
 drop table retoma.metric;

@@ -88,3 +88,6 @@ create index incident_cleared on retoma.incident (cleared_at) where cleared_at i
 
 -- The trace that enqueued it (W3C traceparent); null without one.
 alter table retoma.job add column trace text collate "C";
+
+-- Whose turn it is to count: `at` is when it was last counted, `since` from when on it may be counted again.
+insert into retoma.tick (name, at) values ('sample', '-infinity');

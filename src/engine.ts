@@ -24,8 +24,10 @@ import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
+import { Meter } from './engine/meter.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { createStats, type StatsDesk } from './engine/stats.ts'
 import { checkBatches, createSubmits, type Submits } from './engine/submit.ts'
 import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
 import { Waiters } from './engine/waiters.ts'
@@ -85,7 +87,10 @@ export interface Engine
     GuardDesk,
     Events,
     Explains,
+    StatsDesk,
     AsyncDisposable {
+  /** What this process counts of itself. */
+  readonly meter: Meter
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -95,6 +100,8 @@ export interface Engine
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
   watchdogLag(): Promise<number | null>
+  /** Seconds since the workers of this process could last ask for jobs; null: none works here. They ask every 5 s. */
+  claimLag(): Promise<number | null>
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
@@ -108,13 +115,14 @@ export interface Engine
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards. */
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards, of the sampler. */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
   clean(): Promise<void>
   schedule(): Promise<unknown>
   guard(): Promise<unknown>
+  sample(): Promise<unknown>
   /** Asks now whether the batches that something of has ended are over; answers whether one was. */
   endBatches(): Promise<boolean>
 }
@@ -254,7 +262,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
   })
   const batchMoved = (batch: string) => ends.ask([batch])
-  const verbs: Omit<DrivenEngine, 'close' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'close' | 'meter' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, depths, tell, closing: closing.signal }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
@@ -270,6 +278,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...batches,
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createExplains({ db, clock }),
+    ...createStats({ db, clock }),
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     kind: name => registry.find(name),
@@ -277,6 +286,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
+    claimLag: async () => crew.claimLag(),
     work: (options = {}) => crew.work(options),
     watch: () => crew.watch(),
     watchOnce: () => crew.once(),
@@ -286,11 +296,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     clean: async () => void (await crew.clean()),
     schedule: () => crew.schedule(),
     guard: () => crew.guard(),
+    sample: () => crew.sample(),
     endBatches: () => ends.now(),
   }
   const end = () => {
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), close: end, [Symbol.asyncDispose]: end }
+  return { ...open(verbs), meter: new Meter(), close: end, [Symbol.asyncDispose]: end }
 }

@@ -15,6 +15,7 @@ import type {
   QueueLimits,
   QueueView,
   ScheduleView,
+  Stats,
   WorkerView,
 } from './index.ts'
 
@@ -38,6 +39,11 @@ export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetai
 export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
+export const statsWire = ({ queues, kinds, ...stats }: Stats) => ({
+  ...snakeCase(stats),
+  queues: queues.map(snakeCase),
+  kinds: kinds.map(snakeCase),
+})
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 
 /** Its facts are all ours, so their names are at every depth. */

@@ -1,10 +1,10 @@
 /**
- * What runs in this process: its workers, the ear for hints, watchdog, janitor, scheduler and guards.
+ * What runs in this process: its workers, the ear for hints, watchdog, janitor, sampler, scheduler and guards.
  *
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
-import { type Duration, seconds } from '../core/duration.ts'
+import { type Duration, days, seconds } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
 import { watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
@@ -31,6 +31,7 @@ import { Worker } from '../worker/worker.ts'
 import type { BatchEnds } from './batch-ends.ts'
 import { buryTheDead } from './burials.ts'
 import type { Registry } from './registry.ts'
+import { Sampler } from './sampler.ts'
 import type { Waiters } from './waiters.ts'
 import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
 
@@ -94,6 +95,8 @@ export class Crew {
   #schedules: Loop | undefined
   readonly #guards: Guards
   #guarding: Loop | undefined
+  readonly #sampler: Sampler
+  #sampling: Loop | undefined
   #lookAway: (() => void) | undefined
 
   constructor(given: CrewOptions) {
@@ -101,6 +104,7 @@ export class Crew {
     this.#dog = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired: queue => this.tell(queue) })
     this.#guards = createGuards({ ...given, fired: queue => this.tell(queue) })
+    this.#sampler = new Sampler(given)
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
@@ -179,7 +183,7 @@ export class Crew {
     this.#given.hint(queue, delayMs, taken, job)
   }
 
-  /** Watchdog and janitor tick in this process from now on, scheduler and guards where there are any. */
+  /** Watchdog, janitor and sampler tick in this process from now on, scheduler and guards where there are any. */
   watch(): void {
     const { clock, log, schedules, guards } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
@@ -191,12 +195,14 @@ export class Crew {
       })
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
+    // Once now, and then when the watchdog sees that it is time.
+    this.#sampling ??= ticking('sampler', days(1), () => this.sample())
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
   }
 
   #bury(): Promise<void> {
-    return buryTheDead({ ...this.#given, tell: this.tell })
+    return buryTheDead({ ...this.#given, tell: this.tell, crashed: jobs => this.#sampler.count({ crashed: jobs }) })
   }
 
   async tick(): Promise<undefined> {
@@ -205,9 +211,11 @@ export class Crew {
   }
 
   /** What follows from a tick; answers the batches that made no progress. */
-  async #follow({ recovered, timedOut, stalled, batches }: Tick): Promise<StalledBatch[]> {
+  async #follow({ recovered, timedOut, stalled, batches, sample }: Tick): Promise<StalledBatch[]> {
     // What is not given back may have freed a place under its queue's limit.
     this.#moved([...recovered, ...timedOut, ...stalled])
+    await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
+    if (sample) this.#sampling?.wake()
     const { db, clock, ends, log } = this.#given
     if (!batches) return []
     const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
@@ -228,6 +236,7 @@ export class Crew {
     const { db, log, clock, retention } = this.#given
     const overdue = await janitorTick(db, log, retention, clock.instant())
     this.#moved(overdue)
+    await this.#sampler.count({ overdue })
     return overdue
   }
 
@@ -237,6 +246,7 @@ export class Crew {
     const tick = await this.#dog.once()
     const batches = await this.#follow(tick)
     const overdue = await this.clean()
+    await this.sample()
     if (schedules.length > 0) await this.schedule()
     if (guards.length > 0) await this.guard()
     return {
@@ -248,6 +258,16 @@ export class Crew {
       batches,
       findings: await viewFindings(db),
     }
+  }
+
+  async sample(): Promise<undefined> {
+    await this.#sampler.tick()
+  }
+
+  /** Seconds since each worker here could last ask for jobs, the longest of them; null: none works here. */
+  claimLag(): number | null {
+    const lags = Array.from(this.#workers, worker => worker.unaskedMs).filter(ms => ms !== undefined)
+    return lags.length === 0 ? null : Math.max(...lags) / 1000
   }
 
   /** Answers the milliseconds until it has something to do again. */
@@ -262,7 +282,7 @@ export class Crew {
 
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#listener]
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#sampling, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
     this.#lookAway?.()
   }

@@ -42,6 +42,8 @@ export interface TestEngine extends AsyncDisposable {
   schedule(): Promise<void>
   /** One pass of the guards, likewise: looks at the tables of those that are due. */
   guard(): Promise<void>
+  /** Counts what is live, for stats and metrics, if it was not in the last ten seconds. */
+  sample(): Promise<void>
   close(): Promise<void>
 }
 
@@ -89,6 +91,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     clean: () => engine.clean(),
     schedule: async () => void (await engine.schedule()),
     guard: async () => void (await engine.guard()),
+    sample: async () => void (await engine.sample()),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -13,8 +13,10 @@ import { checkHandlers } from '../isolation/handler.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
+import { type Loop, loop } from '../lib/service.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { writeMetrics } from '../store/metric.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
@@ -45,6 +47,7 @@ export interface WorkerOptions {
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
+const tellEveryMs = 10_000
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -55,6 +58,7 @@ export class Worker {
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
   readonly #pulse: Pulse
+  #telling: Loop | undefined
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -111,6 +115,11 @@ export class Worker {
     return this.#intake.queues
   }
 
+  /** Milliseconds since it could last ask for jobs, or had no slot to ask for; undefined: it does not ask by itself. */
+  get unaskedMs(): number | undefined {
+    return this.#intake.unaskedMs
+  }
+
   /**
    * There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether it has a free slot
    * for it.
@@ -150,7 +159,7 @@ export class Worker {
     // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
     // slow goodbye must not look like a death.
     const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
-    const ended = all.then(() => this.#pulse.stop())
+    const ended = all.then(() => this.#tellLast()).then(() => this.#pulse.stop())
     if ((await Promise.race([ended, late])) === 'late') {
       for (const life of this.#lives) life.giveUp()
       void this.#pulse.stop()
@@ -160,6 +169,7 @@ export class Worker {
       )
     }
     over.abort()
+    void this.#telling?.stop()
     await this.#children.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
@@ -206,7 +216,28 @@ export class Worker {
     // The heart first: the first job may block the loop.
     this.#pulse.start()
     this.#intake.start()
+    const failed = (error: unknown) => log.debug({ err: error }, 'what was counted could not be written; trying again')
+    this.#telling = loop({ clock: this.#options.clock, every: tellEveryMs, tick: () => this.#tell(), failed })
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
+  }
+
+  /** Writes what this life has counted, when that has changed. */
+  async #tell(): Promise<undefined> {
+    const { db, clock } = this.#options
+    const { id, tally } = this.#life
+    if (!tally.changed) return
+    try {
+      await writeMetrics(db, id, tally.take(), clock.instant())
+    } catch (error) {
+      tally.changed = true
+      throw error
+    }
+  }
+
+  /** Before the worker's row goes: without it nothing more is taken of it. */
+  async #tellLast(): Promise<void> {
+    await this.#telling?.stop()
+    await this.#tell().catch(error => this.#options.log.debug({ err: error }, 'what was counted last is lost'))
   }
 
   /** Something of ours may be in the database that we do not know of: an answer was lost. */

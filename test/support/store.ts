@@ -34,6 +34,8 @@ export const emptyTables = `
   delete from retoma.job;
   delete from retoma.worker;
   delete from retoma.finding;
+  delete from retoma.sample;
+  delete from retoma.metric;
   update retoma.tick set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;
