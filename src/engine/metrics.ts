@@ -86,7 +86,7 @@ function summed(metric: Metric, counted: readonly Series[]): Series[] {
     const key = JSON.stringify(ordered)
     const sum = sums.get(key)
     if (sum === undefined) sums.set(key, { name, labels: ordered, value: [...value] })
-    else value.forEach((n, i) => void (sum.value[i] = (sum.value[i] ?? 0) + n))
+    else for (const [i, n] of value.entries()) sum.value[i] = (sum.value[i] ?? 0) + n
   }
   return [...sums.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
 }

@@ -14,6 +14,7 @@ import { type Refuse, refuseDefinition, refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { leaving } from '../lib/leaving.ts'
+import { traceparent } from '../lib/trace.ts'
 import {
   addAlike,
   addDifferent,
@@ -94,6 +95,7 @@ export function createSubmits(given: {
       const { job, name, policy } = batch
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
+      const trace = traceparent()
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
       const { created, ...found } = await createBatch(db, made, clock.instant())
       const { id } = found
@@ -111,8 +113,8 @@ export function createSubmits(given: {
           const landed = await surely(
             () =>
               each === undefined
-                ? addAlike(db, id, place, same, rest, clock.instant(), job.version)
-                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version),
+                ? addAlike(db, id, place, same, rest, clock.instant(), job.version, trace)
+                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
           known = landed ?? (await look())

@@ -50,7 +50,7 @@ test('counters do not go back when a worker is gone, and what it left is added u
   const t = await engineWith(job)
   const ended = async () => (await valuesOf(t.engine, 'retoma_attempts_total'))['q k succeeded']
   for (let i = 1; i <= 3; i++) {
-    await t.engine.enqueue(job, {})
+    await t.engine.enqueue(job, undefined)
     await t.run()
     expect(await ended()).toBe(i)
     await t.clock.advance(seconds(11))
@@ -64,7 +64,7 @@ test('a worker that goes on working tells what it has counted every ten seconds,
   const { engine, clock } = await engineWith(job)
   await engine.work()
   const ended = async () => (await valuesOf(engine, 'retoma_attempts_total'))['q k succeeded'] ?? 0
-  const { id } = await engine.enqueue(job, {})
+  const { id } = await engine.enqueue(job, undefined)
   await engine.wait({ job: id })
   expect(await ended()).toBe(0)
   await clock.advance(seconds(11))
@@ -74,7 +74,7 @@ test('a worker that goes on working tells what it has counted every ten seconds,
 test('what the watchdog ends is counted, by what it was', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const t = await engineWith(job)
-  await t.engine.enqueueMany(job, [{}, {}])
+  await t.engine.enqueueMany(job, [undefined, undefined])
   const client = new pg.Client({ connectionString: t.databaseUrl })
   await client.connect()
   await client.query(`update retoma.job set state = 'running', worker_id = 'w-gone', attempt = 1, started_at = run_at`)
@@ -87,8 +87,8 @@ test('stats tell each queue and kind as they were last counted, and who works', 
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const t = await engineWith(job)
   expect(await t.engine.stats()).toMatchObject({ sampledAt: null, workers: 0, oldestReadySeconds: null })
-  await t.engine.enqueueMany(job, [{}, {}])
-  await t.engine.enqueue(job, {}, { delay: seconds(100) })
+  await t.engine.enqueueMany(job, [undefined, undefined])
+  await t.engine.enqueue(job, undefined, { delay: seconds(100) })
   await t.clock.advance(seconds(30))
   await t.sample()
   await t.clock.advance(seconds(5))

@@ -116,7 +116,9 @@ test('a write that meets the death of its worker waits for it, and then writes n
   let wrote = false
   const written = await store.db.transaction(async client => {
     await client.query(`update retoma.worker set dead_at = $1 where id = 'w'`, [at(0)])
-    const write = writeMetrics(store.another(), 'w', [ends([5])], at(1)).then(() => void (wrote = true))
+    const write = writeMetrics(store.another(), 'w', [ends([5])], at(1)).then(() => {
+      wrote = true
+    })
     const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
     await until(async () => wrote || (await store.sql(`select exists (${waits}) as waits`))[0]!.waits === true)
     return { write }
