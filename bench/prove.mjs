@@ -10,7 +10,7 @@ import { createVerdict } from './lib/verdict.mjs'
 
 const names = [
   ...['pinned', 'tables', 'limits', 'memory', 'idle', 'deploy'],
-  ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
+  ...['million', 'storm', 'pairs', 'resume', 'fivesteps', 'metrics', 'reads'],
 ]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })
 const wanted = asked.only?.split(',') ?? names

@@ -24,7 +24,7 @@ import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
-import { Meter } from './engine/meter.ts'
+import { createMeter, type Meter } from './engine/meter.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createStats, type StatsDesk } from './engine/stats.ts'
@@ -303,5 +303,5 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), meter: new Meter(), close: end, [Symbol.asyncDispose]: end }
+  return { ...open(verbs), meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

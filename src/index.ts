@@ -43,7 +43,7 @@ export type { StepOptions } from './core/step.ts'
 export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
 export type { Explained } from './engine/explain.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
-export type { MetricSource } from './engine/meter.ts'
+export type { Meter, MetricSource } from './engine/meter.ts'
 export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
 export type { SubmitOptions, Submitted } from './engine/submit.ts'
 export {

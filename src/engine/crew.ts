@@ -4,7 +4,7 @@
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
  */
-import { type Duration, days, seconds } from '../core/duration.ts'
+import { type Duration, seconds } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
 import { watchEvery } from '../core/policy.ts'
 import type { Schedule } from '../core/schedule.ts'
@@ -96,7 +96,7 @@ export class Crew {
   readonly #guards: Guards
   #guarding: Loop | undefined
   readonly #sampler: Sampler
-  #sampling: Loop | undefined
+  #sampling: Promise<void> | undefined
   #lookAway: (() => void) | undefined
 
   constructor(given: CrewOptions) {
@@ -183,7 +183,7 @@ export class Crew {
     this.#given.hint(queue, delayMs, taken, job)
   }
 
-  /** Watchdog, janitor and sampler tick in this process from now on, scheduler and guards where there are any. */
+  /** Watchdog (and with it the sampler) and janitor tick in this process from now on, scheduler and guards where there are any. */
   watch(): void {
     const { clock, log, schedules, guards } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
@@ -195,8 +195,6 @@ export class Crew {
       })
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
-    // Once now, and then when the watchdog sees that it is time.
-    this.#sampling ??= ticking('sampler', days(1), () => this.sample())
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
   }
@@ -215,7 +213,11 @@ export class Crew {
     // What is not given back may have freed a place under its queue's limit.
     this.#moved([...recovered, ...timedOut, ...stalled])
     await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
-    if (sample) this.#sampling?.wake()
+    // Aside: it may take seconds, and the next look must not wait for it.
+    if (sample && this.#watchdog !== undefined)
+      this.#sampling ??= this.sample().finally(() => {
+        this.#sampling = undefined
+      })
     const { db, clock, ends, log } = this.#given
     if (!batches) return []
     const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
@@ -260,8 +262,9 @@ export class Crew {
     }
   }
 
-  async sample(): Promise<undefined> {
-    await this.#sampler.tick()
+  /** Never throws. */
+  sample(): Promise<void> {
+    return this.#sampler.tick()
   }
 
   /** Seconds since each worker here could last ask for jobs, the longest of them; null: none works here. */
@@ -282,8 +285,9 @@ export class Crew {
 
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#sampling, this.#listener]
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
+    await this.#sampling
     this.#lookAway?.()
   }
 }

@@ -22,61 +22,63 @@ interface Counted {
   value: number
 }
 
-export class Meter {
-  readonly #counted = new Map<string, { metric: Metric; series: Map<string, Counted> }>()
-  readonly #self = new Self()
-  readonly #sources = new Set<MetricSource>()
-
-  constructor() {
-    this.add(processMetrics.sseClients, 0)
-    this.#of(processMetrics.limited)
-  }
-
+export interface Meter {
   /** So many more, or fewer where it is a gauge. */
-  add(metric: Metric, more: number, labels: Labels = {}): void {
-    const { series } = this.#of(metric)
-    const name = JSON.stringify(labels)
-    const known = series.get(name)
-    if (known !== undefined) known.value += more
-    else if (series.size < mostSeries) series.set(name, { labels, value: more })
-    else this.#addOther(series, labels, more)
-  }
-
+  add(metric: Metric, more: number, labels?: Labels): void
   /** What that answers is told with the rest from now on. */
-  include(source: MetricSource): void {
-    this.#sources.add(source)
-  }
-
+  include(source: MetricSource): void
   /** A source that fails takes nothing else with it. */
-  async families(log: Log): Promise<MetricFamily[]> {
-    const ofApps = await Promise.all(
-      Array.from(this.#sources, async source => {
-        try {
-          return await source()
-        } catch (error) {
-          log.warn({ err: error }, 'some metrics could not be read')
-          return []
-        }
-      }),
-    )
-    const counted = Array.from(this.#counted.values(), ({ metric, series }) => ({
-      ...metric,
-      samples: Array.from(series.values(), ({ labels, value }): MetricSample => ({ labels, value })),
-    }))
-    return [...counted, ...this.#self.families(), ...ofApps.flat()]
+  families(log: Log): Promise<MetricFamily[]>
+}
+
+export function createMeter(): Meter {
+  const counted = new Map<string, { metric: Metric; series: Map<string, Counted> }>()
+  const sources = new Set<MetricSource>()
+  const self = new Self()
+
+  function seriesOf(metric: Metric): Map<string, Counted> {
+    const family = counted.get(metric.name) ?? { metric, series: new Map<string, Counted>() }
+    counted.set(metric.name, family)
+    return family.series
   }
 
-  /** Names that somebody else chooses do not fill the memory. */
-  #addOther(series: Map<string, Counted>, labels: Labels, more: number): void {
-    const named = Object.fromEntries(Object.keys(labels).map(name => [name, other]))
-    const counted = series.get(other) ?? { labels: named, value: 0 }
-    counted.value += more
-    series.set(other, counted)
+  const meter: Meter = {
+    add(metric, more, labels = {}) {
+      const series = seriesOf(metric)
+      const name = JSON.stringify(labels)
+      const known = series.get(name)
+      if (known !== undefined) known.value += more
+      else if (series.size < mostSeries) series.set(name, { labels, value: more })
+      else addOther(series, labels, more)
+    },
+    include: source => void sources.add(source),
+    async families(log) {
+      const ofApps = await Promise.all(
+        Array.from(sources, async source => {
+          try {
+            return await source()
+          } catch (error) {
+            log.warn({ err: error }, 'some metrics could not be read')
+            return []
+          }
+        }),
+      )
+      const own = Array.from(counted.values(), ({ metric, series }) => ({
+        ...metric,
+        samples: Array.from(series.values(), ({ labels, value }): MetricSample => ({ labels, value })),
+      }))
+      return [...own, ...self.families(), ...ofApps.flat()]
+    },
   }
+  meter.add(processMetrics.sseClients, 0)
+  seriesOf(processMetrics.limited)
+  return meter
+}
 
-  #of(metric: Metric) {
-    const family = this.#counted.get(metric.name) ?? { metric, series: new Map<string, Counted>() }
-    this.#counted.set(metric.name, family)
-    return family
-  }
+/** Names that somebody else chooses do not fill the memory. */
+function addOther(series: Map<string, Counted>, labels: Labels, more: number): void {
+  const named = Object.fromEntries(Object.keys(labels).map(name => [name, other]))
+  const counted = series.get(other) ?? { labels: named, value: 0 }
+  counted.value += more
+  series.set(other, counted)
 }

@@ -13,7 +13,6 @@ import { checkHandlers } from '../isolation/handler.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
-import { type Loop, loop } from '../lib/service.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { writeMetrics } from '../store/metric.ts'
@@ -47,7 +46,7 @@ export interface WorkerOptions {
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
-const tellEveryMs = 10_000
+const beatsBetweenTellings = 2
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -58,7 +57,8 @@ export class Worker {
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
   readonly #pulse: Pulse
-  #telling: Loop | undefined
+  #beats = 0
+  #telling: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -169,7 +169,6 @@ export class Worker {
       )
     }
     over.abort()
-    void this.#telling?.stop()
     await this.#children.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
@@ -216,28 +215,32 @@ export class Worker {
     // The heart first: the first job may block the loop.
     this.#pulse.start()
     this.#intake.start()
-    const failed = (error: unknown) => log.debug({ err: error }, 'what was counted could not be written; trying again')
-    this.#telling = loop({ clock: this.#options.clock, every: tellEveryMs, tick: () => this.#tell(), failed })
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
-  /** Writes what this life has counted, when that has changed. */
-  async #tell(): Promise<undefined> {
-    const { db, clock } = this.#options
+  /** Writes what this life has counted, when that has changed. Never throws: what could not be written is, with the next. */
+  async #tell(): Promise<void> {
+    const { db, clock, log } = this.#options
     const { id, tally } = this.#life
     if (!tally.changed) return
-    try {
-      await writeMetrics(db, id, tally.take(), clock.instant())
-    } catch (error) {
+    await writeMetrics(db, id, tally.take(), clock.instant()).catch(error => {
       tally.changed = true
-      throw error
-    }
+      log.debug({ err: error }, 'what was counted could not be written')
+    })
+  }
+
+  /** With every other beat, which does not wait for it. */
+  #tellSometimes(): void {
+    if (++this.#beats % beatsBetweenTellings !== 0) return
+    this.#telling ??= this.#tell().finally(() => {
+      this.#telling = undefined
+    })
   }
 
   /** Before the worker's row goes: without it nothing more is taken of it. */
   async #tellLast(): Promise<void> {
-    await this.#telling?.stop()
-    await this.#tell().catch(error => this.#options.log.debug({ err: error }, 'what was counted last is lost'))
+    await this.#telling
+    await this.#tell()
   }
 
   /** Something of ours may be in the database that we do not know of: an answer was lost. */
@@ -264,6 +267,7 @@ export class Worker {
 
   /** Looks for it at the next two beats, and once a minute anyway. */
   async #search(life: Life): Promise<void> {
+    this.#tellSometimes()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0

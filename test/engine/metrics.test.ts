@@ -1,7 +1,7 @@
 /** What the whole system has counted, asked of any process. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { Meter } from '../../src/engine/meter.ts'
+import { createMeter } from '../../src/engine/meter.ts'
 import { defineJob, type Engine, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { Tally } from '../../src/worker/tally.ts'
@@ -83,6 +83,18 @@ test('what the watchdog ends is counted, by what it was', async () => {
   expect(await valuesOf(t.engine, 'retoma_attempts_total')).toEqual({ 'q k orphaned': 2 })
 })
 
+test('while somebody works, what is live is counted with the looks of the watchdog', async () => {
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
+  const { engine, clock } = await engineWith(job)
+  await engine.work()
+  await engine.enqueue(job, undefined, { delay: seconds(3600) })
+  await clock.advance(seconds(6))
+  expect(await engine.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 1 }], workers: 1 })
+  await engine.enqueue(job, undefined, { delay: seconds(3600) })
+  await clock.advance(seconds(11))
+  expect(await engine.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 2 }] })
+})
+
 test('stats tell each queue and kind as they were last counted, and who works', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const t = await engineWith(job)
@@ -107,7 +119,7 @@ test('a flood of kinds and of names that others choose ends in one series for th
   expect(series.length).toBeLessThan(1000)
   expect(series.find(each => each.labels.kind === 'other' && each.labels.outcome === 'skipped')?.value).toEqual([700])
 
-  const meter = new Meter()
+  const meter = createMeter()
   const hits = { name: 'hits', type: 'counter', help: 'Hits' } as const
   for (let i = 0; i < 1000; i++) meter.add(hits, 1, { bucket: `b${i}` })
   return expect(meter.families(silentLog)).resolves.toContainEqual(
@@ -119,7 +131,7 @@ test('a flood of kinds and of names that others choose ends in one series for th
 })
 
 test('a source of an app that fails takes nothing else with it', async () => {
-  const meter = new Meter()
+  const meter = createMeter()
   meter.include(() => {
     throw new Error('away')
   })
