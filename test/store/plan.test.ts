@@ -16,6 +16,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
+import { takeSample } from '../../src/store/sample.ts'
 import { settleJobs } from '../../src/store/settle.ts'
 import { starvedLanes } from '../../src/store/starved.ts'
 import { findLate } from '../../src/store/watch.ts'
@@ -183,6 +184,7 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),
     clocks: db => readBatchClocks(db, ['1'], at(0)),
+    sample: db => takeSample(db, 1, at(0)),
   }
   for (const [name, look] of Object.entries(looks)) {
     const sent: { statement: Statement; values: unknown[] }[] = []
