@@ -8,7 +8,7 @@
 import type { Db } from './db.ts'
 
 /** A million that wait take about a second; what takes longer than this is tried again when as much has passed twenty times. */
-export const sampleDeadlineMs = 30_000
+const sampleDeadlineMs = 30_000
 /** Of the time, one part in so many. */
 export const sampleShare = 20
 

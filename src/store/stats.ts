@@ -50,7 +50,7 @@ const read = {
       (select ${since('at')} from sampled) as "sampleAgeSeconds"`,
 }
 
-export interface Count {
+interface Count {
   queue: string
   kind: string
   state: 'ready' | 'scheduled' | 'running' | 'stalled'

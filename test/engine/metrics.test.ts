@@ -6,6 +6,7 @@ import { defineJob, type Engine, seconds, skip, snooze } from '../../src/index.t
 import { silentLog } from '../../src/lib/log.ts'
 import { Tally } from '../../src/worker/tally.ts'
 import { engineWith, liveEngine, until } from '../support/engine.ts'
+import { faultyWorker } from '../support/faulty-worker.ts'
 
 async function valuesOf(engine: Engine, name: string): Promise<Record<string, number>> {
   const family = (await engine.metrics()).find(each => each.name === name)!
@@ -149,4 +150,35 @@ test('whether a process can claim is known of one that works, and of no other', 
   await until(async () => ((await engine.claimLag()) ?? 99) < 5)
   await worker.stop()
   expect(await engine.claimLag()).toBeNull()
+})
+
+test('a worker whose claims fail says since when', async () => {
+  const { db, clock, begin, enqueue } = await faultyWorker()
+  const worker = await begin()
+  await clock.advance(seconds(1))
+  db.fail('claim', 'before', new Error('no'), { times: 1000 })
+  await enqueue()
+  await clock.advance(seconds(20))
+  expect(worker.unaskedMs).toBeGreaterThan(15_000)
+})
+
+test('what a worker could not write is written with the next, and a write whose answer was lost counts once', async () => {
+  const { db, clock, begin, enqueue, ended, sql } = await faultyWorker()
+  await begin()
+  const told = async () =>
+    (
+      await sql<{ n: number }>(`select (value -> 0)::int as n from retoma.metric where name = 'retoma_attempts_total'`)
+    ).map(each => each.n)
+  db.fail('metric_write', 'before', new Error('no'))
+  await ended(await enqueue())
+  await clock.advance(seconds(11))
+  expect(await told()).toEqual([])
+  db.fail('metric_write', 'after', new Error('lost'))
+  await clock.advance(seconds(10))
+  expect(await told()).toEqual([1])
+  await clock.advance(seconds(10))
+  expect(await told()).toEqual([1])
+  expect(db.asked.filter(each => each === 'metric_write')).toHaveLength(3)
+  await clock.advance(seconds(30))
+  expect(db.asked.filter(each => each === 'metric_write')).toHaveLength(3)
 })

@@ -5,6 +5,8 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerPro
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineBatch, defineJob, seconds } from '../../src/index.ts'
+import { jobIn } from '../isolation/jobs.ts'
+import { workingOn } from '../isolation/support.ts'
 import { engineOf, engineWith } from '../support/engine.ts'
 
 /** An SDK for one test: what has ended is in `spans`. */
@@ -100,6 +102,16 @@ test('jobs of a list and of a batch are part of the trace they were enqueued in'
   })
   await t.run()
   expect(sdk.named('job k').map(parentOf)).toEqual(Array.from({ length: 6 }, () => request.spanId))
+})
+
+test('a handler in a thread has its span in the worker, with how it ended', async () => {
+  const sdk = registerSdk()
+  const job = jobIn('thread', { attempts: 1 })
+  const { ends, engine } = await workingOn(job)
+  const request = await sdk.inside(() => ends(job, { do: 'answer' }))
+  await engine.close()
+  expect(sdk.named('job in-thread').map(parentOf)).toEqual([request.spanId])
+  expect(sdk.named('job in-thread')[0]?.attributes).toMatchObject({ 'retoma.job.outcome': 'succeeded' })
 })
 
 test('a job that no trace enqueued begins one, and one with a broken trace too', async () => {
