@@ -1,4 +1,5 @@
 drop index retoma.job_failed;
+delete from retoma.tick where name = 'sample';
 alter table retoma.job drop column trace;
 drop index retoma.job_poison;
 delete from retoma.tick where name = 'notify';

@@ -100,3 +100,5 @@ alter table retoma.job add column trace text collate "C";
 -- Lists and bulk retries of what failed, newest first. Only failures pay for it. Every id is above 0: said here, so that only a
 -- statement that says so too is planned with it, and none that looks for the failed jobs of one batch.
 create index job_failed on retoma.job (id) where state = 'failed' and id > 0;
+-- Whose turn it is to count: `at` is when it was last counted, `since` from when on it may be counted again.
+insert into retoma.tick (name, at) values ('sample', '-infinity');

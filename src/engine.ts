@@ -28,6 +28,7 @@ import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts
 import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
 import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.ts'
+import { createMeter, type Meter } from './engine/meter.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
@@ -116,6 +117,8 @@ export interface Engine
     Explains,
     StatsDesk,
     AsyncDisposable {
+  /** What this process counts of itself. */
+  readonly meter: Meter
   /** The kind of job with this name; throws unknown_kind. */
   kind(name: string): AnyJob
   /** The kinds this engine knows. */
@@ -127,6 +130,8 @@ export interface Engine
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
   watchdogLag(): Promise<number | null>
+  /** Seconds since the workers of this process could last ask for jobs; null: none works here. They ask every 5 s. */
+  claimLag(): Promise<number | null>
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
   watch(): void
@@ -142,7 +147,7 @@ export interface Engine
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards. */
+/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards, of the sampler. */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
@@ -150,6 +155,7 @@ export interface DrivenEngine extends Engine {
   schedule(): Promise<unknown>
   guard(): Promise<unknown>
   notify(): Promise<unknown>
+  sample(): Promise<unknown>
   /** Asks now whether the batches that something of has ended are over; answers whether one was. */
   endBatches(): Promise<boolean>
 }
@@ -319,7 +325,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
-  const verbs: Omit<DrivenEngine, 'clock' | 'close' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
       db,
@@ -357,6 +363,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
+    claimLag: async () => crew.claimLag(),
     work: (options = {}) => crew.work(options),
     watch: () => crew.watch(),
     watchOnce: () => crew.once(),
@@ -367,11 +374,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     schedule: () => crew.schedule(),
     guard: () => crew.guard(),
     notify: () => crew.notify(),
+    sample: () => crew.sample(),
     endBatches: () => ends.now(),
   }
   const end = () => {
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), clock, close: end, [Symbol.asyncDispose]: end }
+  return { ...open(verbs), clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

@@ -125,6 +125,12 @@ export const errorTable = define({
     en: 'no watchdog has looked for {seconds} s: nobody sees to what stands still',
     pt: 'nenhum watchdog olha há {seconds} s: ninguém cuida do que está parado',
   },
+  cannot_claim: {
+    status: 503,
+    retryable: true,
+    en: 'the worker of this process could not ask for jobs for {seconds} s',
+    pt: 'o worker deste processo não consegue pedir jobs há {seconds} s',
+  },
   database_unreachable: {
     status: 503,
     retryable: true,

@@ -57,6 +57,8 @@ export const beatEvery = seconds(5)
 export const watchEvery = seconds(5)
 /** Nobody has looked for so long: that is a failure of the system, which a person should mend. */
 export const unwatchedAfter = minutes(1)
+/** A worker that could not ask for jobs for so long, three polls, cannot claim. */
+export const unclaimedAfter = seconds(15)
 /** A main loop that has stood still for so long is hung. */
 export const hungAfter = seconds(5)
 /** A handler that has not ended so long after it was told to is abandoned. */

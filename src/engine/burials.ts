@@ -22,6 +22,8 @@ export interface BurialOptions {
   log: Log
   /** Jobs of that queue have come back. */
   tell: (queue: string) => void
+  /** These have crashed their process. */
+  crashed: (jobs: readonly { queue: string; kind: string }[]) => Promise<void>
 }
 
 /** Never throws. */
@@ -31,11 +33,12 @@ export async function buryTheDead(options: BurialOptions): Promise<void> {
   for (const certificate of readCertificates(folder)) await bury(folder, certificate, options)
 }
 
-async function bury(folder: string, { worker, death }: Certificate, { db, clock, log, tell }: BurialOptions) {
+async function bury(folder: string, { worker, death }: Certificate, { db, clock, log, tell, crashed }: BurialOptions) {
   try {
     const recovered = await buryWorker(db, worker, death, clock.instant())
     removeCertificate(folder, worker)
     for (const queue of new Set(recovered.map(each => each.queue))) tell(queue)
+    await crashed(recovered.filter(each => each.fate === 'crash'))
     if (recovered.length > 0)
       log.info({ worker, jobs: recovered.length, how: death.how }, 'jobs of a dead worker go back')
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * What runs in this process: its workers, the ear for hints, watchdog, janitor, scheduler and guards.
+ * What runs in this process: its workers, the ear for hints, watchdog, janitor, sampler, scheduler and guards.
  *
  * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
  * keep a process from ending.
@@ -33,6 +33,7 @@ import type { BatchEnds } from './batch-ends.ts'
 import { buryTheDead } from './burials.ts'
 import type { Notify } from './notify.ts'
 import type { Registry } from './registry.ts'
+import { Sampler } from './sampler.ts'
 import type { Waiters } from './waiters.ts'
 import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
 
@@ -103,6 +104,8 @@ export class Crew {
   #guarding: Loop | undefined
   readonly #incidents: Incidents | undefined
   #notifying: Loop | undefined
+  readonly #sampler: Sampler
+  #sampling: Promise<void> | undefined
   #lookAway: (() => void) | undefined
 
   constructor(given: CrewOptions) {
@@ -111,6 +114,7 @@ export class Crew {
     this.#scheduler = createScheduler({ ...given, fired: queue => this.tell(queue) })
     this.#guards = createGuards({ ...given, fired: queue => this.tell(queue) })
     if (given.notify !== undefined) this.#incidents = new Incidents({ ...given, writing: given.notify.writing })
+    this.#sampler = new Sampler(given)
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
@@ -189,7 +193,7 @@ export class Crew {
     this.#given.hint(queue, delayMs, taken, job)
   }
 
-  /** Watchdog and janitor tick in this process from now on, scheduler and guards where there are any. */
+  /** Watchdog (and with it the sampler) and janitor tick in this process from now on, scheduler and guards where there are any. */
   watch(): void {
     const { clock, log, schedules, guards, notify } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
@@ -207,7 +211,7 @@ export class Crew {
   }
 
   #bury(): Promise<void> {
-    return buryTheDead({ ...this.#given, tell: this.tell })
+    return buryTheDead({ ...this.#given, tell: this.tell, crashed: jobs => this.#sampler.count({ crashed: jobs }) })
   }
 
   async tick(): Promise<undefined> {
@@ -216,9 +220,15 @@ export class Crew {
   }
 
   /** What follows from a tick; answers the batches that made no progress. */
-  async #follow({ recovered, timedOut, stalled, batches }: Tick): Promise<StalledBatch[]> {
+  async #follow({ recovered, timedOut, stalled, batches, sample }: Tick): Promise<StalledBatch[]> {
     // What is not given back may have freed a place under its queue's limit.
     this.#moved([...recovered, ...timedOut, ...stalled])
+    await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
+    // Aside: it may take seconds, and the next look must not wait for it.
+    if (sample && this.#watchdog !== undefined)
+      this.#sampling ??= this.sample().finally(() => {
+        this.#sampling = undefined
+      })
     const { db, clock, ends, log } = this.#given
     if (!batches) return []
     const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
@@ -239,6 +249,7 @@ export class Crew {
     const { db, log, clock, retention } = this.#given
     const overdue = await janitorTick(db, log, retention, clock.instant())
     this.#moved(overdue)
+    await this.#sampler.count({ overdue })
     return overdue
   }
 
@@ -248,6 +259,7 @@ export class Crew {
     const tick = await this.#dog.once()
     const batches = await this.#follow(tick)
     const overdue = await this.clean()
+    await this.sample()
     if (schedules.length > 0) await this.schedule()
     if (guards.length > 0) await this.guard()
     await this.notify('at once')
@@ -260,6 +272,17 @@ export class Crew {
       batches,
       findings: await viewFindings(db),
     }
+  }
+
+  /** Never throws. */
+  sample(): Promise<void> {
+    return this.#sampler.tick()
+  }
+
+  /** Seconds since each worker here could last ask for jobs, the longest of them; null: none works here. */
+  claimLag(): number | null {
+    const lags = Array.from(this.#workers, worker => worker.unaskedMs).filter(ms => ms !== undefined)
+    return lags.length === 0 ? null : Math.max(...lags) / 1000
   }
 
   /** Answers the milliseconds until it has something to do again. */
@@ -300,6 +323,7 @@ export class Crew {
     const workers = Array.from(this.#workers, worker => worker.stop())
     const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#notifying, this.#listener]
     await Promise.all([...workers, ...loops.map(each => each?.stop())])
+    await this.#sampling
     this.#lookAway?.()
   }
 }

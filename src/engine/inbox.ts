@@ -9,6 +9,7 @@ import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { refuseOption } from '../core/refuse.ts'
 import type { Clock } from '../lib/clock.ts'
+import { traceparent } from '../lib/trace.ts'
 import type { Db, Run } from '../store/db.ts'
 import { type Enqueued, enqueueAlike, type NewJob } from '../store/enqueue.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
@@ -74,7 +75,7 @@ export function createInbox(given: {
   const write = (jobs: NewJob[], run: Run) => writeJobs(run, jobs, clock.instant())
 
   async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
-    const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version }
+    const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version, trace: traceparent() }
     const texts = items.map(item => item.text)
     const ids = await enqueueAlike(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
@@ -171,5 +172,7 @@ interface Item {
   text: string
 }
 
-const jobsOf = (job: AnyJob, items: readonly Item[]): NewJob[] =>
-  items.map(({ asked, text }) => ({ ...asked, queue: job.queue, kind: job.kind, version: job.version, input: text }))
+function jobsOf({ queue, kind, version }: AnyJob, items: readonly Item[]): NewJob[] {
+  const trace = traceparent()
+  return items.map(({ asked, text }) => ({ ...asked, queue, kind, version, trace, input: text }))
+}

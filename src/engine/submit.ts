@@ -15,6 +15,7 @@ import { hintFor } from '../core/suggest.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { leaving } from '../lib/leaving.ts'
+import { traceparent } from '../lib/trace.ts'
 import {
   addAlike,
   addDifferent,
@@ -106,6 +107,7 @@ export function createSubmits(given: {
       // A list whose length is known has room as a whole, or leaves nothing behind that no key could continue.
       const admitted = key === undefined && Array.isArray(items)
       if (admitted) await depths.admit(queue, items.length)
+      const trace = traceparent()
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
       const { created, ...found } = await createBatch(db, made, clock.instant())
       const { id } = found
@@ -123,8 +125,8 @@ export function createSubmits(given: {
           const landed = await surely(
             () =>
               each === undefined
-                ? addAlike(db, id, place, same, rest, clock.instant(), job.version)
-                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version),
+                ? addAlike(db, id, place, same, rest, clock.instant(), job.version, trace)
+                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
           known = landed ?? (await look())

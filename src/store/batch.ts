@@ -104,10 +104,10 @@ const alike = {
   name: 'batch_chunk_alike',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
+      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
       select o.queue, o.kind, o.id, i.ref, 'waiting', o.priority * 2 + 1, ${runAt}, i.input, $7::text,
         coalesce((select gated from retoma.queue where name = o.queue), false),
-        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''), $10::int,
+        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''), $10::int, $11::text,
         coalesce($5::timestamptz, now())
       from open o cross join rows from (jsonb_array_elements($8::jsonb), unnest($9::text[])) as i (input, ref)
       returning id
@@ -119,10 +119,10 @@ const different = {
   name: 'batch_chunk_different',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
+      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
       select o.queue, o.kind, o.id, i.key, i.key_hold, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
         greatest(coalesce(i.run_at, coalesce($5::timestamptz, now())) + make_interval(secs => i.delay_ms / 1000), coalesce($5::timestamptz, now())),
-        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int,
+        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int, $14::text,
         coalesce($5::timestamptz, now())
       from open o
         left join retoma.queue q on q.name = o.queue
@@ -165,6 +165,7 @@ export async function addAlike(
   items: readonly NewItem[],
   now: Date | null,
   version = 1,
+  trace: string | null = null,
 ): Promise<Submission | undefined> {
   const inputs = `[${items.map(item => item.input).join(',')}]`
   const refs = items.map(item => item.ref)
@@ -179,6 +180,7 @@ export async function addAlike(
     inputs,
     refs,
     storedVersion(version),
+    trace,
   ]
   const [row] = await db.run<Submission>(alike, values)
   return row
@@ -193,13 +195,14 @@ export async function addDifferent(
   items: readonly DifferentItem[],
   now: Date | null,
   version = 1,
+  trace: string | null = null,
 ): Promise<Submission | undefined> {
   const column = <K extends keyof DifferentItem>(name: K) => items.map(item => item[name])
   const keys = column('key').filter(key => key !== null)
   if (keys.length > 0) await db.run(freeOldKeys, [keys.map(() => kind), keys, now])
   const [row] = await db.run<Submission>(different, [
     id, from, column('runAt'), column('delayMs'), now, items.length, column('key'), column('keyHold'), column('ref'),
-    column('priority'), column('groupKey'), column('input'), storedVersion(version),
+    column('priority'), column('groupKey'), column('input'), storedVersion(version), trace,
   ]) // biome-ignore format: the columns in their order
   return row
 }

@@ -33,6 +33,8 @@ export interface Claimed {
   care: Partial<Care> | null
   /** What its batch asks for in place of what its kind says: see worker/overrides.ts. */
   override: Partial<Policy> | null
+  /** Of whoever enqueued it (lib/trace.ts). */
+  trace: string | null
   /** What its code noted of its own place. */
   resume: unknown
   /** The database's clock at this claim, in milliseconds. */
@@ -57,7 +59,7 @@ export interface Want {
 
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care, j.trace,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /** Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. */

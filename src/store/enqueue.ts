@@ -21,6 +21,8 @@ export interface NewJob {
   groupKey: string | null
   /** Of its kind's code; left out: 1. */
   version?: number | undefined
+  /** Of whoever enqueues it (lib/trace.ts). */
+  trace?: string | null
 }
 
 export interface Enqueued {
@@ -36,13 +38,13 @@ const insertJobs = {
   text: `
     with given as materialized (
       select nextval('retoma.job_id_seq') as id, g.*
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[], $12::int[])
-        with ordinality as g (queue, kind, key, key_hold, ref, priority, run_at, delay_ms, input, group_key, version, ord)
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[], $12::int[], $13::text[])
+        with ordinality as g (queue, kind, key, key_hold, ref, priority, run_at, delay_ms, input, group_key, version, trace, ord)
     ), made as (
-      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
+      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
       select id, queue, kind, key, key_hold, ref, 'waiting', priority * 2 + 1,
         greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
-        input, group_key, coalesce(q.gated, false), case when q.grouped then coalesce(group_key, '') else '' end, version, coalesce($11::timestamptz, now())
+        input, group_key, coalesce(q.gated, false), case when q.grouped then coalesce(group_key, '') else '' end, version, trace, coalesce($11::timestamptz, now())
       from given left join retoma.queue q on q.name = given.queue
       order by kind, key, ord
       on conflict (kind, key) where key_hold is not null do nothing
@@ -57,13 +59,14 @@ const insertJobs = {
 const insertAlike = {
   name: 'enqueue_alike',
   text: `
-    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, gated, gate_key, version, created_at)
+    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
     select $1, $2, 'waiting', $3::smallint * 2 + 1,
       greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
       input, $6,
       coalesce((select gated from retoma.queue where name = $1), false),
       coalesce((select $6::text from retoma.queue where name = $1 and grouped), ''),
       $9::int,
+      $10::text,
       coalesce($8::timestamptz, now())
     from jsonb_array_elements($7::jsonb) as i (input)
     returning id::text as id`,
@@ -72,13 +75,13 @@ const insertAlike = {
 /** Jobs that differ in nothing but their input, which is JSON text; answers their ids in the same order. */
 export async function enqueueAlike(
   run: Run,
-  shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey' | 'version'>,
+  shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey' | 'version' | 'trace'>,
   inputs: readonly string[],
   now: Date | null,
 ): Promise<string[]> {
-  const { queue, kind, priority, runAt, delayMs, groupKey, version = 1 } = shared
+  const { queue, kind, priority, runAt, delayMs, groupKey, version = 1, trace = null } = shared
   const input = `[${inputs.join(',')}]`
-  const values = [queue, kind, priority, runAt, delayMs, groupKey, input, now, storedVersion(version)]
+  const values = [queue, kind, priority, runAt, delayMs, groupKey, input, now, storedVersion(version), trace]
   const rows = await run<{ id: string }>(insertAlike, values)
   return rows.map(row => row.id)
 }
@@ -135,7 +138,7 @@ async function insert(run: Run, jobs: readonly NewJob[], now: Date | null): Prom
   return run<Enqueued>(insertJobs, [
     column('queue'), column('kind'), column('key'), column('keyHold'), column('ref'),
     column('priority'), column('runAt'), column('delayMs'), column('input'), column('groupKey'), now,
-    jobs.map(({ version = 1 }) => storedVersion(version)),
+    jobs.map(({ version = 1 }) => storedVersion(version)), jobs.map(({ trace = null }) => trace),
   ]) // biome-ignore format: the columns in their order
 }
 

@@ -9,6 +9,7 @@
  */
 import { silentLooks } from '../core/verdict.ts'
 import type { Db } from './db.ts'
+import { isToBeSampled } from './sample.ts'
 import { isLate, kindClocks } from './watch.ts'
 
 /** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
@@ -50,6 +51,8 @@ export interface Look {
   waiting: boolean | null
   /** Something was reported, and may be over. */
   findings: boolean
+  /** It is time to count what is live, and there is something to count. */
+  sample: boolean
 }
 
 // One statement, so that an idle watchdog costs one. The look is won by the row of retoma.tick: whoever finds it locked or
@@ -141,7 +144,8 @@ const look = {
       exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
       case when $6 then exists (select from retoma.job where state = 'waiting' and not gated)
         or exists (select from retoma.job where state = 'waiting' and gated) end as waiting,
-      exists (select from retoma.finding) as findings`,
+      exists (select from retoma.finding) as findings,
+      ${isToBeSampled} as sample`,
 }
 
 export async function lookAfterWorkers(

@@ -46,6 +46,8 @@ export interface TestEngine extends AsyncDisposable {
   guard(): Promise<void>
   /** One look for what a person should be told, likewise; `run` posts it. */
   notify(): Promise<void>
+  /** Counts what is live, for stats and metrics, if it was not in the last ten seconds. */
+  sample(): Promise<void>
   close(): Promise<void>
 }
 
@@ -96,6 +98,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     schedule: async () => void (await engine.schedule()),
     guard: async () => void (await engine.guard()),
     notify: async () => void (await engine.notify()),
+    sample: async () => void (await engine.sample()),
     close,
     [Symbol.asyncDispose]: close,
   }

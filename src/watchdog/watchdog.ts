@@ -32,6 +32,8 @@ export interface Tick {
   batches: boolean
   /** Workers are suspected, and it is not yet decided whether they are dead. */
   suspects: boolean
+  /** What is live should be counted. */
+  sample: boolean
 }
 
 /** Looking through all that runs takes its time behind somebody's long transaction; then it is done less often. */
@@ -85,6 +87,7 @@ export class Watchdog {
       stalled: swept.stalled,
       batches,
       suspects: look.won ? judged.some(each => !each.dead) : look.suspects,
+      sample: look.sample,
     }
   }
 

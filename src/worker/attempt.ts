@@ -19,6 +19,7 @@ import type { Run } from '../isolation/run.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
+import type { Span } from '../lib/trace.ts'
 import type { Claimed } from '../store/claim.ts'
 import { nameOf } from '../store/heartbeat.ts'
 import { AttemptClock, type Awake } from './attempt-clock.ts'
@@ -28,6 +29,7 @@ import { runAs } from './current.ts'
 import type { Landed } from './group-commit.ts'
 import { type Keeper, Kept } from './kept.ts'
 import { Patience } from './patience.ts'
+import { closeSpan, spanOf } from './span.ts'
 import type { Transacted } from './transact.ts'
 
 export interface AttemptOptions {
@@ -77,6 +79,8 @@ export class Attempt {
   #kept: Kept | undefined
   /** Its handler, where that runs in a thread or a process. */
   #away: Run | undefined
+  /** Undefined: nobody traces. */
+  #span: Span | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
@@ -198,10 +202,18 @@ export class Attempt {
       this.#leave = ended => {
         if (this.#ended) return
         this.#ended = true
-        resolve(this.#decided(ended))
+        const end = this.#decided(ended)
+        resolve(end)
+        if (this.#span !== undefined) closeSpan(this.#span, end, ended)
       }
-      void this.#handle()
+      this.#span = spanOf(this.claimed)
+      void (this.#span === undefined ? this.#handle() : this.#span.run(() => this.#handle()))
     })
+  }
+
+  /** What its handler's own spans are part of, wherever that runs. */
+  get trace(): string | null {
+    return this.#span?.traceparent ?? this.claimed.trace
   }
 
   /** The handler, and after it whatever it has begun to write. */

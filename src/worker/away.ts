@@ -41,7 +41,7 @@ export function sendAway(
   const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
   const errand: Errand = {
     job: { ...claimed, version: job.version, policy },
-    claimed: { ...claimed, input: null, care: null, started_ms: now },
+    claimed: { ...claimed, input: null, care: null, started_ms: now, trace: attempt.trace },
     input: textOf(job.kind, input),
     work: workOf(job)!,
   }

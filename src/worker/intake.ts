@@ -63,6 +63,8 @@ export class Intake {
   #running = 0
   #loop: Loop | undefined
   #suspended = false
+  /** When it last went round without trouble. */
+  #askedAt: number | undefined
   #givingBack = false
   readonly #closing = new AbortController()
 
@@ -94,7 +96,13 @@ export class Intake {
       // Its answer may be lost and not its commit.
       unsure()
     }
+    this.#askedAt = this.#now()
     this.#loop = loop({ clock, every: pollMs, tick: () => this.#tick(), failed })
+  }
+
+  /** Milliseconds since it could last ask, or had nothing to ask for; undefined: it does not go round, or no more. */
+  get unaskedMs(): number | undefined {
+    return this.#askedAt === undefined || this.#isClosed ? undefined : this.#now() - this.#askedAt
   }
 
   /** Takes nothing more, at once; resolves when no claim is on its way. */
@@ -170,6 +178,7 @@ export class Intake {
     // Before the claim: what falls due between the two is then ready for the claim, or known to be due.
     if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
     await this.#claim()
+    this.#askedAt = this.#now()
     if (this.#isWorthAsking()) return 0
     if (this.#quarantine.holds || this.#slots.every(slots => slots.free <= 0)) {
       // Nothing is looked for meanwhile, what falls due included: the first slot that is freed asks.

@@ -22,6 +22,7 @@ import { type Committer, createCommitter } from './committer.ts'
 import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
 import { LeftBehind } from './left-behind.ts'
+import { Tally } from './tally.ts'
 
 export interface LifeOptions {
   id: string
@@ -59,6 +60,8 @@ export class Life {
   /** For whoever finds us dead. */
   readonly #starts: Starts
   readonly #held = new Map<string, Attempt>()
+  /** How its attempts have ended. */
+  readonly tally = new Tally()
   #running = 0
   #handling = 0
   readonly #leftBehind = new LeftBehind()
@@ -195,6 +198,8 @@ export class Life {
       } finally {
         this.#unsettled--
       }
+      if (how === 'landed') this.tally.ended(claimed, end, ms)
+      if (how === 'lost') this.tally.ended(claimed, { state: 'lost' }, ms)
       if (how === 'landed' && end.state === 'waiting') delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
       if (how === 'lost') {

@@ -12,6 +12,7 @@ import { decodeValue, encodeValue } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
+import { inSpan } from '../lib/trace.ts'
 import type { Landed } from './group-commit.ts'
 import type { Transacted } from './transact.ts'
 
@@ -68,7 +69,9 @@ export class Steps {
     if (this.#over) throw new RetomaError('attempt_over', { job: this.#host.job, step: name })
     if (this.#begun.has(name)) throw doNotRetry(new RetomaError('step_twice', { step: name }))
     this.#begun.add(name)
-    const kept = this.saved(name).then(before => (before === undefined ? work() : (before.value as T)))
+    const kept = this.saved(name).then(before =>
+      before === undefined ? inSpan(`step ${name}`, work) : (before.value as T),
+    )
     this.#open.set(name, kept)
     const done = () => void this.#open.delete(name)
     kept.then(done, done)

@@ -15,6 +15,7 @@ import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { writeMetrics } from '../store/metric.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
@@ -45,6 +46,7 @@ export interface WorkerOptions {
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
+const beatsBetweenTellings = 2
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -55,6 +57,8 @@ export class Worker {
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
   readonly #pulse: Pulse
+  #beats = 0
+  #telling: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -111,6 +115,11 @@ export class Worker {
     return this.#intake.queues
   }
 
+  /** Milliseconds since it could last ask for jobs, or had no slot to ask for; undefined: it does not ask by itself. */
+  get unaskedMs(): number | undefined {
+    return this.#intake.unaskedMs
+  }
+
   /**
    * There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether it has a free slot
    * for it.
@@ -150,7 +159,7 @@ export class Worker {
     // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
     // slow goodbye must not look like a death.
     const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
-    const ended = all.then(() => this.#pulse.stop())
+    const ended = all.then(() => this.#tellLast()).then(() => this.#pulse.stop())
     if ((await Promise.race([ended, late])) === 'late') {
       for (const life of this.#lives) life.giveUp()
       void this.#pulse.stop()
@@ -209,6 +218,31 @@ export class Worker {
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
+  /** Writes what this life has counted, when that has changed. Never throws: what could not be written is, with the next. */
+  async #tell(): Promise<void> {
+    const { db, clock, log } = this.#options
+    const { id, tally } = this.#life
+    if (!tally.changed) return
+    await writeMetrics(db, id, tally.take(), clock.instant()).catch(error => {
+      tally.changed = true
+      log.debug({ err: error }, 'what was counted could not be written')
+    })
+  }
+
+  /** With every other beat, which does not wait for it. */
+  #tellSometimes(): void {
+    if (++this.#beats % beatsBetweenTellings !== 0) return
+    this.#telling ??= this.#tell().finally(() => {
+      this.#telling = undefined
+    })
+  }
+
+  /** Before the worker's row goes: without it nothing more is taken of it. */
+  async #tellLast(): Promise<void> {
+    await this.#telling
+    await this.#tell()
+  }
+
   /** Something of ours may be in the database that we do not know of: an answer was lost. */
   #unsure(): void {
     this.#searches = 2
@@ -233,6 +267,7 @@ export class Worker {
 
   /** Looks for it at the next two beats, and once a minute anyway. */
   async #search(life: Life): Promise<void> {
+    this.#tellSometimes()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0

@@ -36,6 +36,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       rank: 9,
       run_at: '2030-01-01 12:00:00',
       resume: null,
+      trace: null,
       version: null,
       started_ms: at(0).getTime(),
     },

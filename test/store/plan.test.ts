@@ -17,6 +17,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
+import { takeSample } from '../../src/store/sample.ts'
 import { settleJobs } from '../../src/store/settle.ts'
 import { starvedLanes } from '../../src/store/starved.ts'
 import { findLate } from '../../src/store/watch.ts'
@@ -185,6 +186,7 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
     overdue: db => failOverdue(db, 10, at(0)),
     clocks: db => readBatchClocks(db, ['1'], at(0)),
     incidents: db => lookForIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
+    sample: db => takeSample(db, 1, at(0)),
   }
   for (const [name, look] of Object.entries(looks)) {
     const sent: { statement: Statement; values: unknown[] }[] = []

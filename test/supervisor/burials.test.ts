@@ -12,6 +12,7 @@ import type { Db } from '../../src/store/db.ts'
 import { readCertificates, writeCertificate } from '../../src/supervisor/certificates.ts'
 import { storeForFile } from '../support/store.ts'
 
+const crashed = async () => {}
 const store = storeForFile()
 const death = makeDeath({
   signal: 'SIGKILL',
@@ -62,11 +63,11 @@ test('a certificate stays until what it says is committed, and is used at the ne
     throw new Error('the database is away')
   }
   const broken = { ...store.db, run: away, transaction: away } as unknown as Db
-  await buryTheDead({ db: broken, clock: systemClock, log, tell })
+  await buryTheDead({ db: broken, clock: systemClock, log, tell, crashed })
   expect(readCertificates(folder)).toHaveLength(1)
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ worker: 'w-dead', msg: expect.stringContaining('trying again') })
-  await Promise.all([1, 2].map(() => buryTheDead({ db: store.db, clock: systemClock, log, tell })))
+  await Promise.all([1, 2].map(() => buryTheDead({ db: store.db, clock: systemClock, log, tell, crashed })))
   expect(readCertificates(folder)).toEqual([])
   expect(told).toContain('q')
   expect(await store.job(id)).toMatchObject({ state: 'waiting', worker_id: null, restarts: 1 })
@@ -74,6 +75,6 @@ test('a certificate stays until what it says is committed, and is used at the ne
 
 test('the certificate of a worker that has no row any more is gone with it', async () => {
   writeCertificate(folder, { worker: 'w-forgotten', death })
-  await buryTheDead({ db: store.db, clock: systemClock, log: silentLog, tell: () => {} })
+  await buryTheDead({ db: store.db, clock: systemClock, log: silentLog, tell: () => {}, crashed })
   expect(readCertificates(folder)).toEqual([])
 })

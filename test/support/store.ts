@@ -38,6 +38,8 @@ export const emptyTables = `
   delete from retoma.finding;
   delete from retoma.incident;
   delete from retoma.tick where name = 'notify';
+  delete from retoma.sample;
+  delete from retoma.metric;
   update retoma.tick set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;

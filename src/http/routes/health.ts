@@ -1,9 +1,13 @@
 /** Is it there, and can it work: for load balancers and for whoever starts it. */
 import { z } from 'zod'
-import { unwatchedAfter } from '../../core/policy.ts'
+import { unclaimedAfter, unwatchedAfter } from '../../core/policy.ts'
 import { RetomaError } from '../../errors.ts'
+import { withDeadline } from '../../lib/deadline.ts'
 import { version } from '../../version.ts'
 import { type Route, route } from '../route.ts'
+
+/** Whoever asks is a machine with a time-out of its own. */
+const answerMs = 2000
 
 export const healthRoutes: readonly Route[] = [
   route({
@@ -22,15 +26,18 @@ export const healthRoutes: readonly Route[] = [
     path: '/ready',
     name: 'ready',
     tag: 'health',
-    summary: 'The database is there and the watchdog on time',
+    summary: 'The database is there, the watchdog on time; in a process that works: it can claim',
     role: 'open',
     answer: z.object({ status: z.literal('ok') }),
-    errors: ['database_unreachable', 'database_timeout', 'watchdog_late'],
+    errors: ['database_unreachable', 'database_timeout', 'watchdog_late', 'cannot_claim'],
     async run({ engine }) {
-      await engine.ping()
-      const seconds = await engine.watchdogLag()
-      if (seconds === null || seconds * 1000 > unwatchedAfter)
-        throw new RetomaError('watchdog_late', { seconds: seconds ?? '∞' })
+      const late = () => new RetomaError('database_timeout', { seconds: answerMs / 1000 })
+      const asked = Promise.all([engine.watchdogLag(), engine.claimLag()])
+      const [unwatched, unclaimed] = await withDeadline(asked, answerMs, late)
+      if (unwatched === null || unwatched * 1000 > unwatchedAfter)
+        throw new RetomaError('watchdog_late', { seconds: unwatched === null ? '∞' : Math.round(unwatched) })
+      if (unclaimed !== null && unclaimed * 1000 > unclaimedAfter)
+        throw new RetomaError('cannot_claim', { seconds: Math.round(unclaimed) })
       return { status: 'ok' }
     },
   }),

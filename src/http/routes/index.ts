@@ -11,6 +11,7 @@ import { jobRoutes } from './jobs.ts'
 import { jobMakeRoutes } from './jobs-make.ts'
 import { jobPressRoutes } from './jobs-press.ts'
 import { logInRoutes } from './log-in.ts'
+import { metricsRoutes } from './metrics.ts'
 import { queueRoutes } from './queues.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { statsRoutes } from './stats.ts'
@@ -19,6 +20,7 @@ import { workerRoutes } from './workers.ts'
 
 export const engineRoutes: readonly Route[] = [
   ...healthRoutes,
+  ...metricsRoutes,
   ...jobMakeRoutes,
   ...jobRoutes,
   ...jobPressRoutes,

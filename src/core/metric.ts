@@ -1,0 +1,91 @@
+/**
+ * Every metric of the engine: its name, what it is and what it says, in one table. docs/metrics.md, the alerts and the
+ * dashboard go by it, which tests hold.
+ */
+
+export interface Metric {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** One sentence. */
+  readonly help: string
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+export interface MetricSample {
+  readonly labels?: Labels
+  readonly value: number
+  /** Of a histogram: which of its series. */
+  readonly of?: 'bucket' | 'sum' | 'count'
+}
+
+/** A metric with its values now. An app may answer some of its own: see `metrics` of createApp. */
+export interface MetricFamily extends Metric {
+  readonly samples: readonly MetricSample[]
+}
+
+const gauge = (name: string, help: string): Metric => ({ name, type: 'gauge', help })
+const counter = (name: string, help: string): Metric => ({ name, type: 'counter', help })
+
+/** Of the whole system, the same whichever process is asked. */
+export const systemMetrics = {
+  jobs: gauge(
+    'retoma_jobs',
+    'Jobs that are not final, by queue and state (waiting, running, stalled), as last counted',
+  ),
+  kindJobs: gauge('retoma_kind_jobs', 'The same by queue, kind and state'),
+  ready: gauge('retoma_queue_ready', 'Waiting jobs whose time has come'),
+  scheduled: gauge('retoma_queue_scheduled', 'Waiting jobs that are for later: delayed, or to be tried again'),
+  oldest: gauge(
+    'retoma_queue_oldest_seconds',
+    'How long the first ready job of a queue has waited; those of paused batches do not count',
+  ),
+  paused: gauge('retoma_queue_paused', '1: somebody has paused the queue'),
+  sampleAge: gauge('retoma_sample_age_seconds', 'How long ago the live jobs were counted'),
+  stuck: gauge(
+    'retoma_stuck',
+    'What stands still or is late, by verdict (hung, slow, starved, stalled, stalled_batch)',
+  ),
+  batches: gauge('retoma_batches', 'Batches that are not over, by state'),
+  attempts: counter('retoma_attempts_total', 'Attempts that have ended, by queue, kind and outcome'),
+  retries: counter('retoma_retries_total', 'Attempts that failed and are tried again, by queue and kind'),
+  duration: {
+    name: 'retoma_job_duration_seconds',
+    type: 'histogram',
+    help: 'How long handlers took, by queue and kind; every attempt counts',
+  },
+  workers: gauge('retoma_workers', 'Workers that live'),
+  beatAge: gauge('retoma_worker_heartbeat_age_seconds', 'How long ago a live worker was last heard of'),
+  workerRunning: gauge('retoma_worker_running', 'Attempts whose handler runs'),
+  workerLag: gauge(
+    'retoma_worker_loop_lag_seconds',
+    'The longest a worker’s main loop was late between its last two heartbeats, or has stood still by now',
+  ),
+  workerMemory: gauge('retoma_worker_memory_bytes', 'What a worker’s process takes'),
+  workerAbandoned: gauge('retoma_worker_abandoned', 'Handlers that did not end though they were told to'),
+  workerUnwritten: gauge(
+    'retoma_worker_unwritten_seconds',
+    'How long the oldest outcome of a worker has waited for the database',
+  ),
+  watchdogLag: gauge('retoma_watchdog_lag_seconds', 'How long ago a watchdog looked, anywhere; they look every 5 s'),
+} satisfies Record<string, Metric>
+
+/** Of the process that is asked. */
+export const processMetrics = {
+  build: gauge('retoma_build_info', 'Always 1; its labels say what runs'),
+  databaseUp: gauge('retoma_database_up', '1: the database has answered; without it only what follows is told'),
+  limited: counter('retoma_rate_limited_total', 'Requests that a rate limit refused, by bucket'),
+  sseClients: gauge('retoma_sse_clients', 'Open event streams'),
+  loopLag: gauge('retoma_process_loop_lag_seconds', 'The longest its main loop was late since it was last asked'),
+  memory: gauge('process_resident_memory_bytes', 'What this process takes'),
+  heap: gauge('nodejs_heap_size_used_bytes', 'What of it the heap takes'),
+  cpu: counter('process_cpu_seconds_total', 'What it has used of the processor'),
+  started: gauge('process_start_time_seconds', 'When it began, in seconds since 1970'),
+} satisfies Record<string, Metric>
+
+/** Upper bounds in seconds; a last bucket takes what is above. */
+export const durationBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900] as const
+
+/** Series of one metric in one process: beyond it what is new is counted as `other`. */
+export const mostSeries = 300
+export const other = 'other'

@@ -1,0 +1,84 @@
+/**
+ * What one process tells of itself: requests refused, streams open, its memory; and what its apps tell. Not kept: each process
+ * tells its own, and a scraper adds them up.
+ */
+import {
+  type Labels,
+  type Metric,
+  type MetricFamily,
+  type MetricSample,
+  mostSeries,
+  other,
+  processMetrics,
+} from '../core/metric.ts'
+import type { Log } from '../lib/log.ts'
+import { Self } from './self.ts'
+
+/** Metrics of an app, asked for at every scrape: quick, and never over all that is finished. */
+export type MetricSource = () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>
+
+interface Counted {
+  labels: Labels
+  value: number
+}
+
+export interface Meter {
+  /** So many more, or fewer where it is a gauge. */
+  add(metric: Metric, more: number, labels?: Labels): void
+  /** What that answers is told with the rest from now on. */
+  include(source: MetricSource): void
+  /** A source that fails takes nothing else with it. */
+  families(log: Log): Promise<MetricFamily[]>
+}
+
+export function createMeter(): Meter {
+  const counted = new Map<string, { metric: Metric; series: Map<string, Counted> }>()
+  const sources = new Set<MetricSource>()
+  const self = new Self()
+
+  function seriesOf(metric: Metric): Map<string, Counted> {
+    const family = counted.get(metric.name) ?? { metric, series: new Map<string, Counted>() }
+    counted.set(metric.name, family)
+    return family.series
+  }
+
+  const meter: Meter = {
+    add(metric, more, labels = {}) {
+      const series = seriesOf(metric)
+      const name = JSON.stringify(labels)
+      const known = series.get(name)
+      if (known !== undefined) known.value += more
+      else if (series.size < mostSeries) series.set(name, { labels, value: more })
+      else addOther(series, labels, more)
+    },
+    include: source => void sources.add(source),
+    async families(log) {
+      const ofApps = await Promise.all(
+        Array.from(sources, async source => {
+          try {
+            return await source()
+          } catch (error) {
+            log.warn({ err: error }, 'some metrics could not be read')
+            return []
+          }
+        }),
+      )
+      const own = Array.from(counted.values(), ({ metric, series }) => ({
+        ...metric,
+        samples: Array.from(series.values(), ({ labels, value }): MetricSample => ({ labels, value })),
+      }))
+      return [...own, ...self.families(), ...ofApps.flat()]
+    },
+  }
+  meter.add(processMetrics.sseClients, 0)
+  seriesOf(processMetrics.limited)
+  return meter
+}
+
+/** Names that somebody else chooses do not fill the memory. */
+function addOther(series: Map<string, Counted>, labels: Labels, more: number): void {
+  const named = Object.fromEntries(Object.keys(labels).map(name => [name, other]))
+  const counted = series.get(other) ?? { labels: named, value: 0 }
+  counted.value += more
+  series.set(other, counted)
+}

@@ -1,0 +1,105 @@
+/** The readings of the whole system as metrics: pure, so that what is told of what was read can be seen at a glance. */
+import {
+  durationBuckets,
+  type Metric,
+  type MetricFamily,
+  type MetricSample,
+  mostSeries,
+  other,
+  systemMetrics,
+} from '../core/metric.ts'
+import type { Series } from '../store/metric.ts'
+import type { Pulse, Readings } from '../store/stats.ts'
+import type { KindStats, QueueStats, Stats } from './stats.ts'
+
+const family = (metric: Metric, samples: readonly MetricSample[]): MetricFamily => ({ ...metric, samples })
+
+export function familiesOf(stats: Stats, readings: Readings, counted: readonly Series[]): MetricFamily[] {
+  const { queues, kinds, batches, findings, watchdogLagSeconds } = stats
+  const { sampleAgeSeconds } = readings
+  const of = systemMetrics
+  const each = (value: (queue: QueueStats) => number) =>
+    queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
+  const perWorker = (value: (worker: Pulse) => number) =>
+    readings.workers.map(worker => ({ labels: { worker: worker.id, host: worker.host }, value: value(worker) }))
+  const stalled = queues.reduce((sum, queue) => sum + queue.stalled, 0)
+  const found = { hung: 0, slow: 0, starved: 0, ...findings, stalled, stalled_batch: batches.stalled ?? 0 }
+  return [
+    family(of.jobs, queues.flatMap(queue => statesOf({ queue: queue.queue }, queue))),
+    family(of.kindJobs, bounded(kinds).flatMap(kind => statesOf({ queue: kind.queue, kind: kind.kind }, kind))),
+    family(of.ready, each(queue => queue.ready)),
+    family(of.scheduled, each(queue => queue.scheduled)),
+    family(of.oldest, each(queue => queue.oldestReadySeconds ?? 0)),
+    family(of.paused, each(queue => Number(queue.paused))),
+    family(of.sampleAge, known(sampleAgeSeconds)),
+    family(of.stuck, byLabel('verdict', found)),
+    family(of.batches, byLabel('state', batches)),
+    family(of.attempts, countsOf(of.attempts, counted)),
+    family(of.retries, countsOf(of.retries, counted)),
+    family(of.duration, summed(of.duration, counted).flatMap(histogram)),
+    family(of.workers, [{ value: readings.workers.length }]),
+    family(of.beatAge, perWorker(worker => worker.beatAgeSeconds)),
+    family(of.workerRunning, perWorker(worker => worker.inFlight)),
+    family(of.workerLag, perWorker(lagOf)),
+    family(of.workerMemory, perWorker(worker => worker.memoryBytes ?? 0)),
+    family(of.workerAbandoned, perWorker(worker => worker.abandoned)),
+    family(of.workerUnwritten, perWorker(worker => worker.unwrittenMs / 1000)),
+    family(of.watchdogLag, known(watchdogLagSeconds)),
+  ] // biome-ignore format: a metric a line
+}
+
+const known = (value: number | null): MetricSample[] => (value === null ? [] : [{ value }])
+
+const lagOf = ({ loopLagMs, blockedSeconds }: Pulse) => Math.max((loopLagMs ?? 0) / 1000, blockedSeconds ?? 0)
+
+const byLabel = (label: string, values: Readonly<Record<string, number>>): MetricSample[] =>
+  Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
+
+type Live = Pick<QueueStats, 'ready' | 'scheduled' | 'running' | 'stalled'>
+
+/** As the states are called everywhere: what is ready and what is for later both wait. */
+const statesOf = (labels: Record<string, string>, { ready, scheduled, running, stalled }: Live): MetricSample[] =>
+  byLabel('state', { waiting: ready + scheduled, running, stalled }).map(sample => ({
+    value: sample.value,
+    labels: { ...labels, ...sample.labels },
+  }))
+
+/** The largest; the rest is one. */
+function bounded(kinds: readonly KindStats[]): KindStats[] {
+  if (kinds.length <= mostSeries) return [...kinds]
+  const size = (each: Live) => each.ready + each.scheduled + each.running + each.stalled
+  const sorted = kinds.toSorted((a, b) => size(b) - size(a))
+  const rest = { queue: other, kind: other, ready: 0, scheduled: 0, running: 0, stalled: 0 }
+  for (const each of sorted.slice(mostSeries))
+    for (const state of ['ready', 'scheduled', 'running', 'stalled'] as const) rest[state] += each[state]
+  return [...sorted.slice(0, mostSeries), rest]
+}
+
+/** What all processes have counted of it, added up. */
+function summed(metric: Metric, counted: readonly Series[]): Series[] {
+  const sums = new Map<string, { name: string; labels: Series['labels']; value: number[] }>()
+  for (const { name, labels, value } of counted) {
+    if (name !== metric.name) continue
+    // As people read them; the database keeps them in an order of its own.
+    const { queue, kind, ...more } = labels as Record<string, string>
+    const ordered = { queue: queue!, kind: kind!, ...more }
+    const key = JSON.stringify(ordered)
+    const sum = sums.get(key)
+    if (sum === undefined) sums.set(key, { name, labels: ordered, value: [...value] })
+    else for (const [i, n] of value.entries()) sum.value[i] = (sum.value[i] ?? 0) + n
+  }
+  return [...sums.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
+}
+
+const countsOf = (metric: Metric, counted: readonly Series[]): MetricSample[] =>
+  summed(metric, counted).map(({ labels, value }) => ({ labels, value: value[0]! }))
+
+/** Buckets as Prometheus wants them: each counts what the ones before it do. */
+function histogram({ labels, value }: Series): MetricSample[] {
+  let count = 0
+  const buckets = [...durationBuckets.map(String), '+Inf'].map((le, i) => {
+    count += value[i]!
+    return { labels: { ...labels, le }, value: count, of: 'bucket' as const }
+  })
+  return [...buckets, { labels, value: value.at(-1)!, of: 'sum' }, { labels, value: count, of: 'count' }]
+}

@@ -1,0 +1,66 @@
+/**
+ * Has the live jobs counted every ten seconds or so by whoever comes first (store/sample.ts), adds up what workers that are
+ * gone have counted, and counts what the watchdog itself has ended. Runs wherever the watchdog does; there is no leader.
+ *
+ * What is lost is a count: a process that dies between ending jobs and noting how many leaves them uncounted.
+ */
+import { systemMetrics } from '../core/metric.ts'
+import { watchEvery } from '../core/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { Db } from '../store/db.ts'
+import { addMetrics, foldMetrics, type Series } from '../store/metric.ts'
+import { sampleShare, takeSample } from '../store/sample.ts'
+
+/** A little less than two looks of the watchdog, which says when it is time. */
+const apartMs = watchEvery * 1.9
+
+interface Ended {
+  queue: string
+  kind: string
+}
+
+export class Sampler {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #log: Log
+  #notBefore = Number.NEGATIVE_INFINITY
+
+  constructor({ db, clock, log }: { db: Db; clock: Clock; log: Log }) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** A count that takes too long is not tried again at once. */
+  async tick(): Promise<void> {
+    const begun = this.#clock.elapsed()
+    if (begun < this.#notBefore) return
+    try {
+      const { left } = await takeSample(this.#db, apartMs, this.#clock.instant())
+      if (left) await foldMetrics(this.#db, this.#clock.instant())
+    } catch (error) {
+      this.#log.debug({ err: error }, 'the live jobs could not be counted; trying again')
+      this.#notBefore = begun + (this.#clock.elapsed() - begun) * sampleShare
+    }
+  }
+
+  /** Attempts that the watchdog has ended, by outcome. */
+  async count(ended: Readonly<Record<string, readonly Ended[]>>): Promise<void> {
+    const sums = new Map<string, Series & { value: [number] }>()
+    for (const [outcome, jobs] of Object.entries(ended))
+      for (const { queue, kind } of jobs) {
+        const name = JSON.stringify([queue, kind, outcome])
+        const sum = sums.get(name) ?? {
+          name: systemMetrics.attempts.name,
+          labels: { queue, kind, outcome },
+          value: [0],
+        }
+        sum.value[0]++
+        sums.set(name, sum)
+      }
+    await addMetrics(this.#db, [...sums.values()], this.#clock.instant()).catch(error =>
+      this.#log.debug({ err: error }, 'what the watchdog has ended could not be counted'),
+    )
+  }
+}

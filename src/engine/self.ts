@@ -1,0 +1,39 @@
+/** What this process tells of itself: memory, processor, how late its main loop was. */
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { type Metric, type MetricFamily, processMetrics as of } from '../core/metric.ts'
+import { systemClock } from '../lib/clock.ts'
+import { version } from '../version.ts'
+
+const resolutionMs = 20
+
+export class Self {
+  /** From the first time it is asked on: who has no scraper need not be measured. */
+  #delay: IntervalHistogram | undefined
+
+  families(): MetricFamily[] {
+    const { rss, heapUsed } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    return [
+      { ...of.build, samples: [{ labels: { version, node: process.versions.node }, value: 1 }] },
+      one(of.loopLag, this.#lag()),
+      one(of.memory, rss),
+      one(of.heap, heapUsed),
+      one(of.cpu, (user + system) / 1e6),
+      one(of.started, systemClock.now().getTime() / 1000 - process.uptime()),
+    ]
+  }
+
+  #lag(): number {
+    if (this.#delay === undefined) {
+      this.#delay = monitorEventLoopDelay({ resolution: resolutionMs })
+      this.#delay.enable()
+      return 0
+    }
+    // Nothing was measured yet: its greatest is then nothing, too.
+    const late = Math.max(0, this.#delay.max / 1e9 - resolutionMs / 1000)
+    this.#delay.reset()
+    return late
+  }
+}
+
+const one = (metric: Metric, value: number): MetricFamily => ({ ...metric, samples: [{ value }] })

@@ -1,0 +1,88 @@
+/** Alerts and dashboard stand on metrics that are there, and a person who gets one finds what to do. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { processMetrics, systemMetrics } from '../../src/core/metric.ts'
+import { doorWith } from '../http/support.ts'
+import { promtool } from '../support/promtool.ts'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const rules = read('ops/prometheus/alerts.yml')
+const ruleTests = read('ops/prometheus/alerts.test.yml')
+const runbook = read('docs/operations-alerts.md')
+const alerts = [...rules.matchAll(/- alert: (\w+)\n([\s\S]*?)(?=\n\n|\n {2}- name|$)/g)].map(
+  ([, name = '', text = '']) => ({ name, text }),
+)
+
+/** They come with their app. */
+const ofApps = ['retoma_quotes_stuck', 'retoma_quotes_avg_processing_seconds']
+
+const namesIn = (text: string) =>
+  [...new Set(text.match(/\b(?:retoma|process|nodejs)_[a-z_]+/g))].map(name =>
+    name.replace(/_(?:bucket|sum|count)$/, ''),
+  )
+
+async function told(): Promise<string[]> {
+  const { ask } = await doorWith()
+  const { body } = await ask('GET', '/metrics')
+  return [...String(body).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+}
+
+test('every metric that an alert stands on is in /metrics, or comes with its app', async () => {
+  const used = namesIn(rules.replace(/^\s*#.*$/gm, ''))
+  expect(used.length).toBeGreaterThan(10)
+  const there = [...(await told()), ...ofApps]
+  expect(used.filter(name => !there.includes(name))).toEqual([])
+})
+
+test('the dashboard is JSON, its panels have room, and every metric of it is in /metrics', async () => {
+  const dashboard = JSON.parse(read('ops/grafana/retoma.json')) as {
+    panels: { id: number; gridPos: { x: number; w: number }; targets?: { expr: string }[] }[]
+  }
+  const { panels } = dashboard
+  expect(new Set(panels.map(panel => panel.id)).size).toBe(panels.length)
+  expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([])
+  const there = await told()
+  const used = namesIn(panels.flatMap(panel => panel.targets?.map(target => target.expr) ?? []).join('\n'))
+  expect(used.filter(name => !there.includes(name))).toEqual([])
+})
+
+test('the page on metrics lists every one, and no other', () => {
+  const listed = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
+  const there = [...Object.values(systemMetrics), ...Object.values(processMetrics)].map(metric => metric.name)
+  expect(listed.toSorted()).toEqual(there.toSorted())
+})
+
+describe.each(alerts)('the alert $name', ({ name, text }) => {
+  test('says how bad it is, in one Portuguese sentence, and where to read on', () => {
+    expect(text).toMatch(/severity: (warning|critical)\n/)
+    expect(text).toMatch(/summary: ".+"\n/)
+    expect(text).toContain(`runbook: docs/operations-alerts.md#${name.toLowerCase()}`)
+    const severity = /severity: (\w+)/.exec(text)?.[1]
+    expect(runbook).toContain(`### ${name}\n\n*${severity}* · `)
+  })
+
+  test('is seen to fire and not to', () => {
+    const cases = ruleTests.split('alertname: ').filter(each => each.startsWith(`${name}\n`))
+    expect(cases.some(each => each.includes('exp_alerts: []'))).toBe(true)
+    expect(cases.some(each => each.includes('exp_labels:'))).toBe(true)
+  })
+})
+
+test('there are the three alerts of the quotes', () => {
+  expect(alerts.map(each => each.name)).toEqual(
+    expect.arrayContaining(['HighStuckQuotes', 'SlowProcessing', 'WorkerHealthCheck']),
+  )
+  expect(alerts).toHaveLength(17)
+})
+
+test.skipIf(promtool === undefined)('promtool takes the rules, and their unit tests pass', () => {
+  const cwd = new URL('../../ops/prometheus/', import.meta.url)
+  for (const args of [
+    ['check', 'rules', 'alerts.yml'],
+    ['test', 'rules', 'alerts.test.yml'],
+  ]) {
+    const { status, stdout, stderr } = spawnSync(promtool!, args, { cwd, encoding: 'utf8' })
+    expect(status, stdout + stderr).toBe(0)
+  }
+})
