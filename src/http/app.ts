@@ -6,6 +6,7 @@
  * carries the headers of security.ts.
  */
 import { Hono } from 'hono'
+import { processMetrics } from '../core/metric.ts'
 import type { Engine } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -53,7 +54,7 @@ export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 
 export function createApp(engine: Engine, options: AppOptions = {}): App {
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine, options)
-  const streams = new Streams(engine.clock)
+  const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 

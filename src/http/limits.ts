@@ -3,6 +3,7 @@
  * is read; every answer of such a route says what is left, in the three RateLimit headers that clients know.
  */
 import type { Rate } from '../core/limits.ts'
+import { processMetrics } from '../core/metric.ts'
 import { type Allowance, rateLimited } from '../core/window.ts'
 import type { RetomaError } from '../errors.ts'
 import type { Call } from './route.ts'
@@ -18,8 +19,9 @@ export async function limited(
 ): Promise<Record<string, string>> {
   const { bucket, limit, per } = given
   const allowance = await engine.limit({ bucket, who: who.user, limit, per })
-  if (!allowance.allowed) throw rateLimited(given, allowance.retryAfterSeconds)
-  return limitHeaders(allowance)
+  if (allowance.allowed) return limitHeaders(allowance)
+  engine.meter.add(processMetrics.limited, 1, { bucket })
+  throw rateLimited(given, allowance.retryAfterSeconds)
 }
 
 /** For an app that asks `engine.limit` itself; with Retry-After where it was refused. */

@@ -18,12 +18,15 @@ export interface OpenStream {
 
 export class Streams {
   readonly clock: Clock
+  readonly #counted: (more: number) => void
   readonly #open = new Set<OpenStream>()
   #heart: Loop | undefined
   #ended = false
 
-  constructor(clock: Clock) {
+  /** `counted`: hears how many more are open, or fewer. */
+  constructor(clock: Clock, counted: (more: number) => void = () => {}) {
     this.clock = clock
+    this.#counted = counted
   }
 
   /** How many are open. */
@@ -33,13 +36,14 @@ export class Streams {
 
   add(stream: OpenStream): void {
     this.#open.add(stream)
+    this.#counted(1)
     this.#heart ??= this.#beat()
     // One that comes while the server closes is told to come back.
     if (this.#ended) stream.end()
   }
 
   remove(stream: OpenStream): void {
-    this.#open.delete(stream)
+    if (this.#open.delete(stream)) this.#counted(-1)
     if (this.#open.size > 0) return
     void this.#heart?.stop()
     this.#heart = undefined

@@ -14,7 +14,7 @@ const path = '/api/v1/jobs'
 test('one job is made as asked, and answered with its id', async () => {
   const { ask, engine } = await doorWith([send])
   const { status, body } = await ask('POST', path, {
-    body: { ...ana, key: 'k', priority: 2, delay_ms: 5000, group_key: 'g', ref: 'A-1' },
+    body: { ...ana, key: 'k', priority: 2, delay_seconds: 5, group_key: 'g', ref: 'A-1' },
   })
   expect({ status, body }).toEqual({ status: 201, body: { id: expect.any(String), created: true, state: 'waiting' } })
   expect(await engine.job(body.id)).toMatchObject({
@@ -76,12 +76,12 @@ test('what is not usable is refused by its name, and nothing is made', async () 
     [{ ...ana, prioritty: 1 }, 'prioritty'],
     [{ input: {} }, 'kind'],
     [{ ...ana, run_at: 'soon' }, 'run_at'],
-    [{ ...ana, run_at: '2030-01-01T00:00:00Z', delay_ms: 5 }, 'delay_ms'],
+    [{ ...ana, run_at: '2030-01-01T00:00:00Z', delay_seconds: 5 }, 'delay_seconds'],
     [{ ...ana, key_until: 'final' }, 'key_until'],
     [{ ...ana, key: '' }, 'key'],
     [[ana, { ...ana, priority: 'x' }], '[1].priority'],
     [{ jobs: [ana, { ...ana, ref: 5 }] }, 'jobs[1].ref'],
-    [{ jobs: [ana, { ...ana, delay_ms: 5, run_at: '2030-01-01T00:00:00Z' }] }, 'jobs[1].delay_ms'],
+    [{ jobs: [ana, { ...ana, delay_seconds: 5, run_at: '2030-01-01T00:00:00Z' }] }, 'jobs[1].delay_seconds'],
     [{ jobs: 5 }, 'jobs'],
     [5, 'body'],
     [null, 'body'],

@@ -3,7 +3,7 @@
  * transaction that makes them, so a client that lost it asks again and gets the same jobs.
  */
 import { z } from 'zod'
-import { longestDuration, milliseconds } from '../../core/duration.ts'
+import { longestDuration, seconds } from '../../core/duration.ts'
 import type { Engine, Made, Order } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import { given } from '../given.ts'
@@ -24,7 +24,11 @@ const order = z.strictObject({
   key_until: z.enum(['day', 'final']).optional(),
   priority: z.int().min(0).max(9).optional(),
   run_at: z.iso.datetime({ offset: true }).optional(),
-  delay_ms: z.number().min(0).max(longestDuration).optional(),
+  delay_seconds: z
+    .number()
+    .min(0)
+    .max(longestDuration / 1000)
+    .optional(),
   group_key: text.optional().meta({ description: 'the tenant or user it belongs to' }),
   ref: text.optional().meta({ description: 'your own code for it' }),
 })
@@ -40,15 +44,15 @@ const madeMany = z.object({ items: z.array(made), created: z.number().int(), hel
 
 /** `at`: where in the body it stands. */
 function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Order {
-  const { kind, input, key, key_until: keyUntil, priority, run_at, delay_ms, group_key: groupKey, ref } = asked
+  const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
   const refuse = (field: string, en: string, pt: string) => {
     throw new RetomaError('bad_request', { field: at + field, problem: say(en, pt) })
   }
-  if (run_at !== undefined && delay_ms !== undefined)
-    refuse('delay_ms', 'give either run_at or delay_ms, not both', 'use run_at ou delay_ms, um só')
+  if (run_at !== undefined && delay_seconds !== undefined)
+    refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
   if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
   const runAt = run_at === undefined ? undefined : new Date(run_at)
-  const delay = delay_ms === undefined ? undefined : milliseconds(delay_ms)
+  const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
   return { job: engine.kind(kind), input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
 }
 

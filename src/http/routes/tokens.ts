@@ -61,12 +61,14 @@ export const tokenRoutes: readonly Route[] = [
     path: '/api/v1/tokens',
     name: 'createToken',
     tag: 'tokens',
-    // No Idempotency-Key: the first answer would have to be kept, and a secret is not.
     summary: 'Make a token; it is in this answer and nowhere else',
     role: 'admin',
     body: z.strictObject({ user: z.string().min(1).max(100), role }),
-    answer: token.extend({ token: z.string() }),
+    answer: token.extend({ token: z.string().nullable() }),
     status: 201,
+    // Asked again with the same Idempotency-Key it is the same token, but its secret is gone: only its hash is kept.
+    makes: true,
+    unkept: ['token'],
     errors: ['bad_option'],
     async run({ engine, body, who }) {
       const { token: secret, ...view } = await engine.createToken({ ...body, by: who.user })
