@@ -4,7 +4,7 @@
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 
-export const largestBody = 1024 * 1024
+const largestBody = 1024 * 1024
 const deepest = 64
 
 export async function readText(request: Request, most: number = largestBody): Promise<string> {

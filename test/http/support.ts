@@ -5,7 +5,7 @@ import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
 import { checkedAgainst } from './answers.ts'
 
-export interface Asked {
+interface Asked {
   body?: unknown
   headers?: Record<string, string>
   token?: string
