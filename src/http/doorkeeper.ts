@@ -3,10 +3,11 @@
  * In this order: what the app says that this one is mounted in, a token, the cookie of a log-in, and, while no token has ever
  * been made, this machine itself.
  *
- * Invariant: while it is not known whether there is a token, nobody is let in without one.
+ * Invariant: while it is not known whether there is a token, nobody is let in without one; a route may have something to say
+ * to nobody (`unasked`).
  */
 import type { Engine } from '../engine.ts'
-import { RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
 import { sameSecret } from '../lib/secret.ts'
 import { bearerOf, cookieOf } from './bearer.ts'
@@ -88,10 +89,15 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
       }
       const said = await who?.(request, place)
       if (said) return { user: said.user, role: said.role, via: 'host', token: null }
-      const found =
-        (await byToken(request, place)) ?? (await byCookie(request, place)) ?? (await openly(request, place))
-      if (found === undefined) throw new RetomaError('unauthorized', {})
-      return found
+      try {
+        const found =
+          (await byToken(request, place)) ?? (await byCookie(request, place)) ?? (await openly(request, place))
+        if (found !== undefined) return found
+      } catch (error) {
+        if (route?.unasked && isRetomaError(error) && error.status === 503) return nobody
+        throw error
+      }
+      throw new RetomaError('unauthorized', {})
     },
   }
 }

@@ -8,7 +8,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { App } from './app.ts'
 
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+/** Of node:http, or what a framework makes of it; not said more exactly, for not every program has Node's types. */
+export type NodeHandler = (request: object, response: object) => Promise<void>
 
 /** What frameworks add to a request. */
 interface Mounted extends IncomingMessage {
@@ -19,16 +20,18 @@ interface Mounted extends IncomingMessage {
 
 export function toNodeHandler(app: App): NodeHandler {
   const answer = getRequestListener(
-    (request, { incoming }) => app.fetch(request, { address: incoming.socket.remoteAddress }),
+    (request, { incoming, outgoing }) =>
+      app.fetch(request, { address: incoming.socket.remoteAddress, cut: () => void outgoing.destroy() }),
     // It is somebody else's process: its globals stay as they are.
     { overrideGlobalObjects: false },
   )
-  return (request: Mounted, response) => {
+  return (given, response) => {
+    const request = given as Mounted
     const { url, originalUrl = url } = request
     if (isRead(request)) request.rawBody ??= bytesOf(request.body)
     // Read before the first await, and given back: others may come after us.
     request.url = originalUrl
-    const answered = answer(request, response)
+    const answered = answer(request, response as ServerResponse)
     request.url = url
     return answered as Promise<void>
   }

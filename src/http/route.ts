@@ -75,6 +75,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   status?: 200 | 201 | 202 | 204
   /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
   errors?: readonly ErrorCode[]
+  /** While the database is away nobody knows who asks: it is asked all the same, with a `who` without a name. */
+  unasked?: true
   /** It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes. */
   makes?: true | 'exactly'
   /** Fields of the answer that are not kept for a key, because they are secret: null when it is given again. */

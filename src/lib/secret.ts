@@ -9,5 +9,5 @@ export const hashOf = (secret: string): Buffer => createHash('sha256').update(se
 /** In the same time wherever they differ: of their hashes, so that their lengths do not show either. */
 export const sameSecret = (one: string, other: string): boolean => sameHash(hashOf(one), hashOf(other))
 
-export const sameHash = (one: Buffer, other: Buffer): boolean =>
+export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other)

@@ -87,23 +87,3 @@ const recount = {
 
 /** Puts right what a change of limits, or a mistake of ours, has left wrong; answers the gates it corrected. */
 export const recountGates = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])
-
-const bite = 1000
-
-const prune = {
-  name: 'gate_prune',
-  text: `
-    delete from retoma.gate
-    where ctid = any (array(
-      select ctid from retoma.gate
-      where group_key <> '' and running = 0 and used_at < coalesce($1::timestamptz, now()) - interval '25 hours'
-      limit $2
-      for update skip locked
-    ))
-    returning queue`,
-}
-
-/** Groups that nobody has used for longer than any rate looks back. */
-export async function pruneGates(db: Db, now: Date | null): Promise<void> {
-  while ((await db.run(prune, [now, bite])).length >= bite);
-}

@@ -5,7 +5,7 @@
  * Where it is taken, the thing made and the answer kept in one transaction, all of it is there or nothing. Where they are not,
  * a row without an answer is under way; after a minute it counts as left behind.
  */
-import type { Db, Run } from './db.ts'
+import type { Run } from './db.ts'
 
 /** Who asked what, under which key. */
 export interface Once {
@@ -13,7 +13,7 @@ export interface Once {
   route: string
   key: string
   /** Of all that was asked: another one under the same key is a mistake. */
-  hash: Buffer
+  hash: Uint8Array
 }
 
 export interface Kept {
@@ -83,25 +83,6 @@ export async function readKept(
 ): Promise<{ same: boolean; status: number | null; body: string | null } | undefined> {
   const [row] = await run<{ same: boolean; status: number | null; body: string | null }>(read, [...valuesOf(once), now])
   return row
-}
-
-const prune = {
-  name: 'idempotency_prune',
-  text: `
-    delete from retoma.idempotency
-    where (who, route, key) in (
-      select who, route, key from retoma.idempotency
-      where at <= coalesce($2::timestamptz, now()) - interval '24 hours'
-      order by at
-      limit $1
-      for update skip locked
-    )
-    returning 1`,
-}
-
-/** Deletes at most `limit` whose day is over; answers how many. */
-export async function pruneKept(db: Db, limit: number, now: Date | null): Promise<number> {
-  return (await db.run(prune, [limit, now], 8000)).length
 }
 
 const valuesOf = ({ who, route, key, hash }: Once) => [who, route, key, hash]

@@ -51,23 +51,3 @@ const remove = { name: 'log_in_remove', text: `delete from retoma.session where 
 export async function removeLogIn(db: Db, hash: Buffer): Promise<void> {
   await db.run(remove, [hash])
 }
-
-const prune = {
-  name: 'log_in_prune',
-  text: `
-    delete from retoma.session
-    where hash = any (array(
-      select hash from retoma.session
-      where expires_at <= coalesce($1::timestamptz, now())
-      order by expires_at
-      limit $2
-      for update skip locked
-    ))
-    returning token_id`,
-}
-
-/** Those whose time is over, at most `limit`; answers how many. */
-export async function pruneLogIns(db: Db, limit: number, now: Date | null): Promise<number> {
-  const rows = await db.run(prune, [now, limit])
-  return rows.length
-}

@@ -109,21 +109,3 @@ export const peekHits = (db: Db, hits: Hits, now: Date | null): Promise<Judgemen
 const values = ({ bucket, limit, per, of }: Hits, now: Date | null): unknown[] => [
   bucket, [...of.keys()], [...of.values()], limit, per, now,
 ] // biome-ignore format: one row
-
-const prune = {
-  name: 'rate_window_prune',
-  text: `
-    delete from retoma.rate_window
-    where ctid = any (array(
-      select ctid from retoma.rate_window
-      where expires_at < coalesce($1::timestamptz, now())
-      order by expires_at
-      limit $2
-      for update skip locked
-    ))
-    returning bucket`,
-}
-
-/** Deletes at most so many in which nothing counts any more; answers how many. */
-export const pruneRateWindows = async (db: Db, limit: number, now: Date | null): Promise<number> =>
-  (await db.run(prune, [now, limit])).length

@@ -25,7 +25,7 @@ const columns = `
   t.used_at as "usedAt", t.revoked_at as "revokedAt"`
 
 export interface NewToken {
-  hash: Buffer
+  hash: Uint8Array
   shown: string
   user: string
   role: Role
@@ -68,7 +68,7 @@ const replace = {
 /** Revokes what the same maker made before this one; nothing, when this one is not live itself. */
 export async function replaceTokens(
   db: Db,
-  hash: Buffer,
+  hash: Uint8Array,
   by: string,
   now: Date | null,
 ): Promise<{ live: boolean; replaced: number }> {
@@ -78,7 +78,7 @@ export async function replaceTokens(
 
 export interface FoundToken {
   id: string
-  hash: Buffer
+  hash: Uint8Array
   user: string
   role: Role
   /** Nobody has noted for a minute that it is used. */
@@ -94,7 +94,7 @@ const find = {
     where hash = $1 and revoked_at is null`,
 }
 
-export async function findToken(db: Db, hash: Buffer, now: Date | null): Promise<FoundToken | undefined> {
+export async function findToken(db: Db, hash: Uint8Array, now: Date | null): Promise<FoundToken | undefined> {
   const [row] = await db.run<FoundToken>(find, [hash, now])
   return row
 }

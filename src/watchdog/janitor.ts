@@ -9,13 +9,11 @@ import type { Log } from '../lib/log.ts'
 import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
-import { pruneGates, recountGates } from '../store/gate.ts'
-import { pruneKept } from '../store/idempotency.ts'
-import { pruneLogIns } from '../store/log-in.ts'
+import { recountGates } from '../store/gate.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
 import { regateJobs } from '../store/queue.ts'
-import { pruneRateWindows } from '../store/rate-window.ts'
+import { pruneUnused } from '../store/unused.ts'
 
 const bite = 1000
 /** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
@@ -36,9 +34,7 @@ export async function janitorTick(
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
-  await inBites(() => pruneKept(db, bite, now))
-  await inBites(() => pruneLogIns(db, bite, now))
-  await inBites(() => pruneRateWindows(db, bite, now))
+  await inBites(() => pruneUnused(db, bite, now))
   return overdue
 }
 
@@ -89,7 +85,6 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
 }
 
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
-  await pruneGates(db, now)
   await regateJobs(db, [], now)
   const corrected = await recountGates(db)
   if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')

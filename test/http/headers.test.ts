@@ -65,8 +65,8 @@ test('an answer whose headers cannot be changed gets them too', async () => {
     role: 'open',
     run: () => Response.redirect('https://example.com/', 302),
   })
-  const { fetch } = await doorWith([], { app: { routes: [away] } })
-  const response = await fetch(new Request('http://127.0.0.1:3000/away'))
+  const { app } = await doorWith([], { app: { routes: [away] } })
+  const response = await app.fetch(new Request('http://127.0.0.1:3000/away'))
   expect(response.status).toBe(302)
   expect(response.headers.get('location')).toBe('https://example.com/')
   expect(response.headers.get('x-content-type-options')).toBe('nosniff')

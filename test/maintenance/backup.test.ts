@@ -8,7 +8,7 @@ import { createEngine, defineBatch, defineJob, type Engine } from '../../src/ind
 import { backupDatabase } from '../../src/maintenance/index.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { auditBatches } from '../support/batches.ts'
-import { until } from '../support/engine.ts'
+import { gate, until } from '../support/engine.ts'
 import { backUp, filesIn, oddRows, place, restore, scratch } from './support.ts'
 
 const newest = (await readMigrations()).at(-1)!.version
@@ -94,11 +94,12 @@ test('a backup made while a worker runs jobs, restored elsewhere: every job ends
   const from = await place()
   const to = await place()
   let ran = 0
+  const written = gate()
   const work = defineJob({
     kind: 'work',
     run: async (_, input: { n: number }) => {
-      ran++
-      await new Promise(resolve => setImmediate(resolve))
+      // Some run for as long as the backup takes.
+      if (++ran > 100) await written.passed
       return input.n * 2
     },
   })
@@ -110,7 +111,9 @@ test('a backup made while a worker runs jobs, restored elsewhere: every job ends
   )
   const worker = await first.work({ queues: { default: 50 } })
   await until(() => ran > 100)
+  await until(async () => (await from.sql(`select from retoma.job where state = 'succeeded' limit 1`)).length > 0)
   const file = await backUp(from)
+  written.open()
   await worker.stop()
 
   await restore(to, file)

@@ -6,10 +6,11 @@ import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
 import { claimGated, firstTurn } from '../../src/store/claim-gated.ts'
 import { press } from '../../src/store/control.ts'
 import { enqueueAlike, enqueueJobs } from '../../src/store/enqueue.ts'
-import { addGates, pruneGates, recountGates } from '../../src/store/gate.ts'
+import { addGates, recountGates } from '../../src/store/gate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { regateJobs, saveLimits } from '../../src/store/queue.ts'
 import { settleJobs } from '../../src/store/settle.ts'
+import { pruneUnused } from '../../src/store/unused.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -314,7 +315,7 @@ test("gates of groups that are no longer used are taken away; those in use, and 
   await addGates(store.db, 'q', ['new', 'busy'], at(0))
   await store.sql(`update retoma.gate set running = 1, used_at = $1 where group_key = 'busy'`, [at(-26 * 3600)])
   await store.sql(`update retoma.gate set used_at = $1 where group_key = ''`, [at(-26 * 3600)])
-  await pruneGates(store.db, at(0))
+  await pruneUnused(store.db, 1000, at(0))
   expect((await gates()).map(gate => gate.key)).toEqual(['', 'busy', 'new'])
 })
 
