@@ -62,8 +62,12 @@ export const claimedColumns = `
   j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care, j.trace,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
-/** Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. */
-export const notHeld = `(batch_id is null or batch_id <> all (array(select id from retoma.batch where held)))`
+/**
+ * Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. No batch has the id 0. Coalesced,
+ * so that the planner cannot tell how many it leaves: it would read it off the batches of those that wait, and where all are
+ * of one it takes a lane for empty and sorts it whole (docs/adr/0005-plans.md).
+ */
+export const notHeld = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
 
 /** Of a row of job: this worker's code runs it. Most have no version, and the second half is not looked at. */
 export const isTaken = (kinds: string, versions: string) => `(

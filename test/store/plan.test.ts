@@ -10,6 +10,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { takeBite } from '../../src/store/batch-bite.ts'
 import { readBatchClocks } from '../../src/store/batch-clock.ts'
 import { claimJobs, giveBackClaims } from '../../src/store/claim.ts'
+import { claimGated, firstTurn } from '../../src/store/claim-gated.ts'
 import { type Db, openDb, type Statement } from '../../src/store/db.ts'
 import { buryWorker } from '../../src/store/death.ts'
 import { lookForIncidents } from '../../src/store/incident.ts'
@@ -121,6 +122,30 @@ describe('in a table with many finished and many running jobs', () => {
       { settings: 'set local enable_seqscan = on; set local plan_cache_mode = auto' },
     )
     expect(careless).toContain('Seq Scan on job')
+  })
+
+  test('a lane whose jobs are all of one batch is walked in its order, not sorted whole for each claim', async () => {
+    // Analysed then, what is not of a held batch looks like nothing at all: docs/adr/0005-plans.md.
+    await store.sql(
+      `insert into retoma.batch (id, name, kind, queue, policy, priority, created_at) values (1, 'b', 'k', 'q', '{}', 4, $1)`,
+      [at(0)],
+    )
+    await store.putMany(40_000, 'waiting')
+    await store.sql(`update retoma.job set batch_id = 1, gated = id % 2 = 0`)
+    await store.sql(`vacuum analyze retoma.job`)
+    const takes = { kinds: ['k'], worker: 'w' }
+    const claims: Record<string, (db: Db) => Promise<unknown>> = {
+      job_ready: db => claimJobs(db, { wants: [{ queue: 'q', want: 20 }], ...takes }, at(1)),
+      job_gated: db =>
+        claimGated(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
+    }
+    for (const [index, claim] of Object.entries(claims)) {
+      const plan = await planOf(claim)
+      expect(plan, index).toContain(`Index Scan using ${index} on job`)
+      expect(plan, index).not.toContain('Bitmap Heap Scan on job')
+      const careless = await planOf(claim, text => text.replaceAll('coalesce(batch_id, 0)', 'batch_id'))
+      expect(careless, index).toContain('Bitmap Heap Scan on job')
+    }
   })
 
   test('a table that was empty when the plan was made is not read whole for a claim or a settle', async () => {
