@@ -22,6 +22,7 @@ import {
   closeSubmit,
   createBatch,
   type DifferentItem,
+  hasBatch,
   type Submission,
   submissionOf,
 } from '../store/batch.ts'
@@ -42,10 +43,12 @@ export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' |
     ref?: (item: Item, index: number) => string
     /** What else differs from item to item. */
     each?: (item: Item, index: number) => EnqueueOptions
+    /** An array for which its queue has no room is refused whole, as it is without a key: nothing of it is left to be continued. */
+    whole?: boolean
     signal?: AbortSignal
   }
 
-const known = ['key', 'ref', 'each', 'signal', 'priority', 'groupKey', 'runAt', 'delay', ...batchOverrides]
+const known = ['key', 'ref', 'each', 'whole', 'signal', 'priority', 'groupKey', 'runAt', 'delay', ...batchOverrides]
 
 export interface Submitted {
   id: string
@@ -98,14 +101,27 @@ export function createSubmits(given: {
   return {
     async submit(batch, items, options = {}) {
       checkSubmit(batch, items, options)
-      const { key, ref, each, signal, stallAfter, onStall, maxResumes, stopAfter, items: ofItems, ...asked } = options
+      const {
+        key,
+        ref,
+        each,
+        whole,
+        signal,
+        stallAfter,
+        onStall,
+        maxResumes,
+        stopAfter,
+        items: ofItems,
+        ...asked
+      } = options
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name } = batch
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
       // A list whose length is known has room as a whole, or leaves nothing behind that no key could continue.
-      const admitted = key === undefined && Array.isArray(items)
+      const isNew = async () => key === undefined || (whole === true && !(await hasBatch(db, name, key)))
+      const admitted = Array.isArray(items) && (await isNew())
       if (admitted) await depths.admit(queue, items.length)
       const trace = traceparent()
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }

@@ -9,21 +9,31 @@ import { jsonText } from './json.ts'
 import type { Call, Route } from './route.ts'
 
 const keyHeader = 'idempotency-key'
-const longest = 255
+export const longestKey = 255
 
 /** undefined: there is no key. */
 export function onceOf(route: Route, { request, who, params, query, body }: Call): Once | undefined {
   const key = request.headers.get(keyHeader)
   if (key === null) return undefined
-  if (key.length === 0 || key.length > longest)
+  if (key.length === 0 || key.length > longestKey)
     throw new RetomaError('bad_request', {
       field: 'Idempotency-Key',
-      problem: say(`it has 1 to ${longest} characters`, `tem de 1 a ${longest} caracteres`),
+      problem: say(`it has 1 to ${longestKey} characters`, `tem de 1 a ${longestKey} caracteres`),
     })
   const asked = JSON.stringify([params ?? null, query ?? null, body ?? null])
   const hash = createHash('sha256').update(asked).digest()
   return { who: who.user, route: `${route.method} ${route.path}`, key, hash }
 }
+
+/**
+ * For what is made by more than one statement and has a key of its own: the same for the same request, so that one that died, or
+ * whose end is not known, is continued by the next and not made a second time.
+ */
+export const keyOf = ({ who, route, key, hash }: Once): string =>
+  `idempotency-key/${createHash('sha256')
+    .update(JSON.stringify([who, route, key]))
+    .update(hash)
+    .digest('hex')}`
 
 /** What was answered before, marked as such. */
 export function answerAgain({ status, body }: Kept, headers: Headers): Response {

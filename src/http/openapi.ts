@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { type ErrorCode, entryOf } from '../errors.ts'
 import { version } from '../version.ts'
 import { problem } from './contract.ts'
+import { longestKey } from './idempotency.ts'
 import type { Route } from './route.ts'
 
 export interface Json {
@@ -104,7 +105,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description: 'same key and body within 24 h: the first answer again; same key and another body: 409',
-  schema: { type: 'string', maxLength: 200 },
+  schema: { type: 'string', minLength: 1, maxLength: longestKey },
 }
 
 const acceptLanguage = {
@@ -165,10 +166,11 @@ function refusalsOf(route: Route): Record<string, Json> {
 
 function codesOf(route: Route): ErrorCode[] {
   const asked = route.params !== undefined || route.query !== undefined || route.body !== undefined
-  const wrong: ErrorCode[] = asked ? ['bad_request'] : []
+  const wrong: ErrorCode[] = asked || route.makes ? ['bad_request'] : []
   const who: ErrorCode[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
   const body: ErrorCode[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
-  return [...wrong, ...who, ...body, ...(route.errors ?? []), 'rate_limited', ...everywhere]
+  const again: ErrorCode[] = route.makes ? ['idempotency_conflict', 'idempotency_running'] : []
+  return [...wrong, ...who, ...body, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
 }
 
 const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }

@@ -54,6 +54,10 @@ const holder = {
   text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_held`,
 }
 
+export async function hasBatch(db: Db, name: string, key: string): Promise<boolean> {
+  return (await db.run(holder, [name, key])).length > 0
+}
+
 /** The batch that has this key, made here if nobody has it. */
 export async function createBatch(
   db: Db,

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineBatch, defineJob, minutes } from '../../src/index.ts'
 import { batchDoor, failing, submitted } from './batch-support.ts'
 import { doorWith } from './support.ts'
@@ -193,3 +194,53 @@ test('a body is bounded in bytes and in depth, before it is looked at', async ()
   const large = JSON.stringify({ name: 'any', items: ['x'.repeat(17 * 1024 * 1024)] })
   expect((await post(large)).status).toBe(413)
 })
+
+describe('with an Idempotency-Key', () => {
+  const asked = (items: unknown[] = [{ n: 1 }, { n: 2 }]) => ({
+    body: { name: 'letters', items },
+    headers: { 'idempotency-key': 'mine' },
+  })
+
+  test('a process that dies before the answer is kept leaves one batch: asked again, it is that one', async () => {
+    const { ask, databaseUrl } = await batchDoor()
+    const first = await ask('POST', '/api/v1/batches', asked())
+    await sqlOn(
+      databaseUrl,
+      `update retoma.idempotency set status = null, answer = null, at = at - interval '61 seconds'`,
+    )
+    expect(await ask('POST', '/api/v1/batches', asked())).toMatchObject({ status: 201, body: first.body })
+    expect((await ask('GET', '/api/v1/batches')).body.items).toHaveLength(1)
+    expect(await ask('POST', '/api/v1/batches', asked([{ n: 3 }]))).toMatchObject({ status: 409 })
+  })
+
+  test('one that broke off in the middle of its list is continued by the next try', async () => {
+    const { ask, databaseUrl } = await batchDoor()
+    const items = Array.from({ length: 1500 }, (_, n) => ({ n }))
+    await sqlOn(
+      databaseUrl,
+      `create function retoma.refuse_chunk() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '42804'; end $$;
+       create trigger refuse before insert on retoma.batch_chunk for each row when (new.n = 1) execute function retoma.refuse_chunk()`,
+    )
+    const drop = `drop trigger if exists refuse on retoma.batch_chunk; drop function if exists retoma.refuse_chunk()`
+    onTestFinished(() => sqlOn(databaseUrl, drop))
+    expect((await ask('POST', '/api/v1/batches', asked(items))).status).toBe(500)
+    await sqlOn(databaseUrl, drop)
+    expect(await ask('POST', '/api/v1/batches', asked(items))).toMatchObject({
+      status: 201,
+      body: { created: true, total: 1500 },
+    })
+    expect((await ask('GET', '/api/v1/batches')).body.items).toMatchObject([{ total: 1500 }])
+  })
+
+  test('a list that the queue has no room for leaves nothing behind either', async () => {
+    const { ask } = await batchDoor({ limits: { post: { maxDepth: 1 } } })
+    expect((await ask('POST', '/api/v1/batches', asked())).status).toBe(429)
+    expect((await ask('GET', '/api/v1/batches')).body.items).toEqual([])
+  })
+})
+
+async function sqlOn(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(text).finally(() => client.end())
+}

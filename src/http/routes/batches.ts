@@ -9,6 +9,7 @@ import { batchWire, explanationWire } from '../../wire.ts'
 import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
 import { explanation } from '../explanation.ts'
 import { given } from '../given.ts'
+import { keyOf } from '../idempotency.ts'
 import { type Route, route } from '../route.ts'
 import { batch, batchState } from './batch-schemas.ts'
 
@@ -84,12 +85,15 @@ export const batchRoutes: readonly Route[] = [
       'batch_state',
       'batch_went_back',
     ],
-    async run({ engine, body }) {
+    async run({ engine, body, once }) {
       const definition = engine.batchNamed(body.name)
-      const options = optionsOf(body)
+      const ownKey = once !== undefined && body.key === undefined
+      const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
       // All of them before the first: a list with a bad item leaves nothing behind.
       for (const [index, input] of body.items.entries()) await checkedInput(definition.job, input, index)
-      return engine.submit(definition, body.items, options)
+      const made = await engine.submit(definition, body.items, options)
+      // With a key of ours one that was there was made by the same request, which nobody has been answered.
+      return ownKey ? { ...made, created: true } : made
     },
   }),
   route({

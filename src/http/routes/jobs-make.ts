@@ -76,7 +76,7 @@ export const jobMakeRoutes: readonly Route[] = [
     answer: z.union([made, madeMany]),
     status: 201,
     makes: 'exactly',
-    errors: ['unknown_kind', 'bad_input', 'bad_option', 'queue_full', 'key_locked', 'idempotency_conflict'],
+    errors: ['unknown_kind', 'bad_input', 'bad_option', 'queue_full', 'key_locked'],
     async run({ engine, body, once, headers }) {
       const isOne = !Array.isArray(body) && !('jobs' in body)
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]
