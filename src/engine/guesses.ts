@@ -2,32 +2,85 @@
  * Wrong guesses of a secret, slowed by where they come from: ten in a minute, counted for all processes together. Whoever
  * has had those is not even looked up until his time has come, so a right guess does not help him either.
  *
- * Invariant: a credential that works, and has worked here before, is never held up by the guesses of a neighbour (tokens.ts
- * does not ask for it).
+ * Invariant: also of those that come all at once, no more are looked up in this process than may be wrong. A credential that
+ * works, and has worked here before, is never held up by the guesses of a neighbour (tokens.ts does not ask for it).
  */
 import { formatDuration, minutes } from '../core/duration.ts'
+import type { Allowance } from '../core/window.ts'
 import { RetomaError } from '../errors.ts'
 import type { LimitDesk } from './limits.ts'
 
 const limit = 10
 const per = minutes(1)
-const guess = (from: string) => ({ bucket: 'login', who: from, limit, per })
+const guessOf = (from: string) => ({ bucket: 'login', who: from, limit, per })
 
 export interface Guesses {
-  /** Throws rate_limited for who has guessed wrong too often. `from`: where it comes from, such as an address. */
-  mayGuess(from: string): Promise<void>
-  /** Counts one; throws rate_limited when it is one too many. */
-  guessedWrong(from: string): Promise<void>
+  /**
+   * What `look` finds; null: nothing, which counts. Throws rate_limited for who has guessed wrong too often. `from`: where it comes
+   * from, such as an address; undefined: nobody knows, and then one who guesses must not be able to keep the right one out.
+   */
+  guess<T>(from: string | undefined, look: () => Promise<T | null>): Promise<T | null>
+}
+
+/** Those who come from one place. */
+interface Line {
+  here: number
+  /** They are let in one after another. */
+  last: Promise<unknown>
+  /** Looked up, and not known yet whether wrong. */
+  underWay: Set<Promise<void>>
 }
 
 export function createGuesses(limits: LimitDesk): Guesses {
+  const lines = new Map<string, Line>()
+
+  async function counted<T>(from: string, look: () => Promise<T | null>): Promise<T | null> {
+    const found = await look()
+    if (found === null) refuseUnless(await limits.limit(guessOf(from)))
+    return found
+  }
+
+  /** As many more as may be wrong, should all that are under way be. */
+  async function room(from: string, { underWay }: Line): Promise<void> {
+    for (;;) {
+      const allowance = await limits.peekLimit(guessOf(from))
+      refuseUnless(allowance)
+      if (underWay.size < allowance.remaining) return
+      await Promise.race(underWay)
+    }
+  }
+
+  async function inLine<T>(from: string, line: Line, look: () => Promise<T | null>): Promise<T | null> {
+    const entered = line.last.then(async () => {
+      await room(from, line)
+      const looked = counted(from, look)
+      const over: Promise<void> = looked.then(
+        () => void line.underWay.delete(over),
+        () => void line.underWay.delete(over),
+      )
+      line.underWay.add(over)
+      return { looked } // bare it would be waited for, and so by the next in line
+    })
+    line.last = entered.catch(() => {})
+    return (await entered).looked
+  }
+
   return {
-    mayGuess: async from => refuseUnless(await limits.peekLimit(guess(from))),
-    guessedWrong: async from => refuseUnless(await limits.limit(guess(from))),
+    async guess(from, look) {
+      if (from === undefined) return counted('unknown', look)
+      const line = lines.get(from) ?? { here: 0, last: Promise.resolve(), underWay: new Set() }
+      lines.set(from, line)
+      line.here++
+      try {
+        return await inLine(from, line, look)
+      } finally {
+        if (--line.here === 0) lines.delete(from)
+      }
+    },
   }
 }
 
-function refuseUnless({ allowed, retryAfterSeconds }: { allowed: boolean; retryAfterSeconds: number }): void {
+function refuseUnless({ allowed, retryAfterSeconds }: Allowance): void {
   if (allowed) return
   const seconds = Math.max(Math.ceil(retryAfterSeconds), 1)
   throw new RetomaError('rate_limited', { limit, per: formatDuration(per), seconds }, { retryAfterSeconds: seconds })

@@ -40,10 +40,10 @@ export interface Tokens {
   anyToken(): Promise<boolean>
   /** The token of RETOMA_ADMIN_TOKEN: made once, and in the place of what that variable held before. */
   keepAdminToken(secret: string): Promise<void>
-  /** null: there is no such token, or it is revoked. `from`: slows down who guesses; throws rate_limited. */
-  findToken(secret: string, from: string): Promise<Known | null>
+  /** null: there is no such token, or it is revoked. `from`: slows down who guesses (guesses.ts); throws rate_limited. */
+  findToken(secret: string, from: string | undefined): Promise<Known | null>
   /** The secret of a cookie, for a token. */
-  logIn(secret: string, from: string): Promise<(Known & { secret: string; expiresAt: Date }) | null>
+  logIn(secret: string, from: string | undefined): Promise<(Known & { secret: string; expiresAt: Date }) | null>
   findLogIn(secret: string): Promise<(Known & { expiresAt: Date }) | null>
   logOut(secret: string): Promise<void>
 }
@@ -55,6 +55,8 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
   const { db, clock, log, guesses } = given
   const keys = new Keyring<Known>(clock, lookUpToken)
   const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
+  /** By where they come from and what they try. */
+  const guessing = new Map<string, Promise<Known | null>>()
   /** Once there has been one, there always has. */
   let made = false
   let noneUntil = Number.NEGATIVE_INFINITY
@@ -90,23 +92,22 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
     return made
   }
 
-  /** Of what is no guess, because it was tried before, nothing is counted: a client left with an old token locks nobody out. */
-  async function findToken(secret: string, from: string): Promise<Known | null> {
+  /**
+   * What was tried before is no guess, and what many try at once is one: a client left with an old token locks nobody out.
+   */
+  async function findToken(secret: string, from: string | undefined): Promise<Known | null> {
     const hash = hashOf(secret)
-    const before = keys.known(hash)
-    if (before === undefined) await guesses.mayGuess(from)
-    const found = await keys.get(hash)
-    if (found === null && before !== 'bad') await guesses.guessedWrong(from)
-    return found
+    if (keys.known(hash) !== undefined) return keys.get(hash)
+    const name = `${from ?? ''} ${hash.toString('base64')}`
+    const guess = guessing.get(name) ?? guesses.guess(from, () => keys.get(hash)).finally(() => guessing.delete(name))
+    guessing.set(name, guess)
+    return guess
   }
 
   /** Who logs in is a person, or plays one: each wrong try counts. */
-  async function tryToken(secret: string, from: string): Promise<Known | null> {
+  async function tryToken(secret: string, from: string | undefined): Promise<Known | null> {
     const hash = hashOf(secret)
-    if (keys.known(hash) !== 'good') await guesses.mayGuess(from)
-    const found = await keys.get(hash)
-    if (found === null) await guesses.guessedWrong(from)
-    return found
+    return keys.known(hash) === 'good' ? keys.get(hash) : guesses.guess(from, () => keys.get(hash))
   }
 
   return {

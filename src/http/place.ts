@@ -30,8 +30,8 @@ export function placeOf(request: Request, peer: Peer, { publicUrl, trustProxy = 
   return { address: plainAddress(nthFromRight(hops, trustProxy + 1) ?? ''), host, secure }
 }
 
-/** For limits by where somebody comes from. */
-export const fromOf = ({ address }: Peer): string => (address === undefined ? 'unknown' : networkOf(address))
+/** For limits by where somebody comes from; undefined: nobody knows. */
+export const fromOf = ({ address }: Peer): string | undefined => address && networkOf(address)
 
 function listIn(request: Request, name: string): string[] {
   const given = request.headers.get(name)

@@ -214,3 +214,23 @@ test('a client that goes on with one token that is no more locks nobody out', as
   for (let i = 0; i < 50; i++) expect(await engine.findToken('an old one', here)).toBeNull()
   expect(await engine.findToken(fresh.token, here)).toMatchObject({ user: 'rui' })
 })
+
+test('of guesses that come all at once no more are looked up than in turn: the right one among them opens nothing', async () => {
+  const { engine } = await engineOf({})
+  const { token } = await engine.createToken({ user: 'ana', role: 'admin' })
+  const all = [...Array.from({ length: 100 }, (_, i) => `wrong-${i}`), token]
+  const tried = await Promise.allSettled(all.map(each => engine.findToken(each, here)))
+  expect(tried.at(-1)).toMatchObject({ status: 'rejected', reason: { code: 'rate_limited' } })
+  expect(tried.filter(each => each.status === 'fulfilled')).toHaveLength(10)
+})
+
+test('many at once with one old token are one guess, and one that was revoked is none', async () => {
+  const { engine } = await engineOf({})
+  const fresh = await engine.createToken({ user: 'rui', role: 'admin' })
+  const left = await engine.createToken({ user: 'ana', role: 'viewer' })
+  await engine.findToken(left.token, here)
+  await engine.revokeToken(left.id)
+  const old = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? 'an old one' : left.token))
+  expect(await Promise.all(old.map(each => engine.findToken(each, here)))).toEqual(old.map(() => null))
+  expect(await engine.findToken(fresh.token, here)).toMatchObject({ user: 'rui' })
+})

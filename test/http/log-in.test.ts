@@ -147,3 +147,14 @@ test('who guesses is told apart behind proxies that are trusted, and only behind
   // Whatever somebody has written there.
   expect((await guess('x'.repeat(4000), 12)).status).toBe(401)
 })
+
+test('where nobody knows where requests come from, who guesses keeps nobody out', async () => {
+  const { ask, engine } = await doorWith()
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  for (let n = 0; n < 10; n++)
+    expect((await ask('GET', '/api/v1/me', { token: `guess-${n}`, peer: {} })).status).toBe(401)
+  expect((await ask('GET', '/api/v1/me', { token: 'guess-10', peer: {} })).status).toBe(429)
+  expect((await ask('POST', '/api/v1/login', { body: { token: 'guess-11' }, peer: {} })).status).toBe(429)
+  expect((await ask('POST', '/api/v1/login', { body: { token }, peer: {} })).status).toBe(200)
+  expect((await ask('GET', '/api/v1/me', { token, peer: {} })).status).toBe(200)
+})
