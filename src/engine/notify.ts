@@ -72,15 +72,19 @@ export function notifyJob(given: {
     backoff: { first: seconds(5), factor: 2, max: minutes(15), jitter: 0.1 },
     timeout: seconds(30),
     maxAge: hours(24),
-    async run({ id, attempt, signal }, { notice, after }) {
+    async run(ctx, { notice, after }) {
       const before = after === null ? undefined : await stateOf(after)
       if (before !== undefined && !isFinal(before)) return snooze(minutes(1))
       if (before === 'failed' || before === 'cancelled') return skip('nobody was told that it began')
-      const { status, retryAfter } = await postNotice(webhook, notice, id, { clock, signal })
+      const { status, retryAfter } = await postNotice(webhook, notice, ctx.id, { clock, signal: ctx.signal })
       const judged = judgeAnswer(status, retryAfter, clock.now())
       if (judged.what === 'told') return { status }
       if (judged.what === 'wait') return snooze(judged.delay)
-      if (judged.what === 'refused' && attempt >= refusals) throw doNotRetry(refusedBy(status))
+      if (judged.what !== 'refused') throw refusedBy(status)
+      // Not by attempts: those that waited, or met a server in trouble, were refused nothing.
+      const refused = 1 + (typeof ctx.resumeData === 'number' ? ctx.resumeData : 0)
+      if (refused >= refusals) throw doNotRetry(refusedBy(status))
+      await ctx.checkpoint('refused', refused)
       throw refusedBy(status)
     },
   })

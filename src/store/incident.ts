@@ -49,6 +49,7 @@ const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'tot
 const isPausedByItself = `b.state = 'paused' and b.reason ->> 'code' <> 'person'`
 const isStuck = `j.state = 'stalled' and not exists (select from retoma.batch b where b.id = j.batch_id and b.state = 'stalled')`
 
+// Nothing is told of notices themselves: one that could not be told would be told by another.
 // One statement, so that an idle look costs one, and half a dozen index probes. What ended is looked for since ten minutes
 // before the last look, for commits that come late and for looks whose process died; a first look tells nothing of the past.
 // What is only noted for some time after (succeeded, many) is over, without a word, once no look could find it again.
@@ -110,7 +111,7 @@ const look = {
         from since
           cross join lateral (
             select * from retoma.job j
-            where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from
+            where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from and j.queue <> $3
               and not exists (
                 select from retoma.incident i
                 where i.cleared_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id

@@ -230,6 +230,20 @@ test('a job that failed as poison is told, and over when a person retries it', a
   expect(hook.events()).toEqual(['job.poison', 'job.poison.cleared'])
 })
 
+test('a notice that failed as poison makes no notice of itself', async () => {
+  const hook = await webhook()
+  hook.answers(answerWith(410))
+  const { t, job } = await oneIncident(hook.url)
+  for (let i = 0; i < 3; i++) {
+    await t.run()
+    await t.clock.advance(minutes(1))
+  }
+  expect(await t.engine.job(job)).toMatchObject({ state: 'failed' })
+  await sql(t, `update retoma.job set error = error || '{"code":"poison"}' where id = $1`, [job])
+  await pass(t, 3)
+  expect((await t.engine.jobs({ kind: 'retoma.notify' })).items).toHaveLength(1)
+})
+
 test('of one event ten are told in ten minutes, and then how many there are besides', async () => {
   const hook = await webhook()
   const batch = batchOf({ hang: false })
@@ -329,14 +343,25 @@ test('one that asks for time gets it, to the second, and no try is spent; one th
   expect(await t.engine.job(job)).toMatchObject({ state: 'waiting', failures: 0 })
   await t.clock.advance(seconds(119))
   expect(await t.run()).toBe(0)
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 5; i++) {
     await t.clock.advance(minutes(1))
     await t.run()
   }
-  expect(hook.posts).toHaveLength(3)
+  expect(hook.posts).toHaveLength(1 + 3)
   const given = await t.engine.job(job)
   expect(given).toMatchObject({ state: 'failed', error: { code: 'notify_failed' } })
   expect(JSON.stringify(given)).not.toMatch(/T0SECRETPATH|whsec/)
+})
+
+test('a refusal in passing, while what it is sent to is deployed anew, loses nothing after hours of trouble', async () => {
+  const hook = await webhook()
+  const { t, job } = await oneIncident(hook.url)
+  hook.answers(...Array.from({ length: 6 }, () => answerWith(500)), answerWith(404), answerWith(404), answerWith(200))
+  for (let i = 0; i < 10; i++) {
+    await t.run()
+    await t.clock.advance(minutes(17))
+  }
+  expect(await t.engine.job(job)).toMatchObject({ state: 'succeeded' })
 })
 
 test('a redirect is not followed, and what is signed goes to nobody else', async () => {
