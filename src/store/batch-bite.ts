@@ -96,14 +96,14 @@ const end = {
 
 // What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again. Of
 // several with one key that is free, the first takes it. A batch that was over goes on with the first that waits again: if
-// none can, it has not ended a second time. State and end are taken from behind the lock, both: constraints are checked on
+// none can, it has not ended a second time. State, held and end are taken from behind the lock, all: constraints are checked on
 // the version of the statement's snapshot, too. The place is compared in the collation of the index, or each bite would walk
 // over all before it.
 const retry = {
   name: 'batch_bite_retry',
   text: `
     with home as materialized (
-      select id, state, finished_at, todo_at, todo_cause collate "default" as todo_cause, todo_place collate "default" as todo_place, todo_id
+      select id, state, held, finished_at, todo_at, todo_cause collate "default" as todo_cause, todo_place collate "default" as todo_place, todo_id
       from retoma.batch
       where id = $1 and todo = 'retry'
       for update
@@ -139,6 +139,7 @@ const retry = {
       update retoma.batch b
       set epoch = b.epoch + 1,
         state = case when h.state = 'succeeded' and exists (select from moved) then 'running' else h.state end,
+        held = h.held,
         finished_at = case when not exists (select from moved) then h.finished_at end,
         retried = b.retried + (select count(*) from moved)::int,
         retried_held = b.retried_held + (select count(*) from found where held)::int,

@@ -56,12 +56,13 @@ const cancel = {
     ${summary('0', `'{}'::text[]`)}`,
 }
 
-// Of several with one key that is free, the first takes it.
+// Of several with one key that is free, the first takes it. State and held are taken from behind the lock, both: constraints are
+// checked on the version of the statement's snapshot, too, and a pause may have come in between.
 const retry = {
   name: 'bulk_retry',
   text: `
     with home as materialized (
-      select b.id, b.state, b.todo from retoma.batch b
+      select b.id, b.state, b.held, b.todo from retoma.batch b
       where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
       order by b.id
       for update
@@ -100,7 +101,8 @@ const retry = {
           when h.state not in ('succeeded', 'failed') then h.state
           when b.submitted_at is null then 'submitting'
           else 'running'
-        end
+        end,
+        held = h.held
       from (
           select batch_id, count(*)::int as ended, count(*) filter (where was = 'failed')::int as failed
           from moved where batch_id is not null group by 1

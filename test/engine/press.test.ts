@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest'
-import { defineJob } from '../../src/index.ts'
-import { engineWith } from '../support/engine.ts'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineBatch, defineJob } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { takeBite } from '../../src/store/batch-bite.ts'
+import { openDb } from '../../src/store/db.ts'
+import { engineOf, engineWith, until } from '../support/engine.ts'
 
 const quick = defineJob({ kind: 'quick', run: () => 'done' })
 
@@ -34,4 +38,55 @@ test('of two that would take one key again at the same instant one does', async 
   }
   const pressed = await Promise.allSettled(ids.map(id => engine.retry(id)))
   expect(pressed.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
+})
+
+describe('a pause that commits while a retry waits for the batch', () => {
+  const bad = defineJob({ kind: 'bad', queue: 'q', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const batch = defineBatch({ name: 'b', job: bad })
+
+  /** A batch of which two have failed and one is for later, and somebody who is about to pause it. */
+  async function world(before = 'select') {
+    const t = await engineOf({ batches: [batch] })
+    const later = new Date(t.clock.now().getTime() + 3_600_000)
+    const each = (_: unknown, n: number) => (n < 2 ? {} : { runAt: later })
+    const { id } = await t.engine.submit(batch, [undefined, undefined, undefined], { each })
+    await t.run()
+    const [person, watcher] = [1, 2].map(() => new pg.Client({ connectionString: t.databaseUrl })) as [
+      pg.Client,
+      pg.Client,
+    ]
+    for (const each of [person, watcher]) {
+      await each.connect()
+      onTestFinished(() => each.end())
+    }
+    await person.query(before)
+    await person.query('begin')
+    await person.query(
+      `update retoma.batch set state = 'paused', held = true, reason = '{"code":"person"}' where id = $1`,
+      [id],
+    )
+    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    const pausesUnder = async <T>(press: Promise<T>): Promise<T> => {
+      press.catch(() => {})
+      await until(async () => (await watcher.query(waits)).rowCount! > 0)
+      await person.query('commit')
+      return press
+    }
+    return { ...t, id, pausesUnder }
+  }
+
+  test('in bulk: they wait again, and it stays paused', async () => {
+    const { engine, id, pausesUnder } = await world()
+    expect(await pausesUnder(engine.retryJobs({ kind: 'bad' }))).toMatchObject({ changed: 2, done: true })
+    expect(await engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 3 })
+  })
+
+  test('of the batch: likewise', async () => {
+    const begun = `update retoma.batch set todo = 'retry', todo_at = now() + interval '9 years', todo_place = '', todo_id = 0`
+    const { engine, id, pausesUnder, databaseUrl } = await world(begun)
+    const db = openDb({ url: databaseUrl, log: silentLog })
+    onTestFinished(() => db.close())
+    expect(await pausesUnder(takeBite(db, id, null))).toMatchObject({ moved: 2, done: true })
+    expect(await engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 3 })
+  })
 })
