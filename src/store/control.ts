@@ -88,6 +88,8 @@ const again = (verb: string, states: string, more = '') => `
         resumes = case when b.state = 'failed' then 0 else b.resumes end,
         reason = case when b.state = 'failed' then null else b.reason end,
         finished_at = null,
+        stop_failed = greatest(b.stop_failed - (m.was = 'failed')::int, 0),
+        stop_ended = greatest(b.stop_ended - 1, 0),
         state = case
           when b.state not in ('succeeded', 'failed') then b.state
           when b.submitted_at is null then 'submitting'

@@ -447,6 +447,18 @@ describe('stopAfter', () => {
     expect(await auditBatches(databaseUrl)).toEqual([])
   })
 
+  test('what is retried one by one counts again when it fails again', async () => {
+    const batch = stopping({ failures: 2 })
+    const { engine, run } = await engineOf({ batches: [batch] })
+    const { id } = await engine.submit(batch, [1, 1, 2], later)
+    await run()
+    await engine.unpause(id)
+    const { items } = await engine.jobs({ state: 'failed' })
+    for (const each of items) await engine.retry(each.id)
+    await run()
+    expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'stop_after', failed: 2 } })
+  })
+
   test('so many of a hundred, once twenty have ended', async () => {
     const batch = stopping({ percent: 50 })
     const { engine, run } = await engineOf({ batches: [batch] })
