@@ -13,7 +13,7 @@ export async function readText(request: Request, most: number = largestBody): Pr
   if (Number(length ?? 0) > most) throw tooLarge()
   // Of a length that is known no more than that comes, and it need not go through a stream.
   if (length !== null) {
-    const whole = await request.arrayBuffer()
+    const whole = await request.arrayBuffer().catch(gone)
     if (whole.byteLength > most) throw tooLarge()
     return decoded(Buffer.from(whole))
   }
@@ -27,10 +27,14 @@ export async function readText(request: Request, most: number = largestBody): Pr
       parts.push(part)
     }
   } catch (error) {
-    // Whoever sent it has gone, or was too slow: nothing is wrong here.
-    throw isRetomaError(error) ? error : badBody('it did not arrive whole', 'não chegou inteiro')
+    gone(error)
   }
   return decoded(Buffer.concat(parts))
+}
+
+/** Whoever sent it has gone, or was too slow: nothing is wrong here. */
+function gone(error: unknown): never {
+  throw isRetomaError(error) ? error : badBody('it did not arrive whole', 'não chegou inteiro')
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

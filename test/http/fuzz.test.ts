@@ -164,11 +164,13 @@ test('a body that breaks off, or never comes to its end within bounds, is refuse
   const { fetch } = await stage()
   const endless = () =>
     new ReadableStream<Uint8Array>({ pull: controller => controller.enqueue(new Uint8Array(1024 * 1024).fill(32)) })
-  const send = (body: ReadableStream) => {
-    const init = { method: 'POST', body, duplex: 'half' as const, headers: { 'content-type': 'application/json' } }
-    return fetch(new Request(`${at}/api/v1/batches`, init))
+  const send = (body: ReadableStream, more: Record<string, string> = {}) => {
+    const headers = { 'content-type': 'application/json', ...more }
+    return fetch(new Request(`${at}/api/v1/batches`, { method: 'POST', body, duplex: 'half' as const, headers }))
   }
   expect((await send(endless())).status).toBe(413)
+  const gone = () => new ReadableStream<Uint8Array>({ pull: controller => controller.error(new Error('aborted')) })
+  for (const headers of [{}, { 'content-length': '10' }]) expect((await send(gone(), headers)).status).toBe(400)
 })
 
 const tricks = [
