@@ -135,13 +135,18 @@ function byQueue(jobs: readonly NewJob[]): Map<string, NewJob[]> {
 }
 
 /**
- * Places of the list, so many that a statement stays small. Those with a key are in the order of their keys, over all chunks:
- * two lists with the same keys in opposite order would otherwise wait for each other.
+ * Places of the list, so many that a statement stays small. Where one is not enough, those with a key are in the order of their
+ * keys, over all chunks: two lists with the same keys in opposite order would otherwise wait for each other. One statement sees
+ * to that itself, and keeps the order of the list.
  */
 function chunksOf(jobs: readonly NewJob[]): number[][] {
   const places = jobs.map((_, index) => index)
-  if (jobs.length > chunkRows && jobs.some(job => job.key !== null))
-    places.sort((a, b) => before(jobs[a]!, jobs[b]!) || a - b)
+  const chunks = cut(jobs, places)
+  if (chunks.length <= 1 || jobs.every(job => job.key === null)) return chunks
+  return cut(jobs, places.sort((a, b) => before(jobs[a]!, jobs[b]!) || a - b)) // biome-ignore format: one call
+}
+
+function cut(jobs: readonly NewJob[], places: readonly number[]): number[][] {
   const chunks: number[][] = []
   let bytes = 0
   for (const place of places) {

@@ -216,3 +216,14 @@ test('what such a route threw is not kept', async () => {
   const done = await engine.once(asked, async () => ({ value: 1, keep: { status: 200, body: '{}' } }))
   expect(done).toEqual({ value: 1 })
 })
+
+test('two large lists with the same keys in opposite order, as they come at once, both come in', async () => {
+  const { engine } = await doorWith([send])
+  const order = (key: number) => ({ job: send, input: { to: 'x'.repeat(900_000) }, options: { key: `k${key}` } })
+  const keys = Array.from({ length: 12 }, (_, n) => n)
+  const [one, other] = await Promise.all([
+    engine.enqueueTogether(keys.map(order)),
+    engine.enqueueTogether(keys.toReversed().map(order)),
+  ])
+  expect(other.toReversed().map(each => each.id)).toEqual(one.map(each => each.id))
+})
