@@ -131,9 +131,11 @@ export function createBulk(given: {
         for (let left = rounds; some.length > 0; left--) {
           const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
           sum.changed += moved.changed
-          sum.held += moved.held
           await told(moved)
-          if (moved.blocked.length === 0 || left === 0) break
+          if (moved.blocked.length === 0 || left === 0) {
+            sum.held += moved.held
+            break
+          }
           // Rows of their batches still follow what was pressed on those: that is done first.
           for (const batch of moved.blocked) await follow(db, clock, batch, Number.POSITIVE_INFINITY)
         }

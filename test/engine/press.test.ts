@@ -90,3 +90,18 @@ describe('a pause that commits while a retry waits for the batch', () => {
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 3 })
   })
 })
+
+test('one whose key another has is counted once, also where the batch of its neighbours is waited for', async () => {
+  const bad = defineJob({ kind: 'bad', queue: 'q', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const batch = defineBatch({ name: 'b', job: bad })
+  const { engine, run, databaseUrl } = await engineOf({ batches: [batch] })
+  await engine.enqueue(bad, undefined, { key: 'x', keyUntil: 'final' })
+  await engine.submit(batch, [undefined])
+  await run()
+  await engine.enqueue(bad, undefined, { key: 'x' })
+  const db = openDb({ url: databaseUrl, log: silentLog })
+  onTestFinished(() => db.close())
+  const begun = `update retoma.batch set todo = 'retry', todo_at = now() + interval '9 years', todo_place = '', todo_id = 0`
+  await db.run({ name: 'begun', text: begun }, [])
+  expect(await engine.retryJobs({ kind: 'bad' })).toMatchObject({ held: 1, done: true })
+})
