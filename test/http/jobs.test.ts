@@ -32,7 +32,8 @@ const bodyOf = (verb: string) => (verb === 'skip' ? { body: { reason: 'enough' }
 test('an id that names nothing is 404, whatever its form and whatever is asked of it', async () => {
   const { ask, engine } = await doorWith([send], { batches: [letters] })
   const batch = await engine.submit(letters, [{ to: 'ana' }])
-  for (const id of [...strangers, batch.id]) {
+  const { id: real } = await engine.enqueue(send, { to: 'ana' })
+  for (const id of [...strangers, batch.id, `0${real}`]) {
     for (const [method, path] of readers)
       expect(await ask(method, `/api/v1/jobs/${id}${path}`), `${method} ${id}${path}`).toMatchObject({
         status: 404,
