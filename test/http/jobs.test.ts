@@ -76,6 +76,20 @@ test('a job is shown with its attempts, failures and checkpoints', async () => {
   })
 })
 
+test('a stack is for those who act: a viewer sees what went wrong, not where in the code', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'nobody' })
+  await run()
+  const { token: viewer } = await engine.createToken({ user: 'vi', role: 'viewer' })
+  const { token: operator } = await engine.createToken({ user: 'op', role: 'operator' })
+  for (const path of [`/api/v1/jobs/${id}`, '/api/v1/jobs']) {
+    const seen = JSON.stringify((await ask('GET', path, { token: viewer })).body)
+    expect(seen).toContain('no such address')
+    expect(seen).not.toContain('jobs.test.ts')
+    expect(JSON.stringify((await ask('GET', path, { token: operator })).body)).toContain('jobs.test.ts')
+  }
+})
+
 test('it is explained in the language that is asked for, with GET and with POST', async () => {
   const { ask, engine } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'ana' })

@@ -8,15 +8,12 @@ import { pressing } from '../by.ts'
 import { idParams, pageOf, pageQuery } from '../contract.ts'
 import { given } from '../given.ts'
 import { type Principal, type Route, route } from '../route.ts'
+import { withoutStack } from '../stack.ts'
 import { cause, failure, failureGroup, item, itemState } from './batch-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
 const pressed = z.object({ id: z.string(), state: itemState, changed: z.boolean() })
-
-/** A stack tells of files and versions: it is for those who act. */
-const withoutStack = <E extends { stack: string | null }>(error: E, who: Principal): E =>
-  who.role === 'viewer' ? { ...error, stack: null } : error
 
 const itemWire = (job: JobView, who: Principal) => jobWire({ ...job, error: job.error && withoutStack(job.error, who) })
 

@@ -6,7 +6,8 @@ import type { JobDetail, JobView, Page } from '../../index.ts'
 import { explanationWire, jobDetailWire, jobWire } from '../../wire.ts'
 import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
 import { explanation } from '../explanation.ts'
-import { type Call, type Route, route } from '../route.ts'
+import { type Call, type Principal, type Route, route } from '../route.ts'
+import { withoutStack } from '../stack.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)
@@ -29,6 +30,19 @@ export async function jobOf(engine: Engine, id: string): Promise<JobDetail> {
   if (found === null) throw new RetomaError('not_found', { what: 'job', id })
   return found
 }
+
+const seenBy = <J extends JobView>(job: J, who: Principal): J => ({
+  ...job,
+  error: job.error && withoutStack(job.error, who),
+})
+
+const detailSeenBy = (job: JobDetail, who: Principal): JobDetail => ({
+  ...seenBy(job, who),
+  history: job.history.map(({ evidence, ...failure }) => ({
+    ...withoutStack(failure, who),
+    evidence: evidence && withoutStack(evidence, who),
+  })),
+})
 
 function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
   const { limit, after, state, batch_id: batch, ...others } = query
@@ -62,9 +76,9 @@ export const jobRoutes: readonly Route[] = [
     query: listQuery,
     answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
-    async run({ engine, query }) {
+    async run({ engine, query, who }) {
       const { items, next } = await list(engine, query)
-      return { items: items.map(jobWire), next }
+      return { items: items.map(each => jobWire(seenBy(each, who))), next }
     },
   }),
   route({
@@ -77,7 +91,7 @@ export const jobRoutes: readonly Route[] = [
     params: idParams,
     answer: jobDetail,
     errors: ['not_found'],
-    run: async ({ engine, params }) => jobDetailWire(await jobOf(engine, params.id)),
+    run: async ({ engine, params, who }) => jobDetailWire(detailSeenBy(await jobOf(engine, params.id), who)),
   }),
   ...(['get', 'post'] as const).map(method =>
     route({

@@ -1,8 +1,10 @@
 /** Who works, and how it is with them. */
 import { z } from 'zod'
+import type { WorkerView } from '../../index.ts'
 import { workerWire } from '../../wire.ts'
 import { instant } from '../contract.ts'
-import { type Route, route } from '../route.ts'
+import { type Principal, type Route, route } from '../route.ts'
+import { withoutStack } from '../stack.ts'
 
 const worker = z.object({
   id: z.string(),
@@ -31,6 +33,11 @@ const worker = z.object({
     .nullable(),
 })
 
+const seenBy = (worker: WorkerView, who: Principal): WorkerView => ({
+  ...worker,
+  blocked: worker.blocked && withoutStack(worker.blocked, who),
+})
+
 export const workerRoutes: readonly Route[] = [
   route({
     method: 'get',
@@ -40,6 +47,9 @@ export const workerRoutes: readonly Route[] = [
     summary: 'The workers there are, the dead ones of the last day included',
     role: 'viewer',
     answer: z.object({ items: z.array(worker), next: z.null() }),
-    run: async ({ engine }) => ({ items: (await engine.workers()).map(workerWire), next: null }),
+    run: async ({ engine, who }) => ({
+      items: (await engine.workers()).map(each => workerWire(seenBy(each, who))),
+      next: null,
+    }),
   }),
 ]
