@@ -19,6 +19,16 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   if (isRetomaError(known, 'rate_limited')) {
     for (const [name, value] of Object.entries(refusedHeaders(known))) headers.set(name, value)
   }
-  const body = { error: { code: known.code, message: known.in(language), ...known.factsIn(language) } }
+  const body = {
+    error: { code: known.code, message: known.in(language), ...fieldOf(known), ...known.factsIn(language) },
+  }
   return Response.json(body, { status: known.status, headers })
+}
+
+/** Bad input names its field: what is an option to the engine, or an input that its job refused, is one of a request. */
+function fieldOf({ code, facts }: RetomaError): { field?: string } {
+  if (code === 'bad_option')
+    return { field: String(facts.option).replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) }
+  if (code === 'bad_input') return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
+  return {}
 }

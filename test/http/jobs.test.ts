@@ -192,7 +192,7 @@ test('a query that is not usable is 400 and names what is wrong with it', async 
       status: 400,
       body: { error: { code: 'bad_request', field } },
     })
-  expect(await ask('GET', '/api/v1/jobs?after=x')).toMatchObject({ status: 400, body: { error: { option: 'after' } } })
+  expect(await ask('GET', '/api/v1/jobs?after=x')).toMatchObject({ status: 400, body: { error: { field: 'after' } } })
   expect(await ask('GET', '/api/v1/jobs?batch_id=x')).toMatchObject({ status: 404 })
 })
 
