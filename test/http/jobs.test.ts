@@ -164,6 +164,7 @@ test('the list is filtered, newest first, and goes on where the page before ende
   expect(await ids(`batch_id=${batch.id}`)).toEqual(['succeeded', 'failed'])
   expect(await ids(`batch_id=${batch.id}&state=failed`)).toEqual(['failed'])
   expect(await ids('created_before=2000-01-01T00:00:00Z')).toEqual([])
+  expect(await ids('created_before=2000-01-01T00:00:00-03:00')).toEqual([])
 
   const seen: string[] = []
   for (let next: string | null = ''; next !== null; ) {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { longestDuration, seconds } from '../../core/duration.ts'
 import type { Engine, Made, Order } from '../../engine.ts'
 import { isRetomaError, RetomaError, say } from '../../errors.ts'
+import { anyInstant } from '../contract.ts'
 import { given } from '../given.ts'
 import { answerAgain } from '../idempotency.ts'
 import { jsonText } from '../json.ts'
@@ -23,7 +24,7 @@ const order = z.strictObject({
   key: text.optional().meta({ description: 'one job per kind and key until 24 h after its end' }),
   key_until: z.enum(['day', 'final']).optional(),
   priority: z.int().min(0).max(9).optional(),
-  run_at: z.iso.datetime({ offset: true }).optional(),
+  run_at: anyInstant.optional(),
   delay_seconds: z
     .number()
     .min(0)
