@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import type { WorkerView } from '../../index.ts'
 import { workerWire } from '../../wire.ts'
-import { instant } from '../contract.ts'
+import { instant, pageOf, pageQuery } from '../contract.ts'
+import { paged } from '../paged.ts'
 import { type Principal, type Route, route } from '../route.ts'
 import { withoutStack } from '../stack.ts'
 
@@ -46,10 +47,11 @@ export const workerRoutes: readonly Route[] = [
     tag: 'workers',
     summary: 'The workers there are, the dead ones of the last day included',
     role: 'viewer',
-    answer: z.object({ items: z.array(worker), next: z.null() }),
-    run: async ({ engine, who }) => ({
-      items: (await engine.workers()).map(each => workerWire(seenBy(each, who))),
-      next: null,
-    }),
+    query: z.strictObject(pageQuery),
+    answer: pageOf(worker),
+    async run({ engine, query, who }) {
+      const { items, next } = paged(await engine.workers(), each => each.id, query)
+      return { items: items.map(each => workerWire(seenBy(each, who))), next }
+    },
   }),
 ]
