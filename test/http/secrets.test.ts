@@ -1,6 +1,7 @@
 /** Secrets pass through the server, and nothing that it writes or answers has one of them. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { RetomaError } from '../../src/errors.ts'
 import { route } from '../../src/http/index.ts'
 import { defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -95,4 +96,22 @@ test('what a job threw is kept and told without the keys of the address it quote
     expect(JSON.stringify(body)).not.toContain(secret)
     expect(kept.rows[0].all).not.toContain(secret)
   }
+})
+
+test('where the database is, is for the log: whoever asks may be anybody', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'error', format: 'json', write: line => lines.push(line) })
+  const away = route({
+    ...broken,
+    path: '/away',
+    name: 'away',
+    run() {
+      throw new RetomaError('database_unreachable', { address: 'db.internal (prod)', problem: 'refused by 10.0.0.5' })
+    },
+  })
+  const { ask } = await doorWith([], { app: { log, routes: [away] } })
+  const answer = await ask('GET', '/away')
+  expect(answer).toMatchObject({ status: 503, body: { error: { code: 'database_unreachable' } } })
+  expect(JSON.stringify(answer.body)).not.toMatch(/internal|prod|10\.0/)
+  expect(lines.join('')).toContain('db.internal')
 })
