@@ -34,3 +34,18 @@ test('and so is a query, in English as well', async () => {
   expect(await said('limit=501')).toBe('it is 500 or less')
   expect(await said('stat=failed')).toBe('there is no such field')
 })
+
+test('a token that opens nothing is not told as one that is missing, nor is a type that was not given in another language', async () => {
+  const { ask, engine, fetch } = await doorWith([send])
+  const inPortuguese = { 'accept-language': 'pt-BR' }
+  const untyped = new Request('http://127.0.0.1:3000/api/v1/jobs', {
+    method: 'POST',
+    headers: inPortuguese,
+    body: new TextEncoder().encode('{}'),
+  })
+  const { error } = (await (await fetch(untyped)).json()) as { error: { message: string } }
+  expect(error.message).toBe('o corpo deve ser enviado como application/json, não como (nenhum tipo)')
+  await engine.createToken({ user: 'ana', role: 'admin' })
+  const refused = await ask('GET', '/api/v1/me', { token: 'rt_wrong', headers: inPortuguese })
+  expect(refused.body.error.message).toMatch(/^é preciso um token válido/)
+})
