@@ -288,12 +288,12 @@ export const errorTable = define({
     pt: 'a opção {option} não serve: {problem}',
   },
   unknown_kind: {
-    status: 404,
+    status: 400,
     en: 'there is no job of kind "{kind}" here; {hint}',
     pt: 'não existe job do tipo "{kind}" aqui; {hint}',
   },
   unknown_batch: {
-    status: 404,
+    status: 400,
     en: 'there is no batch named "{name}" here; {hint}',
     pt: 'não existe lote com o nome "{name}" aqui; {hint}',
   },

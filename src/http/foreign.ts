@@ -9,15 +9,11 @@ import type { Place, PlaceOptions } from './place.ts'
 
 export const changesSomething = ({ method }: Request): boolean => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 
-/** `needed`: one that does not say where it comes from is refused, too. Programs do not say, browsers always do. */
-export function refuseForeignOrigin(
-  request: Request,
-  place: Place,
-  { publicUrl }: PlaceOptions,
-  needed: 'needed' | 'if said',
-): void {
-  const origin = request.headers.get('origin')
-  if (origin === null && needed === 'if said') return
+/** A program does not say where it comes from; a browser always does when something is to change. */
+export function refuseForeignOrigin({ headers }: Request, place: Place, { publicUrl }: PlaceOptions): void {
+  const origin = headers.get('origin')
+  const site = headers.get('sec-fetch-site')
+  if (origin === null && (site === null || site === 'same-origin' || site === 'none')) return
   if (origin !== null && isOwn(origin, place, publicUrl)) return
   throw new RetomaError('foreign_origin', { origin: origin ?? '?' })
 }

@@ -38,5 +38,7 @@ function fieldOf({ code, facts }: RetomaError): { field?: string } {
   if (code === 'bad_option')
     return { field: String(facts.option).replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) }
   if (code === 'bad_input') return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
+  if (code === 'unknown_kind') return { field: 'kind' }
+  if (code === 'unknown_batch') return { field: 'name' }
   return {}
 }

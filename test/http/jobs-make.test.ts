@@ -104,8 +104,8 @@ test('what is not usable is refused by its name, and nothing is made', async () 
     body: { error: { code: 'bad_input', field: '[1].input', problem: expect.stringMatching(/item 1.*to/) } },
   })
   expect(await ask('POST', path, { body: { kind: 'sent' } })).toMatchObject({
-    status: 404,
-    body: { error: { code: 'unknown_kind', hint: expect.stringContaining('send') } },
+    status: 400,
+    body: { error: { code: 'unknown_kind', field: 'kind', hint: expect.stringContaining('send') } },
   })
   expect((await engine.jobs()).items).toEqual([])
 })
