@@ -8,10 +8,8 @@ import { type Route, route } from '../route.ts'
 const nameParams = z.object({ name: z.string() })
 const count = z.number().int()
 
-const gate = {
-  concurrency: count.optional(),
-  rate: z.object({ limit: count, per_ms: z.number() }).optional(),
-}
+const rate = z.object({ limit: count, per_ms: z.number() })
+const gate = { concurrency: count.optional(), rate: rate.optional() }
 
 const queue = z
   .object({
@@ -21,7 +19,11 @@ const queue = z
     scheduled: count.meta({ description: 'waiting for their run_at' }),
     running: count,
     stalled: count,
-    limits: z.object({ ...gate, per_group: z.object(gate).optional(), max_depth: count.optional() }),
+    limits: z.object({
+      ...gate,
+      per_group: z.object({ ...gate, admit: rate.optional() }).optional(),
+      max_depth: count.optional(),
+    }),
   })
   .meta({ id: 'Queue' })
 
