@@ -3,10 +3,11 @@ import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { JobDetail, JobView, Page } from '../../index.ts'
-import { explanationWire, jobDetailWire, jobWire } from '../../wire.ts'
+import { jobDetailWire, jobWire } from '../../wire.ts'
 import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
-import { explanation } from '../explanation.ts'
-import { type Call, type Route, route } from '../route.ts'
+import { explainRoutes } from '../explanation.ts'
+import { type Route, route } from '../route.ts'
+import { seenBy } from '../stack.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)
@@ -48,9 +49,6 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<J
   return engine.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
 }
 
-const explain = async ({ engine, params, language }: Call<{ id: string }>) =>
-  explanationWire(await engine.explain({ job: params.id }, { language }))
-
 export const jobRoutes: readonly Route[] = [
   route({
     method: 'get',
@@ -62,9 +60,9 @@ export const jobRoutes: readonly Route[] = [
     query: listQuery,
     answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
-    async run({ engine, query }) {
+    async run({ engine, query, who }) {
       const { items, next } = await list(engine, query)
-      return { items: items.map(jobWire), next }
+      return { items: seenBy(who, items.map(jobWire)), next }
     },
   }),
   route({
@@ -77,20 +75,15 @@ export const jobRoutes: readonly Route[] = [
     params: idParams,
     answer: jobDetail,
     errors: ['not_found'],
-    run: async ({ engine, params }) => jobDetailWire(await jobOf(engine, params.id)),
+    run: async ({ engine, params, who }) => seenBy(who, jobDetailWire(await jobOf(engine, params.id))),
   }),
-  ...(['get', 'post'] as const).map(method =>
-    route({
-      method,
-      path: '/api/v1/jobs/{id}/explain',
-      name: method === 'get' ? 'explainJob' : 'askWhyJob',
-      tag: 'jobs',
-      summary: 'Why it is not moving, and what to do',
-      role: 'viewer',
-      params: idParams,
-      answer: explanation,
-      errors: ['not_found'],
-      run: explain,
-    }),
-  ),
+  ...explainRoutes({
+    path: '/api/v1/jobs/{id}/explain',
+    name: 'explainJob',
+    tag: 'jobs',
+    summary: 'Why it does not move, and whether to wait or press something',
+    params: idParams,
+    unknown: 'not_found',
+    target: ({ id }) => ({ job: id }),
+  }),
 ]

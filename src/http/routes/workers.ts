@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { workerWire } from '../../wire.ts'
 import { instant } from '../contract.ts'
 import { type Route, route } from '../route.ts'
+import { seenBy } from '../stack.ts'
 
 const worker = z.object({
   id: z.string(),
@@ -40,6 +41,6 @@ export const workerRoutes: readonly Route[] = [
     summary: 'The workers there are, the dead ones of the last day included',
     role: 'viewer',
     answer: z.object({ items: z.array(worker), next: z.null() }),
-    run: async ({ engine }) => ({ items: (await engine.workers()).map(workerWire), next: null }),
+    run: async ({ engine, who }) => ({ items: seenBy(who, (await engine.workers()).map(workerWire)), next: null }),
   }),
 ]
