@@ -346,8 +346,8 @@ export const errorTable = define({
   },
   unauthorized: {
     status: 401,
-    en: 'a token is needed: Authorization: Bearer …; `retoma token create` makes one',
-    pt: 'é preciso um token: Authorization: Bearer …; `retoma token create` faz um',
+    en: 'a valid token is needed: Authorization: Bearer …; `retoma token create` makes one',
+    pt: 'é preciso um token válido: Authorization: Bearer …; `retoma token create` faz um',
   },
   proxy_without_token: {
     status: 403,

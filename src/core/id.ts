@@ -1,6 +1,9 @@
-/** Ids are opaque texts to callers; whatever is not one of ours names nothing, and never reaches a statement. */
+/**
+ * Ids are opaque texts to callers; whatever is not one of ours, to the letter, names nothing and never reaches a statement: 017
+ * is not 17.
+ */
 
 const largest = 9223372036854775807n
 
 export const isId = (id: unknown): id is string =>
-  typeof id === 'string' && /^\d{1,19}$/.test(id) && BigInt(id) <= largest
+  typeof id === 'string' && /^(?:0|[1-9]\d{0,18})$/.test(id) && BigInt(id) <= largest

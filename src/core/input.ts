@@ -7,7 +7,9 @@ import { storable } from './json.ts'
 export async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
   const refuse = ({ en, pt }: Saying): never => {
     const where = index === undefined ? '' : `item ${index}: `
-    throw new RetomaError('bad_input', { kind: job.kind, problem: say(where + en, where + pt) })
+    const facts = { kind: job.kind, problem: say(where + en, where + pt) }
+    const told = index === undefined ? facts : { ...facts, item: index }
+    throw new RetomaError('bad_input', told)
   }
   const checked = storable(input)
   if (!checked.ok) return refuse(checked.problem)

@@ -2,7 +2,7 @@
  * One request to one route: who asks, how often, what is asked, the answer. What is wrong is refused in this order: who (401,
  * 403), how often (429), then what (400, 413, 415), then what the route itself says.
  */
-import { RetomaError } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
 import { parseJson, readText } from './body.ts'
 import { checked } from './checked.ts'
 import { answerOnce, onceOf } from './idempotency.ts'
@@ -79,6 +79,6 @@ async function jsonBody(request: Request, most: number | undefined): Promise<unk
   const text = await readText(request, most)
   const type = request.headers.get('content-type') ?? ''
   if (text !== '' && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
-    throw new RetomaError('not_json', { type: type || '(none)' })
+    throw new RetomaError('not_json', { type: type || say('(no type)', '(nenhum tipo)') })
   return parseJson(text)
 }

@@ -1,23 +1,18 @@
 /** What came in, held against a route's schema: the first thing wrong is refused by its name, in both languages. */
-import { z } from 'zod'
-import { RetomaError, say } from '../errors.ts'
-
-const english = z.locales.en().localeError
-const portuguese = z.locales.pt().localeError
+import type { z } from 'zod'
+import { type Language, RetomaError, say } from '../errors.ts'
+import { problemIn } from './problem.ts'
 
 /** `where`: params, query or body; what is wrong is named below it only when it lies deeper. */
 export function checked<S extends z.ZodType>(schema: S, given: unknown, where: string): z.output<S> {
   const found = schema.safeParse(given)
   if (found.success) return found.data
   const issue = closest(found.error.issues[0]!)
-  const told = (error: typeof english) =>
-    closest(schema.safeParse(given, { error: each => tell(error(each)) }).error!.issues[0]!).message
+  const told = (language: Language) =>
+    closest(schema.safeParse(given, { error: problemIn(language) }).error!.issues[0]!).message
   const field = fieldOf(issue) || where
-  throw new RetomaError('bad_request', { field, problem: say(told(english), told(portuguese)) })
+  throw new RetomaError('bad_request', { field, problem: say(told('en'), told('pt')) })
 }
-
-const tell = (said: string | { message: string } | undefined | null) =>
-  typeof said === 'string' ? said : (said?.message ?? '')
 
 /** Of a choice of forms: what is wrong with the one that was meant, which is the one with the least wrong below its root. */
 function closest(issue: z.core.$ZodIssue): z.core.$ZodIssue {

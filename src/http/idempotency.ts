@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Kept, Once } from '../engine.ts'
-import { RetomaError, say } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { jsonText } from './json.ts'
 import type { Call, Route } from './route.ts'
 
@@ -47,13 +47,28 @@ export async function answerOnce(
   call: Call,
   run: (route: Route, call: Call) => Promise<Response>,
 ): Promise<Response> {
-  const done = await call.engine.once(call.once!, async () => {
+  const done = await patiently(call, async () => {
     const response = await run(route, call)
     const body = await response.text()
     const keep = { status: response.status, body: withoutSecrets(body, route.unkept) }
     return { value: jsonText(body, response.status, call.headers), keep }
   })
   return 'kept' in done ? answerAgain(done.kept, call.headers) : done.value
+}
+
+const lookEveryMs = 100
+const patienceMs = 5000
+
+/** A second request at the same time has the answer of the first coming, and waits for it a little. */
+async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: Kept }>) {
+  for (let waited = 0; ; waited += lookEveryMs) {
+    try {
+      return await engine.once(once!, work)
+    } catch (error) {
+      if (!isRetomaError(error, 'idempotency_running') || waited >= patienceMs) throw error
+      await engine.clock.sleep(lookEveryMs)
+    }
+  }
 }
 
 function withoutSecrets(body: string, unkept: readonly string[] | undefined): string {

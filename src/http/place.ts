@@ -27,7 +27,7 @@ export function placeOf(request: Request, peer: Peer, { publicUrl, trustProxy = 
     url.protocol === 'https:' ||
     said('x-forwarded-proto')?.toLowerCase() === 'https' ||
     (open?.protocol === 'https:' && open.host === host.toLowerCase())
-  return { address: plainAddress(nthFromRight(hops, trustProxy + 1) ?? ''), host, secure }
+  return { ...peer, address: plainAddress(nthFromRight(hops, trustProxy + 1) ?? ''), host, secure }
 }
 
 /** For limits by where somebody comes from; undefined: nobody knows. */

@@ -4,13 +4,13 @@
  *
  * Invariant: never a stack, and never the words of an error that is not ours.
  */
-import { isRetomaError, RetomaError } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { languageOf } from './language.ts'
 import { refusedHeaders } from './limits.ts'
 
 export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
-  const known = isRetomaError(error) ? error : new RetomaError('internal', {})
+  const known = isRetomaError(error) ? unplaced(error) : new RetomaError('internal', {})
   if (known.status >= 500) log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
   const language = languageOf(request)
   const headers = new Headers({ 'cache-control': 'no-store' })
@@ -19,6 +19,24 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   if (isRetomaError(known, 'rate_limited')) {
     for (const [name, value] of Object.entries(refusedHeaders(known))) headers.set(name, value)
   }
-  const body = { error: { code: known.code, message: known.in(language), ...known.factsIn(language) } }
+  const body = {
+    error: { code: known.code, message: known.in(language), ...fieldOf(known), ...known.factsIn(language) },
+  }
   return Response.json(body, { status: known.status, headers })
+}
+
+/** Where the database is, and in which words it was refused, is for the log: whoever asks may be anybody. */
+function unplaced(error: RetomaError): RetomaError {
+  const hidden = { address: '…', problem: say('see the log of the server', 'veja o log do servidor') }
+  if (isRetomaError(error, 'database_unreachable')) return new RetomaError('database_unreachable', hidden)
+  if (isRetomaError(error, 'database_refused')) return new RetomaError('database_refused', hidden)
+  return error
+}
+
+/** Bad input names its field: what is an option to the engine, or an input that its job refused, is one of a request. */
+function fieldOf({ code, facts }: RetomaError): { field?: string } {
+  if (code === 'bad_option')
+    return { field: String(facts.option).replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) }
+  if (code === 'bad_input') return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
+  return {}
 }

@@ -8,10 +8,11 @@
  * goes a moment later than the process; until then it counts as nobody's.
  */
 import type pg from 'pg'
+import { lockKeys } from '../lib/lock-keys.ts'
 import { ask } from './connection.ts'
 import { commandLine } from './processes.ts'
 
-const presence = 7_236_842_003
+const { presence } = lockKeys
 
 /** The connection of who is in says which process he is. */
 export const nameOf = (pid: number) => `retoma keeper ${pid}`

@@ -5,9 +5,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
+import { lockKeys } from '../lib/lock-keys.ts'
 import type { Home } from './home.ts'
 
-export const reservation = 7_236_842_002
+export const { reservation } = lockKeys
 const patience = 500
 const pause = 20
 

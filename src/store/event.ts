@@ -6,6 +6,7 @@
  * event, no event without its change, and none a second time when the statement is sent again. Positions are given after
  * the commit, by one transaction at a time, so whoever sees one sees all before it (docs/adr/0013-events.md).
  */
+import { lockKeys } from '../lib/lock-keys.ts'
 import type { Db } from './db.ts'
 
 interface Shape {
@@ -139,7 +140,7 @@ const place = {
   name: 'event_place',
   text: `
     with lock as materialized (
-      select pg_try_advisory_xact_lock(7236842002) as ours
+      select pg_try_advisory_xact_lock(${lockKeys.positions}) as ours
     ), free as materialized (
       select ctid as row, id from retoma.event
       where pos is null and (select ours from lock)

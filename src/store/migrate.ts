@@ -7,6 +7,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { RetomaError } from '../errors.ts'
+import { lockKeys } from '../lib/lock-keys.ts'
 import type { Db, Queryable } from './db.ts'
 import { sqlState } from './trouble.ts'
 
@@ -25,7 +26,6 @@ export interface Migrated {
 }
 
 const sqlFolder = fileURLToPath(new URL('../../sql/', import.meta.url))
-const lockKey = 7_236_842_001
 const oldestPostgres = 140_000
 const deadlineMs = 10 * 60_000
 
@@ -106,7 +106,7 @@ export async function holdSchema(client: Queryable): Promise<number> {
   await checkPostgres(client)
   // Waiting for another process's migration is no reason to give up; a migration waiting for a table's readers is.
   await client.query(`set local lock_timeout = 0`)
-  await client.query(`select pg_advisory_xact_lock($1)`, [lockKey])
+  await client.query(`select pg_advisory_xact_lock($1)`, [lockKeys.migration])
   await client.query(`set local lock_timeout = '60s'`)
   return installedIn(client)
 }

@@ -26,6 +26,7 @@ import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { type Away, sendAway } from './away.ts'
 import { Context } from './context.ts'
 import { runAs } from './current.ts'
+import { discreet } from './discreet.ts'
 import type { Landed } from './group-commit.ts'
 import { type Keeper, Kept } from './kept.ts'
 import { Patience } from './patience.ts'
@@ -273,12 +274,13 @@ export class Attempt {
   #decide(ended: Ended): AttemptEnd {
     const { policy } = this
     const reason = this.#reason
-    if (reason === undefined || !('thrown' in ended)) return decide(this.claimed, policy, ended, this.#options.random())
+    const random = this.#options.random
+    if (reason === undefined || !('thrown' in ended)) return discreet(decide(this.claimed, policy, ended, random()))
     if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
     if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
     // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
     if (ended.thrown !== reason) reason.cause = ended.thrown
-    return decide(this.claimed, policy, { ...ended, thrown: reason, timedOut: true }, this.#options.random())
+    return discreet(decide(this.claimed, policy, { ...ended, thrown: reason, timedOut: true }, random()))
   }
 
   /** Who finds the lease lost tells the handler. */

@@ -159,6 +159,16 @@ test('stdin is not read without -: it may hold the lines of a loop', async () =>
   expect(await answer(['jobs', 'show', id], { folder })).toMatchObject({ id, input: null })
 })
 
+test('what goes wrong in up is told to whoever follows it over HTTP', async () => {
+  const stream = await fetch(`${address}/api/v1/events`, { signal: AbortSignal.timeout(20_000) })
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  await run(['jobs', 'enqueue', 'broken', '--wait'], { folder })
+  let told = ''
+  while (!told.includes('event: state')) told += (await reader.read()).value ?? ''
+  await reader.cancel()
+  expect(told).toContain('"to":"failed"')
+})
+
 test('a second up in the same folder is refused and names the address of the first, whatever its port', async () => {
   for (const PORT of ['0', new URL(address).port]) {
     const second = await answer<{ error: { code: string; message: string } }>(['up'], { folder, env: { PORT } })

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { defineBatch, defineJob, minutes } from '../../src/index.ts'
+import { defineBatch, defineJob, minutes, seconds } from '../../src/index.ts'
 import { batchDoor, failing, submitted } from './batch-support.ts'
 import { doorWith } from './support.ts'
 
@@ -30,9 +30,11 @@ test('with a key that is held the answer is the batch that has it, and 200', asy
 
 test('refs, priority, group and time go with the items', async () => {
   const { ask, clock } = await batchDoor()
-  const run_at = new Date(clock.now().getTime() + 60_000).toISOString()
+  const at = clock.now().getTime() + 60_000
+  const run_at = new Date(at).toISOString()
+  const inSaoPaulo = new Date(at - 3 * 3_600_000).toISOString().replace('Z', '-03:00')
   const items = [{ n: 1 }, { n: 2 }]
-  const body = { name: 'letters', items, refs: ['a', 'b'], priority: 1, group_key: 'ana', run_at }
+  const body = { name: 'letters', items, refs: ['a', 'b'], priority: 1, group_key: 'ana', run_at: inSaoPaulo }
   const { id } = (await ask('POST', '/api/v1/batches', { body })).body
   expect((await ask('GET', `/api/v1/batches/${id}/items`)).body.items).toMatchObject([
     { ref: 'a', priority: 1, group_key: 'ana', run_at, input: { n: 1 }, batch_id: id },
@@ -193,6 +195,31 @@ test('a body is bounded in bytes and in depth, before it is looked at', async ()
   expect((await post(deep)).status).toBe(400)
   const large = JSON.stringify({ name: 'any', items: ['x'.repeat(17 * 1024 * 1024)] })
   expect((await post(large)).status).toBe(413)
+})
+
+test('the same batch sent twice at once under one key is made once, and both get its answer', async () => {
+  const { ask, clock, engine } = await batchDoor()
+  const asked = { body: { name: 'letters', items: [{ n: 1 }] }, headers: { 'idempotency-key': 'twice' } }
+  let open = 2
+  const answers = Promise.all([1, 2].map(() => ask('POST', '/api/v1/batches', asked).finally(() => open--)))
+  while (open > 0) {
+    await engine.batches()
+    await clock.advance(seconds(0.1))
+  }
+  const [first, second] = await answers
+  expect([first!.status, second!.status]).toEqual([201, 201])
+  expect(second!.body).toEqual(first!.body)
+  expect((await engine.batches()).items).toHaveLength(1)
+})
+
+test('another batch under a key that was used is refused, as the document says', async () => {
+  const { ask } = await batchDoor()
+  const asked = (n: number) => ({ body: { name: 'letters', items: [{ n }] }, headers: { 'idempotency-key': 'other' } })
+  expect((await ask('POST', '/api/v1/batches', asked(1))).status).toBe(201)
+  expect(await ask('POST', '/api/v1/batches', asked(2))).toMatchObject({
+    status: 409,
+    body: { error: { code: 'idempotency_conflict' } },
+  })
 })
 
 describe('with an Idempotency-Key', () => {

@@ -91,17 +91,17 @@ test('what is not usable is refused by its name, and nothing is made', async () 
       status: 400,
       body: { error: { code: 'bad_request', field } },
     })
-  expect(await ask('POST', path, { body: { ...ana, ref: 'a\u0000' } })).toMatchObject({
+  expect(await ask('POST', path, { body: { ...ana, group_key: 'a\u0000' } })).toMatchObject({
     status: 400,
-    body: { error: { option: 'ref' } },
+    body: { error: { code: 'bad_option', field: 'group_key' } },
   })
   expect(await ask('POST', path, { body: { kind: 'send', input: { to: 5 } } })).toMatchObject({
     status: 400,
-    body: { error: { code: 'bad_input', problem: expect.stringContaining('to') } },
+    body: { error: { code: 'bad_input', field: 'input', problem: expect.stringContaining('to') } },
   })
   expect(await ask('POST', path, { body: [ana, { kind: 'send', input: {} }] })).toMatchObject({
     status: 400,
-    body: { error: { code: 'bad_input', problem: expect.stringMatching(/item 1.*to/) } },
+    body: { error: { code: 'bad_input', field: '[1].input', problem: expect.stringMatching(/item 1.*to/) } },
   })
   expect(await ask('POST', path, { body: { kind: 'sent' } })).toMatchObject({
     status: 404,

@@ -32,7 +32,8 @@ const bodyOf = (verb: string) => (verb === 'skip' ? { body: { reason: 'enough' }
 test('an id that names nothing is 404, whatever its form and whatever is asked of it', async () => {
   const { ask, engine } = await doorWith([send], { batches: [letters] })
   const batch = await engine.submit(letters, [{ to: 'ana' }])
-  for (const id of [...strangers, batch.id]) {
+  const { id: real } = await engine.enqueue(send, { to: 'ana' })
+  for (const id of [...strangers, batch.id, `0${real}`]) {
     for (const [method, path] of readers)
       expect(await ask(method, `/api/v1/jobs/${id}${path}`), `${method} ${id}${path}`).toMatchObject({
         status: 404,
@@ -87,6 +88,20 @@ test('a job is shown with its attempts, failures and checkpoints', async () => {
     attempts: [{ attempt: 1, outcome: 'error', message: 'no such address' }],
     history: [{ attempt: 1, what: 'error', message: 'no such address', stack: expect.stringContaining('jobs.test') }],
   })
+})
+
+test('a stack is for those who act: a viewer sees what went wrong, not where in the code', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'nobody' })
+  await run()
+  const { token: viewer } = await engine.createToken({ user: 'vi', role: 'viewer' })
+  const { token: operator } = await engine.createToken({ user: 'op', role: 'operator' })
+  for (const path of [`/api/v1/jobs/${id}`, '/api/v1/jobs']) {
+    const seen = JSON.stringify((await ask('GET', path, { token: viewer })).body)
+    expect(seen).toContain('no such address')
+    expect(seen).not.toContain('jobs.test.ts')
+    expect(JSON.stringify((await ask('GET', path, { token: operator })).body)).toContain('jobs.test.ts')
+  }
 })
 
 test('it is explained in the language that is asked for, with GET and with POST', async () => {
@@ -163,6 +178,7 @@ test('the list is filtered, newest first, and goes on where the page before ende
   expect(await ids(`batch_id=${batch.id}`)).toEqual(['succeeded', 'failed'])
   expect(await ids(`batch_id=${batch.id}&state=failed`)).toEqual(['failed'])
   expect(await ids('created_before=2000-01-01T00:00:00Z')).toEqual([])
+  expect(await ids('created_before=2000-01-01T00:00:00-03:00')).toEqual([])
 
   const seen: string[] = []
   for (let next: string | null = ''; next !== null; ) {
@@ -191,7 +207,7 @@ test('a query that is not usable is 400 and names what is wrong with it', async 
       status: 400,
       body: { error: { code: 'bad_request', field } },
     })
-  expect(await ask('GET', '/api/v1/jobs?after=x')).toMatchObject({ status: 400, body: { error: { option: 'after' } } })
+  expect(await ask('GET', '/api/v1/jobs?after=x')).toMatchObject({ status: 400, body: { error: { field: 'after' } } })
   expect(await ask('GET', '/api/v1/jobs?batch_id=x')).toMatchObject({ status: 404 })
 })
 

@@ -1,6 +1,9 @@
 /** Secrets pass through the server, and nothing that it writes or answers has one of them. */
+import pg from 'pg'
 import { expect, test } from 'vitest'
+import { RetomaError } from '../../src/errors.ts'
 import { route } from '../../src/http/index.ts'
+import { defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { doorWith } from './support.ts'
 
@@ -67,4 +70,48 @@ test('neither logs nor answers have a secret, in headers, cookies, bodies, queri
   expect(cookies[0]).toMatch(/^[\w-]{43}$/)
   for (const secret of [...Object.values(secrets), cookies[0]!, new URL(databaseUrl).password].filter(Boolean))
     expect(written.includes(secret), `${secret.slice(0, 6)}… was written`).toBe(false)
+})
+
+test('what a job threw is kept and told without the keys of the address it quotes', async () => {
+  const call = defineJob({
+    kind: 'call',
+    attempts: 1,
+    run: () => Promise.reject(new Error(`GET https://ana:${secrets.wrong}@x.example/?api_key=${secrets.key}&q=1: 500`)),
+  })
+  const { ask, engine, run, databaseUrl } = await doorWith([call])
+  const { id } = await engine.enqueue(call, undefined)
+  await run()
+  const { body } = await ask('GET', `/api/v1/jobs/${id}`)
+  expect(body.error.message).toBe('GET https://ana:…@x.example/?api_key=…&q=1: 500')
+  expect(body.error.stack).toContain('secrets.test.ts')
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const kept = await client.query(
+    `select (select string_agg(j::text, '') from retoma.job j) || (select string_agg(e::text, '') from retoma.event e)
+       || (select string_agg(f::text, '') from retoma.failure f) as all`,
+  )
+  await client.end()
+  expect(kept.rows[0].all).toContain('x.example')
+  for (const secret of [secrets.wrong, secrets.key]) {
+    expect(JSON.stringify(body)).not.toContain(secret)
+    expect(kept.rows[0].all).not.toContain(secret)
+  }
+})
+
+test('where the database is, is for the log: whoever asks may be anybody', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'error', format: 'json', write: line => lines.push(line) })
+  const away = route({
+    ...broken,
+    path: '/away',
+    name: 'away',
+    run() {
+      throw new RetomaError('database_unreachable', { address: 'db.internal (prod)', problem: 'refused by 10.0.0.5' })
+    },
+  })
+  const { ask } = await doorWith([], { app: { log, routes: [away] } })
+  const answer = await ask('GET', '/away')
+  expect(answer).toMatchObject({ status: 503, body: { error: { code: 'database_unreachable' } } })
+  expect(JSON.stringify(answer.body)).not.toMatch(/internal|prod|10\.0/)
+  expect(lines.join('')).toContain('db.internal')
 })

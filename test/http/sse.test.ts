@@ -206,6 +206,14 @@ describe('a client', () => {
     await until(() => stream.brief().length === 1)
   })
 
+  test('that does not read is cut off at its connection, where the server can', async () => {
+    const door = await doorWith([good])
+    let cut = 0
+    await door.app.fetch(new Request(at('/events')), { address: '127.0.0.1', cut: () => void cut++ })
+    await door.clock.advance(seconds(20))
+    expect(cut).toBe(1)
+  })
+
   test('of a server that closes is told the end, and so is one that comes then', async () => {
     const door = await doorWith([good])
     const stream = await follow(door, '/events')

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { days, seconds } from '../../src/core/duration.ts'
+import { lockKeys } from '../../src/lib/lock-keys.ts'
 import { press } from '../../src/store/control.ts'
 import type { Db, Statement } from '../../src/store/db.ts'
 import { placeAllEvents, placeEvents, pruneEvents, warnOfAttempt } from '../../src/store/event.ts'
@@ -189,7 +190,7 @@ describe('positions:', () => {
   test('while another gives positions, nothing is waited for and none is given twice', async () => {
     const other = await client()
     await store.sql(insert(1))
-    await other.query(`begin; select pg_advisory_xact_lock(7236842002)`)
+    await other.query(`begin; select pg_advisory_xact_lock(${lockKeys.positions})`)
     expect(await placeEvents(store.db)).toBe(0)
     await other.query('rollback')
     expect(await placeEvents(store.db)).toBe(1)
@@ -202,7 +203,7 @@ describe('positions:', () => {
     // As ours, but it waits for the lock: so it has looked before the other was done.
     let waiting = ''
     const run = async ({ text }: Statement) => {
-      waiting = text.replace('pg_try_advisory_xact_lock(7236842002)', 'pg_advisory_xact_lock(7236842002) is not null')
+      waiting = text.replace(/pg_try_(advisory_xact_lock\(\d+\))/, 'pg_$1 is not null')
       return [{}] as never
     }
     await placeEvents({ ...store.db, run })

@@ -6,6 +6,7 @@ import type { ItemFilter, JobView } from '../../index.ts'
 import { failureGroupWire, jobWire } from '../../wire.ts'
 import { idParams, pageOf, pageQuery } from '../contract.ts'
 import { given } from '../given.ts'
+import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 import { seenBy } from '../stack.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
@@ -115,11 +116,12 @@ export const batchItemRoutes: readonly Route[] = [
     summary: 'The same grouped: each cause once, the most first, with an example and some refs; at most a hundred',
     role: 'viewer',
     params: idParams,
+    query: z.strictObject(pageQuery),
     answer: pageOf(failureGroup),
     errors: ['not_found'],
-    run: async ({ engine, params }) => ({
-      items: (await engine.failures(params.id)).map(failureGroupWire),
-      next: null,
-    }),
+    async run({ engine, params, query }) {
+      const { items, next } = paged(await engine.failures(params.id), each => each.cause, query)
+      return { items: items.map(failureGroupWire), next }
+    },
   }),
 ]

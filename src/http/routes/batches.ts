@@ -6,7 +6,7 @@ import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../wire.ts'
-import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
 import { explainRoutes } from '../explanation.ts'
 import { given } from '../given.ts'
 import { keyOf } from '../idempotency.ts'
@@ -24,7 +24,7 @@ const submit = z.strictObject({
   key: text.optional().meta({ description: 'one batch per name and key until 24 h after its end' }),
   priority: z.int().min(0).max(9).optional(),
   group_key: text.optional(),
-  run_at: instant.optional(),
+  run_at: anyInstant.optional(),
   delay_seconds: z.number().min(0).max(3_155_760_000).optional(),
 })
 

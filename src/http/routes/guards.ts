@@ -1,7 +1,8 @@
 /** Guards: which tables of others are watched, and one look now. */
 import { z } from 'zod'
 import { guardRunWire, guardWire } from '../../wire.ts'
-import { instant } from '../contract.ts'
+import { instant, pageOf, pageQuery } from '../contract.ts'
+import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 
 const told = z.object({ code: z.string(), message: z.string() })
@@ -52,11 +53,12 @@ export const guardRoutes: readonly Route[] = [
     tag: 'guards',
     summary: 'Every guard, by name: what it watches, what it last found',
     role: 'viewer',
-    answer: z.object({ items: z.array(guard), next: z.null() }),
-    run: async ({ engine, language }) => ({
-      items: (await engine.guards()).map(each => guardWire(each, language)),
-      next: null,
-    }),
+    query: z.strictObject(pageQuery),
+    answer: pageOf(guard),
+    async run({ engine, query, language }) {
+      const { items, next } = paged(await engine.guards(), each => each.name, query)
+      return { items: items.map(each => guardWire(each, language)), next }
+    },
   }),
   route({
     method: 'post',

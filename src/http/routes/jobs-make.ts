@@ -5,7 +5,8 @@
 import { z } from 'zod'
 import { longestDuration, seconds } from '../../core/duration.ts'
 import type { Engine, Made, Order } from '../../engine.ts'
-import { RetomaError, say } from '../../errors.ts'
+import { isRetomaError, RetomaError, say } from '../../errors.ts'
+import { anyInstant } from '../contract.ts'
 import { given } from '../given.ts'
 import { answerAgain } from '../idempotency.ts'
 import { jsonText } from '../json.ts'
@@ -23,7 +24,7 @@ const order = z.strictObject({
   key: text.optional().meta({ description: 'one job per kind and key until 24 h after its end' }),
   key_until: z.enum(['day', 'final']).optional(),
   priority: z.int().min(0).max(9).optional(),
-  run_at: z.iso.datetime({ offset: true }).optional(),
+  run_at: anyInstant.optional(),
   delay_seconds: z
     .number()
     .min(0)
@@ -56,6 +57,14 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
   return { job: engine.kind(kind), input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
 }
 
+/** Of many, where in the body the input stands that was refused. */
+const refusedAt = (root: string) => (error: unknown) => {
+  if (!isRetomaError(error, 'bad_input') || error.facts.item === undefined) throw error
+  const { kind, problem, item } = error.facts
+  const told = { kind: kind!, problem: problem!, field: `${root}[${item}].input` }
+  throw new RetomaError('bad_input', told)
+}
+
 /** Of many: in the order of the list. `created` is a number there, so its status is 201 also when all were held. */
 const answerOf = (made: readonly Made[], isOne: boolean) => {
   if (isOne) return made[0]!
@@ -82,13 +91,14 @@ export const jobMakeRoutes: readonly Route[] = [
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]
       const root = Array.isArray(body) ? '' : 'jobs'
       const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
-      if (once === undefined) return answerOf(await engine.enqueueTogether(asked), isOne)
+      if (once === undefined) return answerOf(await engine.enqueueTogether(asked).catch(refusedAt(root)), isOne)
       let isNew = false
-      const kept = await engine.enqueueOnce(asked, once, made => {
+      const keep = (made: readonly Made[]) => {
         isNew = true
         const answer = answerOf(made, isOne)
         return { status: answer.created === false ? 200 : 201, body: JSON.stringify(answer) }
-      })
+      }
+      const kept = await engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
       return isNew ? jsonText(kept.body, kept.status, headers) : answerAgain(kept, headers)
     },
   }),

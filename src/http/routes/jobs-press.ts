@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import type { By, Pressed } from '../../index.ts'
-import { idParams, instant } from '../contract.ts'
+import { anyInstant, idParams } from '../contract.ts'
 import { type Route, route } from '../route.ts'
 import { pressed } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
@@ -33,7 +33,7 @@ const filter = {
   queue: text.optional(),
   group_key: text.optional(),
   batch_id: text.optional(),
-  created_before: instant.optional(),
+  created_before: anyInstant.optional(),
 }
 
 const pressedMany = z

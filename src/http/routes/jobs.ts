@@ -4,7 +4,7 @@ import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { JobDetail, JobView, Page } from '../../index.ts'
 import { jobDetailWire, jobWire } from '../../wire.ts'
-import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
 import { explainRoutes } from '../explanation.ts'
 import { type Route, route } from '../route.ts'
 import { seenBy } from '../stack.ts'
@@ -20,7 +20,7 @@ const listQuery = z.strictObject({
   ref: text.optional(),
   key: text.optional().meta({ description: 'the job that holds it, of each kind' }),
   batch_id: text.optional().meta({ description: 'with state alone; oldest first' }),
-  created_before: instant.optional(),
+  created_before: anyInstant.optional(),
   ...pageQuery,
 })
 

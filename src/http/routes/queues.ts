@@ -1,7 +1,9 @@
 /** Queues: what waits and runs in each, and whether it may. */
 import { z } from 'zod'
 import { queueWire } from '../../wire.ts'
+import { pageOf, pageQuery } from '../contract.ts'
 import { explainRoutes } from '../explanation.ts'
+import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 
 const nameParams = z.object({ name: z.string() })
@@ -36,8 +38,12 @@ export const queueRoutes: readonly Route[] = [
     tag: 'queues',
     summary: 'Every queue with what waits, runs and is stalled in it',
     role: 'viewer',
-    answer: z.object({ items: z.array(queue), next: z.null() }),
-    run: async ({ engine }) => ({ items: (await engine.queues()).map(queueWire), next: null }),
+    query: z.strictObject(pageQuery),
+    answer: pageOf(queue),
+    async run({ engine, query }) {
+      const { items, next } = paged(await engine.queues(), each => each.queue, query)
+      return { items: items.map(queueWire), next }
+    },
   }),
   route({
     method: 'post',

@@ -1,7 +1,8 @@
 /** Schedules: what comes in by itself, and one of them now. */
 import { z } from 'zod'
 import { scheduleWire } from '../../wire.ts'
-import { instant } from '../contract.ts'
+import { instant, pageOf, pageQuery } from '../contract.ts'
+import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 
 const schedule = z
@@ -28,8 +29,12 @@ export const scheduleRoutes: readonly Route[] = [
     tag: 'schedules',
     summary: 'Every schedule, by name: its plan, when it is next, what it last made',
     role: 'viewer',
-    answer: z.object({ items: z.array(schedule), next: z.null() }),
-    run: async ({ engine }) => ({ items: (await engine.schedules()).map(scheduleWire), next: null }),
+    query: z.strictObject(pageQuery),
+    answer: pageOf(schedule),
+    async run({ engine, query }) {
+      const { items, next } = paged(await engine.schedules(), each => each.name, query)
+      return { items: items.map(scheduleWire), next }
+    },
   }),
   route({
     method: 'post',

@@ -1,7 +1,8 @@
 /** Who works, and how it is with them. */
 import { z } from 'zod'
 import { workerWire } from '../../wire.ts'
-import { instant } from '../contract.ts'
+import { instant, pageOf, pageQuery } from '../contract.ts'
+import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 import { seenBy } from '../stack.ts'
 
@@ -40,7 +41,11 @@ export const workerRoutes: readonly Route[] = [
     tag: 'workers',
     summary: 'The workers there are, the dead ones of the last day included',
     role: 'viewer',
-    answer: z.object({ items: z.array(worker), next: z.null() }),
-    run: async ({ engine, who }) => ({ items: seenBy(who, (await engine.workers()).map(workerWire)), next: null }),
+    query: z.strictObject(pageQuery),
+    answer: pageOf(worker),
+    async run({ engine, query, who }) {
+      const { items, next } = paged(await engine.workers(), each => each.id, query)
+      return { items: seenBy(who, items.map(workerWire)), next }
+    },
   }),
 ]

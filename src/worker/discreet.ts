@@ -1,0 +1,14 @@
+/** What an attempt threw may quote an address with its keys; it is kept, told and logged without them. */
+import type { Failure, Outcome } from '../core/outcome.ts'
+import { withoutSecrets } from '../lib/redact.ts'
+
+export const discreet = (outcome: Outcome): Outcome =>
+  'failure' in outcome && outcome.failure !== null
+    ? ({ ...outcome, failure: clean(outcome.failure) } as Outcome)
+    : outcome
+
+const clean = (failure: Failure): Failure => ({
+  ...failure,
+  message: withoutSecrets(failure.message),
+  stack: failure.stack && withoutSecrets(failure.stack),
+})
