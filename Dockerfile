@@ -13,8 +13,7 @@ RUN node scripts/setup.mjs --build
 FROM node:20-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Versions come from the lock file. Not `npm ci`: it refuses one that lacks the optional packages of other systems.
-RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:20-slim
 ENV NODE_ENV=production

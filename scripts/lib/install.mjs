@@ -82,18 +82,14 @@ function fits(list, value) {
   return list === undefined || list.includes(value) || (list[0].startsWith('!') && !list.includes(`!${value}`))
 }
 
-/**
- * What `npm ci` does, less one thing: that refuses a lock file that lacks the optional packages of systems it was not
- * written on. Versions still come from the lock file, which stays as it is; missing() looks at the outcome.
- */
+/** missing() looks at the outcome: npm calls it a success when an optional package could not be had. */
 async function npmInstall(folder, started) {
   // From nothing: npm takes a package for complete as soon as its package.json is there, even after an interruption.
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
   const [command, ...before] = npm()
   // Said in full, because NODE_ENV=production, an omit setting or `npm pack --dry-run` would otherwise reach this npm.
   const args = [
-    'install',
-    '--no-save',
+    'ci',
     '--include=dev',
     '--include=optional',
     '--dry-run=false',
@@ -111,7 +107,7 @@ async function npmInstall(folder, started) {
     .filter(line => /^npm (error|ERR!) +(?!at )\S/.test(line))
     .slice(0, 12)
   const details = (lines.length > 0 ? lines : output.split('\n').slice(-12)).join('\n')
-  throw new Trouble(`${details}\ninstalling dependencies in ${where} failed (npm install, ${how}); ${advice(output)}`)
+  throw new Trouble(`${details}\ninstalling dependencies in ${where} failed (npm ci, ${how}); ${advice(output)}`)
 }
 
 /** The npm that runs us, or the one on PATH when something else does. */
@@ -121,6 +117,7 @@ function npm() {
 }
 
 function advice(output) {
+  if (/^npm \S+ Missing: .* from lock file/m.test(output)) return '`node scripts/lock.mjs` completes the lock file'
   if (/ENOSPC/.test(output)) return 'the disk is full: free about 500 MB and run the same command again'
   if (/EACCES|EPERM|EROFS/.test(output)) {
     return 'npm may not write there: make the folder writable, or set npm_config_cache to a folder that is, and try again'

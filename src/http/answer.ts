@@ -9,32 +9,38 @@ import { answerOnce, onceOf } from './idempotency.ts'
 import { json } from './json.ts'
 import { languageOf } from './language.ts'
 import { limited } from './limits.ts'
-import type { Call, Peer, Principal, Role, Route } from './route.ts'
+import { refusal } from './refusal.ts'
+import type { Call, Role, Route } from './route.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
 
-export type Known = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit'>
+type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | 'peer' | 'who'> & {
+  params: Record<string, string>
+}
 
-export async function answer(
-  route: Route,
-  known: Known & { request: Request; peer: Peer; params: Record<string, string>; who: Principal },
-): Promise<Response> {
-  const { request, who } = known
+export async function answer(route: Route, asked: Asked): Promise<Response> {
+  const { request, who, log } = asked
   if (route.role !== 'open' && route.role !== 'cron' && ranks[who.role] < ranks[route.role])
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
-  const limit = route.limit && (await limited(known, route.limit))
+  if (route.limit === undefined) return answerTo(route, asked)
+  const left = await limited(asked, route.limit)
+  // What was counted is told of, also when it is then refused.
+  return withHeaders(await answerTo(route, asked).catch(error => refusal(error, request, log)), left)
+}
+
+async function answerTo(route: Route, asked: Asked): Promise<Response> {
+  const { request } = asked
   const call: Call = {
-    ...known,
+    ...asked,
     once: undefined,
-    params: route.params && checked(route.params, known.params, 'path'),
+    params: route.params && checked(route.params, asked.params, 'path'),
     query: checkedQuery(route, request),
     body: route.body && checked(route.body, await jsonBody(request, route.largest), 'body'),
     language: languageOf(request),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
   if (route.makes) call.once = onceOf(route, call)
-  const given = call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
-  return limit === undefined ? given : withHeaders(await given, limit)
+  return call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
 }
 
 async function run(route: Route, call: Call): Promise<Response> {

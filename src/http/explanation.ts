@@ -1,7 +1,12 @@
-/** Why something does not move, as it is answered of a job, a batch or a queue. */
+/** Why something does not move, as it is answered of a job, a batch or a queue: to GET, and to POST, because it stands among the buttons. */
 import { z } from 'zod'
+import type { ErrorCode } from '../errors.ts'
+import type { Explained } from '../index.ts'
+import { explanationWire } from '../wire.ts'
+import { type Route, type RouteOptions, route } from './route.ts'
+import { seenBy } from './stack.ts'
 
-export const explanation = z
+const explanation = z
   .object({
     verdict: z.string().meta({ description: 'ok, waiting, paused, starved, orphan, hung, stalled, poison …' }),
     sentence: z.string(),
@@ -9,3 +14,24 @@ export const explanation = z
     advice: z.object({ action: z.string(), text: z.string(), command: z.string().nullable() }),
   })
   .meta({ id: 'Explanation' })
+
+interface Asked<P extends z.ZodType>
+  extends Pick<RouteOptions<P, z.ZodUndefined, z.ZodUndefined, z.ZodType>, 'path' | 'name' | 'tag' | 'summary'> {
+  params: P
+  unknown: ErrorCode
+  target(params: z.output<P>): Explained
+}
+
+export const explainRoutes = <P extends z.ZodType>({ unknown, target, ...about }: Asked<P>): readonly Route[] =>
+  (['get', 'post'] as const).map(method =>
+    route({
+      ...about,
+      method,
+      name: method === 'get' ? about.name : `${about.name}ByPost`,
+      role: 'viewer',
+      answer: explanation,
+      errors: [unknown],
+      run: async ({ engine, params, language, who }) =>
+        seenBy(who, explanationWire(await engine.explain(target(params), { language }))),
+    }),
+  )

@@ -10,23 +10,11 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 # What is set in the real environment wins over .env. Printed from src/settings/table.ts by \`npm run docs\`.
 `
 
-/** Already heeded; the others are checked at start, and wait for the parts that will use them. */
-const heeded = [
-  'DATABASE_',
-  'RETOMA_DATA_DIR',
-  'HOST',
-  'PORT',
-  'PUBLIC_URL',
-  'UPSTASH_',
-  'RETOMA_LIMITS',
-  'RETOMA_WORKER_MEMORY',
-  'RETOMA_SUPERVISE',
-  'RETENTION_DAYS',
-  'LOG_',
-]
+/** Checked at start, and waiting for the systems that will use them. */
+const waiting = ['OPENROUTER_', 'ANTHROPIC_', 'SERPAPI_', 'FIPE_', 'PLUGGY_', 'RETOMA_FETCH_ALLOW']
 
 function block(name: string, { meaning, default: usual, absent }: Variable): string {
   const otherwise = usual === undefined ? `Absent: ${absent}.` : `Default: ${usual}.`
-  const later = heeded.some(begin => name.startsWith(begin)) ? '' : ' Not used yet.'
+  const later = waiting.some(begin => name.startsWith(begin)) ? ' Not used yet.' : ''
   return `# ${meaning}. ${otherwise}${later}\n# ${name}=${usual ?? ''}\n`
 }

@@ -7,7 +7,7 @@
  */
 import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
-import { asQueueSays } from './control.ts'
+import { withNewBudget } from './control.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates } from './event.ts'
 import { freeGates } from './gate.ts'
@@ -128,10 +128,7 @@ const retry = {
       from looked
     ), moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = ${now},
-        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
-        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-        ${asQueueSays}
+      set ${withNewBudget}
       where j.id = any (array(select id from found where not held))
       returning j.batch_id, 'failed' as was, j.state
     ),

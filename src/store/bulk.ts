@@ -7,7 +7,7 @@
  */
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
-import { asQueueSays } from './control.ts'
+import { withNewBudget } from './control.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates, noteJobActions } from './event.ts'
 import { freeGates } from './gate.ts'
@@ -81,10 +81,7 @@ const retry = {
       from looked
     ), again as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = ${now},
-        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
-        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-        ${asQueueSays}
+      set ${withNewBudget}
       where j.id = any (array(select id from found where not held))
       returning j.id, j.attempt, j.state, j.queue, j.batch_id, j.ref
     ), moved as materialized (

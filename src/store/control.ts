@@ -57,7 +57,14 @@ export const asQueueSays = `
   gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
   gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
-// It takes its key again, as one that waits must hold it; when another job has it by now, this one stays as it is. Its
+// It waits again with a new budget of tries, and takes its key again, as one that waits must hold it. $2: now.
+export const withNewBudget = `
+        state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
+        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
+        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        ${asQueueSays}`
+
+// When another job has its key by now, this one stays as it is. Its
 // batch is locked first: one that was over is not, from here on, and an end that somebody has just seen counts no more.
 const again = (verb: string, states: string, more = '') => `
     with home as materialized (
@@ -75,10 +82,7 @@ const again = (verb: string, states: string, more = '') => `
       for update
     ), moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,${more}
-        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-        ${asQueueSays}
+      set ${more}${withNewBudget}
       from before b
       where j.id = b.id
       returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref

@@ -20,15 +20,8 @@ import { unwatchedAfter } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Db } from '../store/db.ts'
-import {
-  closeIncidents,
-  fadeIncidents,
-  type IncidentLook,
-  lookForIncidents,
-  type OpenIncident,
-  openIncidents,
-  type Telling,
-} from '../store/incident.ts'
+import { type IncidentLook, lookForIncidents, type OpenIncident } from '../store/incident.ts'
+import { closeIncidents, fadeIncidents, openIncidents, type Telling } from '../store/incident-turn.ts'
 
 export const notifyQueue = 'retoma-notify'
 export const notifyKind = 'retoma.notify'

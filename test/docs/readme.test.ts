@@ -33,6 +33,8 @@ declare const ask: (text: { pages: string[] }, signal: AbortSignal) => Promise<s
 declare const classifyPage: (page: string) => Promise<string>
 declare const summary: (pages: string[]) => string
 declare const documents: AsyncIterable<{ code: string }>
+declare const user: string
+declare const openOrders: () => Promise<number>
 declare const batch: { id: string }
 declare const id: string
 declare const cause: string
@@ -89,6 +91,9 @@ test('every block of code in the pages compiles', async () => {
     'docs/explain.md',
     'docs/guards.md',
     'docs/isolation.md',
+    'docs/limits.md',
+    'docs/metrics.md',
+    'docs/notify.md',
     'docs/testing.md',
   ]
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))

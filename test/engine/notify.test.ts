@@ -13,7 +13,10 @@ const secret = 'whsec-0123456789abcdef'
 const link = 'https://retoma.example.com/'
 
 /** A batch whose items end as told; one that is told to hang hangs until its signal. */
-function batchOf(how: { hang: boolean }, given: { notify?: ('stalled' | 'failed' | 'paused' | 'succeeded')[] } = {}) {
+function batchOf(
+  how: { hang: boolean },
+  given: { notify?: ('stalled' | 'failed' | 'paused' | 'succeeded')[]; maxResumes?: number } = {},
+) {
   const job = defineJob<string>({
     kind: 'classify',
     queue: 'q',
@@ -109,6 +112,33 @@ test('a batch that stalls is told once, with a sentence, a link and a signature,
   expect(cleared).toMatchObject({ severity: 'info', facts: { incident: notice.facts.incident } })
   await t.clock.advance(minutes(2))
   expect(hook.posts).toHaveLength(3)
+})
+
+test('a batch that is given up is told as failed, and over when its failed items run again', async () => {
+  const hook = await webhook()
+  const how = { hang: true }
+  const batch = batchOf(how, { maxResumes: 0 })
+  const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
+  await t.engine.work({ queues: { q: 1 } })
+  const { id } = await t.engine.submit(batch, ['a'])
+  const told = (event: string) =>
+    until(async () => {
+      await t.clock.advance(seconds(5))
+      return hook.events().includes(event)
+    })
+  await told('batch.failed')
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'failed' })
+  const { notice } = hook.posts.find(each => each.notice.event === 'batch.failed')!
+  expect(notice).toMatchObject({ severity: 'critical', facts: { batch: id, total: 1 } })
+  how.hang = false
+  await t.engine.retryFailed(id)
+  await told('batch.failed.cleared')
+  await told('batch.succeeded')
+  await t.clock.advance(minutes(2))
+  expect(hook.events().filter(each => each.startsWith('batch.failed'))).toEqual([
+    'batch.failed',
+    'batch.failed.cleared',
+  ])
 })
 
 test('a batch tells only what it asks for', async () => {

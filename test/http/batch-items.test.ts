@@ -1,15 +1,5 @@
-import { beforeEach, expect, test, vi } from 'vitest'
-import type { Doorkeeper } from '../../src/http/doorkeeper.ts'
-import type { Role } from '../../src/http/index.ts'
+import { expect, test } from 'vitest'
 import { batchDoor, failing, submitted } from './batch-support.ts'
-
-let role: Role
-beforeEach(() => {
-  role = 'admin'
-})
-vi.mock('../../src/http/doorkeeper.ts', () => ({
-  createDoorkeeper: (): Doorkeeper => ({ admit: async () => ({ user: 'ana', role, via: 'token', token: '1' }) }),
-}))
 
 const some = [{ n: 1 }, { n: 2, fails: 'no ink' }, { n: 3, fails: 'no paper' }, { n: 4, fails: 'no ink' }]
 const refs = ['a', 'b', 'c', 'd']
@@ -61,15 +51,16 @@ test('failures are listed by cause, a page at a time, and grouped', async () => 
 })
 
 test('a stack is for those who act, not for those who read', async () => {
-  const { ask, path } = await ended()
-  const stacks = async () => [
-    (await ask('GET', `${path}/failures`)).body.items[0].stack,
-    (await ask('GET', `${path}/items?state=failed`)).body.items[0].error.stack,
-  ]
-  role = 'operator'
-  for (const stack of await stacks()) expect(stack).toContain('batch-support.ts')
-  role = 'viewer'
-  expect(await stacks()).toEqual([null, null])
+  const { ask, engine, path } = await ended()
+  const stacks = async (role: 'viewer' | 'operator') => {
+    const { token } = await engine.createToken({ user: role, role })
+    return [
+      (await ask('GET', `${path}/failures`, { token })).body.items[0].stack,
+      (await ask('GET', `${path}/items?state=failed`, { token })).body.items[0].error.stack,
+    ]
+  }
+  for (const stack of await stacks('operator')) expect(stack).toContain('batch-support.ts')
+  expect(await stacks('viewer')).toEqual([null, null])
 })
 
 test('one item runs again', async () => {

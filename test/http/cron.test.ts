@@ -46,6 +46,15 @@ test('a wrong or missing secret is 401, whoever asks', async () => {
   expect((await ask('GET', query(cronSecret))).status).toBe(200)
 })
 
+test('a parameter that they do not know is named', async () => {
+  const { ask } = await doorWith([], { app: { cronSecret: one } })
+  for (const method of ['GET', 'POST'])
+    expect(await ask(method, `${query(one)}&surprise=1`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'bad_request', field: 'surprise' } },
+    })
+})
+
 test('guesses are slowed', async () => {
   const { ask, clock } = await doorWith([], { app: { cronSecret } })
   for (let n = 0; n < 10; n++) expect((await ask('GET', query(`guess-${n}`))).status).toBe(401)

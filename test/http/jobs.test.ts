@@ -49,6 +49,20 @@ test('an id that names nothing is 404, whatever its form and whatever is asked o
   expect(await engine.batch(batch.id)).toMatchObject({ state: 'waiting' })
 })
 
+test('a stack is for those who act, not for those who read', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'nobody' })
+  await run()
+  const stacks = async (role: 'viewer' | 'operator') => {
+    const { token } = await engine.createToken({ user: role, role })
+    const { body: job } = await ask('GET', `/api/v1/jobs/${id}`, { token })
+    const { body: list } = await ask('GET', '/api/v1/jobs?state=failed', { token })
+    return [job.error.stack, job.history[0].stack, list.items[0].error.stack]
+  }
+  for (const stack of await stacks('operator')) expect(stack).toContain('jobs.test.ts')
+  expect(await stacks('viewer')).toEqual([null, null, null])
+})
+
 test('a job is shown with its attempts, failures and checkpoints', async () => {
   const { ask, engine, run } = await doorWith([send])
   const good = await engine.enqueue(send, { to: 'ana' }, { ref: 'A-1', key: 'k' })

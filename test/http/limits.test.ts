@@ -67,6 +67,12 @@ test('a route without a limit is free, and says nothing of one', async () => {
   }
 })
 
+test('a request that was counted and then refused for what it asks says what is left as well', async () => {
+  const { ask } = await doorWith([], { app: { routes } })
+  const { status, headers, body } = await ask('POST', '/uploads', { body: { nmae: 'a' } })
+  expect([status, body.error.code, ...headersOf(headers)]).toEqual([400, 'bad_request', '2', '1', '60', null])
+})
+
 test('an answer that is no JSON says what is left as well', async () => {
   const { ask } = await doorWith([], { app: { routes } })
   const { body, headers } = await ask('GET', '/download')

@@ -6,7 +6,12 @@ const letter = defineJob({ kind: 'letter', queue: 'post', run: () => 'ok' })
 
 test('queues are listed with what waits in them, and with their limits', async () => {
   const limits = {
-    post: { concurrency: 2, rate: { limit: 5, per: minutes(1) }, perGroup: { concurrency: 1 }, maxDepth: 9 },
+    post: {
+      concurrency: 2,
+      rate: { limit: 5, per: minutes(1) },
+      perGroup: { concurrency: 1, admit: { limit: 3, per: minutes(2) } },
+      maxDepth: 9,
+    },
   }
   const { ask, engine } = await doorWith([letter], { limits })
   await engine.enqueue(letter, undefined)
@@ -22,7 +27,12 @@ test('queues are listed with what waits in them, and with their limits', async (
           scheduled: 1,
           running: 0,
           stalled: 0,
-          limits: { concurrency: 2, rate: { limit: 5, per_ms: 60_000 }, per_group: { concurrency: 1 }, max_depth: 9 },
+          limits: {
+            concurrency: 2,
+            rate: { limit: 5, per_ms: 60_000 },
+            per_group: { concurrency: 1, admit: { limit: 3, per_ms: 120_000 } },
+            max_depth: 9,
+          },
         },
       ],
       next: null,

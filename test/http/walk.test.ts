@@ -1,26 +1,20 @@
 /** Every route there is, walked by the table: what holds for all of them is held once. */
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
-import { RetomaError } from '../../src/errors.ts'
+import { expect, test } from 'vitest'
+import { roles } from '../../src/core/token.ts'
 import { routesOf } from '../../src/http/app.ts'
-import type { Doorkeeper } from '../../src/http/doorkeeper.ts'
 import type { Role, Route } from '../../src/http/index.ts'
 import { methodsAt } from '../../src/http/methods.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
 import { fitting } from './arbitrary.ts'
 import { type Door, doorWith } from './support.ts'
 
-/** Somebody has made tokens, and each is called after its role. */
-vi.mock('../../src/http/doorkeeper.ts', () => ({
-  createDoorkeeper: (): Doorkeeper => ({
-    async admit(request, _, route) {
-      const token = request.headers.get('authorization')?.replace('Bearer ', '')
-      if (token !== undefined) return { user: token, role: token as Role, via: 'token', token: '1' }
-      if (route?.role !== 'open') throw new RetomaError('unauthorized', {})
-      return { user: 'nobody', role: 'viewer', via: 'open', token: null }
-    },
-  }),
-}))
+/** A door that tokens have closed, one of each role. */
+async function closedDoor(): Promise<Door & { tokens: Record<Role, string> }> {
+  const door = await doorWith()
+  const made = await Promise.all(roles.map(role => door.engine.createToken({ user: role, role })))
+  return { ...door, tokens: Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<Role, string> }
+}
 
 const routes = routesOf({})
 const { paths, components } = openApiOf(routes)
@@ -47,7 +41,7 @@ const asked = (door: Door, route: Route, given: { token?: string; body?: unknown
 }
 
 test('without a token every route that is not open is 401, whatever was sent', async () => {
-  const door = await doorWith()
+  const door = await closedDoor()
   for (const route of closed) {
     const refused = { status: 401, body: { error: { code: 'unauthorized' } } }
     expect.soft(await asked(door, route), title(route)).toMatchObject(refused)
@@ -56,47 +50,47 @@ test('without a token every route that is not open is 401, whatever was sent', a
 })
 
 test('with too small a role every route that acts is 403', async () => {
-  const door = await doorWith()
+  const door = await closedDoor()
   for (const route of closed.filter(({ role }) => role !== 'viewer')) {
-    for (const token of route.role === 'admin' ? ['viewer', 'operator'] : ['viewer']) {
-      const answer = await asked(door, route, { token })
+    for (const role of route.role === 'admin' ? (['viewer', 'operator'] as const) : (['viewer'] as const)) {
+      const answer = await asked(door, route, { token: door.tokens[role] })
       expect.soft(answer, title(route)).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } })
     }
   }
 })
 
 test('what an id or a name in a path does not find is 404', async () => {
-  const door = await doorWith()
+  const door = await closedDoor()
   for (const route of closed.filter(({ path }) => path.includes('{'))) {
-    const answer = await asked(door, route, { token: 'admin' })
+    const answer = await asked(door, route, { token: door.tokens.admin })
     const code = expect.stringMatching(/not_found|unknown_/)
     expect.soft(answer, title(route)).toMatchObject({ status: 404, body: { error: { code } } })
   }
 })
 
 test('a field of a body that a route does not know is named', async () => {
-  const door = await doorWith()
+  const door = await closedDoor()
   for (const route of withBody) {
-    const answer = await asked(door, route, { token: 'admin', body: { ...bodyOf(route), surprise: 1 } })
+    const answer = await asked(door, route, { token: door.tokens.admin, body: { ...bodyOf(route), surprise: 1 } })
     const field = expect.stringMatching(/surprise$/)
     expect.soft(answer, title(route)).toMatchObject({ status: 400, body: { error: { code: 'bad_request', field } } })
   }
 })
 
 test('a parameter that a route does not know is named', async () => {
-  const door = await doorWith()
+  const door = await closedDoor()
   for (const route of closed.filter(({ query }) => query !== undefined)) {
-    const answer = await asked(door, route, { token: 'admin', query: '?surprise=1' })
+    const answer = await asked(door, route, { token: door.tokens.admin, query: '?surprise=1' })
     const error = { code: 'bad_request', field: 'surprise' }
     expect.soft(answer, title(route)).toMatchObject({ status: 400, body: { error } })
   }
 })
 
 test('a body is JSON, and one that is not is refused for what it is', async () => {
-  const { fetch } = await doorWith()
+  const { fetch, tokens } = await closedDoor()
   for (const route of withBody) {
     const send = async (body: string, type: string) => {
-      const headers = { authorization: 'Bearer admin', 'content-type': type }
+      const headers = { authorization: `Bearer ${tokens.admin}`, 'content-type': type }
       const method = route.method.toUpperCase()
       return (await fetch(new Request(`http://127.0.0.1:3000${nowhere(route)}`, { method, body, headers }))).status
     }
@@ -107,14 +101,14 @@ test('a body is JSON, and one that is not is refused for what it is', async () =
 })
 
 test('a method that a path does not take is 405, and told which it takes', async () => {
-  const { ask } = await doorWith()
+  const door = await closedDoor()
   for (const path of new Set(routes.map(each => each.path))) {
     const taken = routes.filter(each => each.path === path).map(({ method }) => method.toUpperCase())
     const asked = path.replace(/\{\w+\}/g, '1')
     // A path with a name in it may be one with an id to another method.
     const known = methodsAt(routes, asked)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(each => !known.includes(each))) {
-      const { status, headers, body } = await ask(method, asked, { token: 'admin' })
+      const { status, headers, body } = await door.ask(method, asked, { token: door.tokens.admin })
       const told = { status, code: body.error?.code, allow: headers.get('allow')?.split(', ') }
       const allow = expect.arrayContaining(taken)
       expect.soft(told, `${method} ${path}`).toEqual({ status: 405, code: 'method_not_allowed', allow })

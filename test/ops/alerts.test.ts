@@ -60,6 +60,7 @@ describe.each(alerts)('the alert $name', ({ name, text }) => {
     expect(text).toContain(`runbook: docs/operations-alerts.md#${name.toLowerCase()}`)
     const severity = /severity: (\w+)/.exec(text)?.[1]
     expect(runbook).toContain(`### ${name}\n\n*${severity}* · `)
+    expect(read('docs/operations.md')).toContain(`\n| [${name}](operations-alerts.md#${name.toLowerCase()}) | `)
   })
 
   test('is seen to fire and not to', () => {

@@ -4,22 +4,18 @@ import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { ItemFilter, JobView } from '../../index.ts'
 import { failureGroupWire, jobWire } from '../../wire.ts'
-import { pressing } from '../by.ts'
 import { idParams, pageOf, pageQuery } from '../contract.ts'
 import { given } from '../given.ts'
 import { paged } from '../paged.ts'
-import { type Principal, type Route, route } from '../route.ts'
-import { withoutStack } from '../stack.ts'
-import { cause, failure, failureGroup, item, itemState } from './batch-schemas.ts'
+import { type Route, route } from '../route.ts'
+import { seenBy } from '../stack.ts'
+import { cause, failure, failureGroup } from './batch-schemas.ts'
+import { job, jobState, pressed } from './job-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
-const pressed = z.object({ id: z.string(), state: itemState, changed: z.boolean() })
-
-const itemWire = (job: JobView, who: Principal) => jobWire({ ...job, error: job.error && withoutStack(job.error, who) })
-
-function failureWire({ id, ref, attempt, failures, error, finishedAt }: JobView, who: Principal) {
-  const { what, code, message, stack, cause } = withoutStack(error ?? unknown, who)
+function failureWire({ id, ref, attempt, failures, error, finishedAt }: JobView) {
+  const { what, code, message, stack, cause } = error ?? unknown
   return { item: id, ref, attempt, failures, what, code, message, stack, cause: cause ?? '', at: finishedAt }
 }
 
@@ -51,8 +47,8 @@ export const batchItemRoutes: readonly Route[] = [
       'Its items in the order of their list; those that failed by cause. A page may be short though there is a next',
     role: 'viewer',
     params: idParams,
-    query: z.strictObject({ state: itemState.optional(), cause: cause.optional(), ...pageQuery }),
-    answer: pageOf(item),
+    query: z.strictObject({ state: jobState.optional(), cause: cause.optional(), ...pageQuery }),
+    answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, query, who }) {
       if (query.cause !== undefined && (query.state ?? 'failed') !== 'failed')
@@ -62,7 +58,7 @@ export const batchItemRoutes: readonly Route[] = [
         })
       const filter = query.cause === undefined ? query : { ...query, state: 'failed' as const }
       const { items, next } = await pageOfItems(engine, params.id, given(filter))
-      return { items: items.map(each => itemWire(each, who)), next }
+      return { items: seenBy(who, items.map(jobWire)), next }
     },
   }),
   route({
@@ -76,11 +72,9 @@ export const batchItemRoutes: readonly Route[] = [
     body: z.strictObject({ reason: z.string().min(1).max(1000) }),
     answer: pressed,
     errors: ['not_found', 'wrong_state'],
-    async run(call) {
-      const { engine, params, body } = call
+    async run({ engine, params, body, who }) {
       await refuseOthers(engine, params.id, params.item)
-      const { hand, by } = pressing(call)
-      return hand.skip(params.item, body.reason, by)
+      return engine.skip(params.item, body.reason, { by: who.user })
     },
   }),
   route({
@@ -93,11 +87,9 @@ export const batchItemRoutes: readonly Route[] = [
     params: itemParams,
     answer: pressed,
     errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
-    async run(call) {
-      const { engine, params } = call
+    async run({ engine, params, who }) {
       await refuseOthers(engine, params.id, params.item)
-      const { hand, by } = pressing(call)
-      return hand.retry(params.item, by)
+      return engine.retry(params.item, { by: who.user })
     },
   }),
   route({
@@ -113,7 +105,7 @@ export const batchItemRoutes: readonly Route[] = [
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, query, who }) {
       const { items, next } = await engine.items(params.id, given({ ...query, state: 'failed' as const }))
-      return { items: items.map(each => failureWire(each, who)), next }
+      return { items: seenBy(who, items.map(failureWire)), next }
     },
   }),
   route({

@@ -1,7 +1,7 @@
 /** What is pressed on a batch: safe to press twice and by many at once; what is in no state for it is 409 with the code. */
 import { z } from 'zod'
+import type { Engine } from '../../engine.ts'
 import type { ErrorCode } from '../../errors.ts'
-import { pressing } from '../by.ts'
 import { idParams } from '../contract.ts'
 import { given } from '../given.ts'
 import { type Route, route } from '../route.ts'
@@ -23,7 +23,7 @@ interface Verb<B extends z.ZodType> {
   body?: B
   /** What it answers besides. */
   more?: z.ZodRawShape
-  press(on: ReturnType<typeof pressing> & { id: string; body: z.output<B> }): Promise<unknown>
+  press(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
 }
 
 /** An id of a job is 404 here, though the engine's own verbs take either. */
@@ -37,9 +37,9 @@ const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ..
     ...about,
     errors: ['not_found', ...about.errors],
     answer: z.object({ ...afterwards, ...more }),
-    async run(call) {
-      await batchOf(call.engine, call.params.id)
-      return press({ ...pressing(call), id: call.params.id, body: call.body as z.output<B> })
+    async run({ engine, params: { id }, body, who }) {
+      await batchOf(engine, id)
+      return press({ engine, by: { by: who.user }, id, body: body as z.output<B> })
     },
   })
 
@@ -50,7 +50,7 @@ export const batchPressRoutes: readonly Route[] = [
     summary: 'A stalled batch goes on, and the resume is counted',
     errors: ['batch_paused', 'resumes_spent', 'batch_cancelled', 'batch_state'],
     more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
-    press: ({ hand, by, id }) => hand.resume(id, by),
+    press: ({ engine, by, id }) => engine.resume(id, by),
   }),
   verb({
     path: 'retry-failed',
@@ -62,28 +62,28 @@ export const batchPressRoutes: readonly Route[] = [
       retried: count.meta({ description: 'items that wait again' }),
       held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
     },
-    press: ({ hand, by, id, body }) => hand.retryFailed(id, given({ ...by, cause: body?.cause })),
+    press: ({ engine, by, id, body }) => engine.retryFailed(id, given({ ...by, cause: body?.cause })),
   }),
   verb({
     path: 'pause',
     name: 'pauseBatch',
     summary: 'Nothing more of it starts; what runs goes on to its end',
     errors: ['batch_cancelled', 'batch_state'],
-    press: ({ hand, by, id }) => hand.pause(id, by),
+    press: ({ engine, by, id }) => engine.pause(id, by),
   }),
   verb({
     path: 'unpause',
     name: 'unpauseBatch',
     summary: 'A paused batch goes on',
     errors: ['batch_cancelled', 'batch_state'],
-    press: ({ hand, by, id }) => hand.unpause(id, by),
+    press: ({ engine, by, id }) => engine.unpause(id, by),
   }),
   verb({
     path: 'cancel',
     name: 'cancelBatch',
     summary: 'It is cancelled at once; its items follow in bites, running ones are told to stop',
     errors: ['batch_state'],
-    press: ({ hand, by, id }) => hand.cancel(id, by),
+    press: ({ engine, by, id }) => engine.cancel(id, by),
   }),
   verb({
     path: 'priority',
@@ -92,6 +92,6 @@ export const batchPressRoutes: readonly Route[] = [
     errors: ['batch_cancelled', 'batch_state'],
     body: z.strictObject({ priority: z.int().min(0).max(9) }),
     more: { moved: count },
-    press: ({ hand, by, id, body }) => hand.setPriority(id, body.priority, by),
+    press: ({ engine, by, id, body }) => engine.setPriority(id, body.priority, by),
   }),
 ]

@@ -1,11 +1,10 @@
-/** Batches, their items and what failed of them, as they are answered. */
+/** Batches and what failed of their items, as they are answered. An item is a job. */
 import { z } from 'zod'
 import { batchStates } from '../../core/batch-state.ts'
-import { states } from '../../core/state.ts'
 import { instant } from '../contract.ts'
+import { error } from './job-schemas.ts'
 
 export const batchState = z.enum(batchStates)
-export const itemState = z.enum(states)
 
 /** What failures of one trouble have in common; empty for those without one. */
 export const cause = z
@@ -52,51 +51,13 @@ export const batch = z
   })
   .meta({ id: 'Batch' })
 
-const failed = {
-  what: z.string().meta({ description: 'error, timeout, crash, orphan, hung, stalled …' }),
-  message: z.string(),
-  code: z.string().nullable(),
-  stack: z.string().nullable().meta({ description: 'for operators and admins; null for viewers' }),
-  cause: z.string().optional(),
-}
-
-export const item = z
-  .object({
-    id: z.string(),
-    queue: z.string(),
-    kind: z.string(),
-    version: count,
-    key: z.string().nullable(),
-    ref: z.string().nullable(),
-    batch_id: z.string().nullable(),
-    group_key: z.string().nullable(),
-    state: itemState,
-    priority: count,
-    attempt: count,
-    failures: count,
-    crashes: count,
-    restarts: count,
-    care: z.looseObject({}).nullable(),
-    run_at: instant,
-    input: z.unknown(),
-    result: z.unknown(),
-    progress: z.unknown(),
-    checkpoint: z.string().nullable(),
-    error: z.looseObject(failed).nullable(),
-    worker: z.string().nullable(),
-    created_at: instant,
-    started_at: instant.nullable(),
-    finished_at: instant.nullable(),
-  })
-  .meta({ id: 'Item' })
-
 export const failure = z
   .object({
     item: z.string(),
     ref: z.string().nullable(),
     attempt: count,
     failures: count,
-    ...failed,
+    ...error.shape,
     cause: z.string(),
     at: instant.nullable(),
   })

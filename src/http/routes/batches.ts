@@ -5,9 +5,9 @@ import { checkedInput } from '../../core/input.ts'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
-import { batchWire, explanationWire } from '../../wire.ts'
+import { batchWire } from '../../wire.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
-import { explanation } from '../explanation.ts'
+import { explainRoutes } from '../explanation.ts'
 import { given } from '../given.ts'
 import { keyOf } from '../idempotency.ts'
 import { type Route, route } from '../route.ts'
@@ -127,19 +127,13 @@ export const batchRoutes: readonly Route[] = [
     errors: ['not_found'],
     run: async ({ engine, params }) => batchWire(await batchOf(engine, params.id)),
   }),
-  ...(['get', 'post'] as const).map(method =>
-    route({
-      method,
-      path: '/api/v1/batches/{id}/explain',
-      name: method === 'get' ? 'explainBatch' : 'explainBatchByPost',
-      tag: 'batches',
-      summary: 'Why it does not move, and whether to wait or press something',
-      role: 'viewer',
-      params: idParams,
-      answer: explanation,
-      errors: ['not_found'],
-      run: async ({ engine, params, language }) =>
-        explanationWire(await engine.explain({ batch: params.id }, { language })),
-    }),
-  ),
+  ...explainRoutes({
+    path: '/api/v1/batches/{id}/explain',
+    name: 'explainBatch',
+    tag: 'batches',
+    summary: 'Why it does not move, and whether to wait or press something',
+    params: idParams,
+    unknown: 'not_found',
+    target: ({ id }) => ({ batch: id }),
+  }),
 ]

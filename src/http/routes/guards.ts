@@ -1,7 +1,6 @@
 /** Guards: which tables of others are watched, and one look now. */
 import { z } from 'zod'
 import { guardRunWire, guardWire } from '../../wire.ts'
-import { pressing } from '../by.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'
 import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
@@ -72,10 +71,9 @@ export const guardRoutes: readonly Route[] = [
     body: z.strictObject({ dry_run: z.boolean().default(false) }).optional(),
     answer: run,
     errors: ['unknown_guard', 'guard_no_table', 'guard_no_column', 'guard_unfit', 'guard_no_rights', 'guard_slow'],
-    async run(call) {
-      const { hand, by } = pressing(call)
-      const found = await hand.runGuard(call.params.name, { ...by, dryRun: call.body?.dry_run ?? false })
-      return guardRunWire(found, call.language)
+    async run({ engine, params, body, who, language }) {
+      const found = await engine.runGuard(params.name, { by: who.user, dryRun: body?.dry_run ?? false })
+      return guardRunWire(found, language)
     },
   }),
 ]

@@ -5,7 +5,15 @@ import { instant } from '../contract.ts'
 
 export const jobState = z.enum(states)
 
-const error = z.looseObject({ what: z.string(), message: z.string(), code: z.string().nullable() })
+const stack = z.string().nullable().meta({ description: 'for operators and admins; null for viewers' })
+
+export const error = z.looseObject({
+  what: z.string().meta({ description: 'error, timeout, crash, orphan, hung, stalled …' }),
+  message: z.string(),
+  code: z.string().nullable(),
+  stack,
+  cause: z.string().optional(),
+})
 
 export const job = z
   .object({
@@ -52,7 +60,7 @@ const failure = z.object({
   what: z.string(),
   code: z.string().nullable(),
   message: z.string(),
-  stack: z.string().nullable(),
+  stack,
   evidence: z.record(z.string(), z.unknown()).nullable(),
   worker: z.string().nullable(),
   at: instant,

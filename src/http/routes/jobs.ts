@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { JobDetail, JobView, Page } from '../../index.ts'
-import { explanationWire, jobDetailWire, jobWire } from '../../wire.ts'
+import { jobDetailWire, jobWire } from '../../wire.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
-import { explanation } from '../explanation.ts'
-import { type Call, type Principal, type Route, route } from '../route.ts'
-import { withoutStack } from '../stack.ts'
+import { explainRoutes } from '../explanation.ts'
+import { type Route, route } from '../route.ts'
+import { seenBy } from '../stack.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)
@@ -31,19 +31,6 @@ export async function jobOf(engine: Engine, id: string): Promise<JobDetail> {
   return found
 }
 
-const seenBy = <J extends JobView>(job: J, who: Principal): J => ({
-  ...job,
-  error: job.error && withoutStack(job.error, who),
-})
-
-const detailSeenBy = (job: JobDetail, who: Principal): JobDetail => ({
-  ...seenBy(job, who),
-  history: job.history.map(({ evidence, ...failure }) => ({
-    ...withoutStack(failure, who),
-    evidence: evidence && withoutStack(evidence, who),
-  })),
-})
-
 function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
   const { limit, after, state, batch_id: batch, ...others } = query
   const page = { limit, ...(after === undefined ? {} : { after }) }
@@ -62,9 +49,6 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<J
   return engine.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
 }
 
-const explain = async ({ engine, params, language }: Call<{ id: string }>) =>
-  explanationWire(await engine.explain({ job: params.id }, { language }))
-
 export const jobRoutes: readonly Route[] = [
   route({
     method: 'get',
@@ -78,7 +62,7 @@ export const jobRoutes: readonly Route[] = [
     errors: ['not_found', 'bad_option'],
     async run({ engine, query, who }) {
       const { items, next } = await list(engine, query)
-      return { items: items.map(each => jobWire(seenBy(each, who))), next }
+      return { items: seenBy(who, items.map(jobWire)), next }
     },
   }),
   route({
@@ -91,20 +75,15 @@ export const jobRoutes: readonly Route[] = [
     params: idParams,
     answer: jobDetail,
     errors: ['not_found'],
-    run: async ({ engine, params, who }) => jobDetailWire(detailSeenBy(await jobOf(engine, params.id), who)),
+    run: async ({ engine, params, who }) => seenBy(who, jobDetailWire(await jobOf(engine, params.id))),
   }),
-  ...(['get', 'post'] as const).map(method =>
-    route({
-      method,
-      path: '/api/v1/jobs/{id}/explain',
-      name: method === 'get' ? 'explainJob' : 'askWhyJob',
-      tag: 'jobs',
-      summary: 'Why it is not moving, and what to do',
-      role: 'viewer',
-      params: idParams,
-      answer: explanation,
-      errors: ['not_found'],
-      run: explain,
-    }),
-  ),
+  ...explainRoutes({
+    path: '/api/v1/jobs/{id}/explain',
+    name: 'explainJob',
+    tag: 'jobs',
+    summary: 'Why it does not move, and whether to wait or press something',
+    params: idParams,
+    unknown: 'not_found',
+    target: ({ id }) => ({ job: id }),
+  }),
 ]

@@ -1,19 +1,16 @@
 /** Queues: what waits and runs in each, and whether it may. */
 import { z } from 'zod'
-import { explanationWire, queueWire } from '../../wire.ts'
-import { pressing } from '../by.ts'
+import { queueWire } from '../../wire.ts'
 import { pageOf, pageQuery } from '../contract.ts'
-import { explanation } from '../explanation.ts'
+import { explainRoutes } from '../explanation.ts'
 import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 
 const nameParams = z.object({ name: z.string() })
 const count = z.number().int()
 
-const gate = {
-  concurrency: count.optional(),
-  rate: z.object({ limit: count, per_ms: z.number() }).optional(),
-}
+const rate = z.object({ limit: count, per_ms: z.number() })
+const gate = { concurrency: count.optional(), rate: rate.optional() }
 
 const queue = z
   .object({
@@ -23,7 +20,11 @@ const queue = z
     scheduled: count.meta({ description: 'waiting for their run_at' }),
     running: count,
     stalled: count,
-    limits: z.object({ ...gate, per_group: z.object(gate).optional(), max_depth: count.optional() }),
+    limits: z.object({
+      ...gate,
+      per_group: z.object({ ...gate, admit: rate.optional() }).optional(),
+      max_depth: count.optional(),
+    }),
   })
   .meta({ id: 'Queue' })
 
@@ -54,10 +55,7 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     answer: pressed,
     errors: ['not_found'],
-    run(call) {
-      const { hand, by } = pressing(call)
-      return hand.pauseQueue(call.params.name, by)
-    },
+    run: ({ engine, params, who }) => engine.pauseQueue(params.name, { by: who.user }),
   }),
   route({
     method: 'post',
@@ -69,24 +67,15 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     answer: pressed,
     errors: ['not_found'],
-    run(call) {
-      const { hand, by } = pressing(call)
-      return hand.unpauseQueue(call.params.name, by)
-    },
+    run: ({ engine, params, who }) => engine.unpauseQueue(params.name, { by: who.user }),
   }),
-  ...(['get', 'post'] as const).map(method =>
-    route({
-      method,
-      path: '/api/v1/queues/{name}/explain',
-      name: method === 'get' ? 'explainQueue' : 'explainQueueByPost',
-      tag: 'queues',
-      summary: 'Why nothing of it is taken, and whether to wait or press something',
-      role: 'viewer',
-      params: nameParams,
-      answer: explanation,
-      errors: ['unknown_queue'],
-      run: async ({ engine, params, language }) =>
-        explanationWire(await engine.explain({ queue: params.name }, { language })),
-    }),
-  ),
+  ...explainRoutes({
+    path: '/api/v1/queues/{name}/explain',
+    name: 'explainQueue',
+    tag: 'queues',
+    summary: 'Why nothing of it is taken, and whether to wait or press something',
+    params: nameParams,
+    unknown: 'unknown_queue',
+    target: ({ name }) => ({ queue: name }),
+  }),
 ]

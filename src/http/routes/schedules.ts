@@ -1,7 +1,6 @@
 /** Schedules: what comes in by itself, and one of them now. */
 import { z } from 'zod'
 import { scheduleWire } from '../../wire.ts'
-import { pressing } from '../by.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'
 import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
@@ -49,9 +48,6 @@ export const scheduleRoutes: readonly Route[] = [
     status: 201,
     makes: true,
     errors: ['unknown_schedule', 'queue_full'],
-    run(call) {
-      const { hand, by } = pressing(call)
-      return hand.runSchedule(call.params.name, by)
-    },
+    run: ({ engine, params, who }) => engine.runSchedule(params.name, { by: who.user }),
   }),
 ]

@@ -1,11 +1,10 @@
 /** Who works, and how it is with them. */
 import { z } from 'zod'
-import type { WorkerView } from '../../index.ts'
 import { workerWire } from '../../wire.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'
 import { paged } from '../paged.ts'
-import { type Principal, type Route, route } from '../route.ts'
-import { withoutStack } from '../stack.ts'
+import { type Route, route } from '../route.ts'
+import { seenBy } from '../stack.ts'
 
 const worker = z.object({
   id: z.string(),
@@ -34,11 +33,6 @@ const worker = z.object({
     .nullable(),
 })
 
-const seenBy = (worker: WorkerView, who: Principal): WorkerView => ({
-  ...worker,
-  blocked: worker.blocked && withoutStack(worker.blocked, who),
-})
-
 export const workerRoutes: readonly Route[] = [
   route({
     method: 'get',
@@ -51,7 +45,7 @@ export const workerRoutes: readonly Route[] = [
     answer: pageOf(worker),
     async run({ engine, query, who }) {
       const { items, next } = paged(await engine.workers(), each => each.id, query)
-      return { items: items.map(each => workerWire(seenBy(each, who))), next }
+      return { items: seenBy(who, items.map(workerWire)), next }
     },
   }),
 ]

@@ -1,0 +1,28 @@
+/** `npm ci` refuses a lock file that lacks an optional package of any system, and npm itself writes such files. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+/** A plain script, without types. */
+const { lacking } = await import(new URL('../../scripts/lock.mjs', import.meta.url).href)
+
+const lockIn = (folder: string) =>
+  JSON.parse(readFileSync(new URL(`../../${folder}package-lock.json`, import.meta.url), 'utf8'))
+
+test.each(['', 'examples/', 'test/oldest/', 'test/too-old/'])(
+  'the lock file in %j has the packages of every system, so that npm ci takes it (`node scripts/lock.mjs` adds them)',
+  folder => {
+    expect(lacking(lockIn(folder))).toEqual([])
+  },
+)
+
+test('a package that is not there is noticed, and one that lies deeper or above is not', () => {
+  const wants = (name: string) => ({ optionalDependencies: { [name]: '1.0.0' } })
+  const packages = {
+    'node_modules/a': wants('beside'),
+    'node_modules/beside': {},
+    'node_modules/a/node_modules/b': wants('deeper'),
+    'node_modules/a/node_modules/b/node_modules/deeper': {},
+    'node_modules/a/node_modules/c': wants('gone'),
+  }
+  expect(lacking({ packages })).toEqual([{ name: 'gone', version: '1.0.0', by: 'node_modules/a/node_modules/c' }])
+})
