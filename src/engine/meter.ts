@@ -27,8 +27,8 @@ export interface Meter {
   add(metric: Metric, more: number, labels?: Labels): void
   /** What that answers is told with the rest from now on. */
   include(source: MetricSource): void
-  /** A source that fails takes nothing else with it. */
-  families(log: Log): Promise<MetricFamily[]>
+  /** A source that fails takes nothing else with it. `alone`: without what apps tell. */
+  families(log: Log, alone?: 'alone'): Promise<MetricFamily[]>
 }
 
 export function createMeter(): Meter {
@@ -52,9 +52,9 @@ export function createMeter(): Meter {
       else addOther(series, labels, more)
     },
     include: source => void sources.add(source),
-    async families(log) {
+    async families(log, alone) {
       const ofApps = await Promise.all(
-        Array.from(sources, async source => {
+        Array.from(alone === undefined ? sources : [], async source => {
           try {
             return await source()
           } catch (error) {

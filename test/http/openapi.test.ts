@@ -57,9 +57,9 @@ test('what a route refuses with is told with its status and its sentence', () =>
   const { paths } = openApiOf(routesOf({}))
   const { responses, parameters } = paths['/api/v1/batches']!.post!
   expect(Object.keys(responses)).toEqual(
-    expect.arrayContaining(['200', '201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503']),
+    expect.arrayContaining(['200', '201', '400', '401', '403', '409', '413', '415', '429', '500', '503']),
   )
-  expect(responses[404]!.description).toContain('`unknown_batch`: there is no batch named')
+  expect(responses[400]!.description).toContain('`unknown_batch`: there is no batch named')
   expect(responses[429]!.headers).toHaveProperty('Retry-After')
   expect(parameters.map(each => each.name)).toContain('Idempotency-Key')
 })

@@ -24,7 +24,7 @@ export const metricsRoutes: readonly Route[] = [
       const families = [
         ...(ofSystem ?? []),
         { ...databaseUp, samples: [{ value: Number(ofSystem !== undefined) }] },
-        ...(await engine.meter.families(log)),
+        ...(await engine.meter.families(log, who.user === '' ? 'alone' : undefined)),
       ]
       headers.set('content-type', prometheusType)
       return new Response(prometheusText(families), { headers })
