@@ -21,6 +21,9 @@ const bite = 2000
 /** Behind somebody's long transaction a look walks over what is dead; it then comes less often. */
 const share = 10
 const rarestMs = 2000
+/** Of a crowd so many are told at once, and the next ones a moment later: a thousand at once would hold up all else on a small machine. */
+const atOnce = 50
+const breathMs = 8
 
 /** What one look brings, for all. */
 export interface News {
@@ -47,7 +50,8 @@ export class Feed {
   readonly #db: Db
   readonly #clock: Clock
   readonly #log: Log
-  readonly #listeners = new Set<Listener>()
+  /** With when each joined: one that left and came back is another. */
+  readonly #listeners = new Map<Listener, object>()
   #frontier = 0
   /** One for each time that somebody listens again: an answer that was asked for by an earlier one is not heard. */
   #session: { loop?: Loop } | undefined
@@ -67,7 +71,7 @@ export class Feed {
   /** From now on it is handed what comes after `pos`. false: that would leave a gap, others are further already. */
   join(listener: Listener, pos: number): boolean {
     if (this.#session !== undefined && this.#frontier > pos) return false
-    this.#listeners.add(listener)
+    this.#listeners.set(listener, {})
     if (this.#session === undefined) this.#begin(pos)
     else this.#session.loop?.wake()
     return true
@@ -84,7 +88,7 @@ export class Feed {
 
   /** Nobody is handed anything more. */
   async stop(): Promise<void> {
-    for (const listener of this.#listeners) this.leave(listener)
+    for (const listener of [...this.#listeners.keys()]) this.leave(listener)
     await this.#ended
   }
 
@@ -107,16 +111,16 @@ export class Feed {
       const found = await this.#look()
       const cost = this.#clock.elapsed() - begun
       if (this.#session !== session) return lookEveryMs
-      this.#tell(found.look, found.asked)
+      const told = await this.#tell(found.look, found.asked)
       if (this.#session !== session) return lookEveryMs
       const more = found.look.events.length >= bite
       if (!more && !(found.look.unplaced && (await placeEvents(this.#db)) > 0))
-        return Math.max(lookEveryMs, Math.min(cost * share, rarestMs))
+        return Math.max(lookEveryMs - told, Math.min(cost * share, rarestMs))
     }
   }
 
   async #look(): Promise<{ look: Look; asked: Set<string> }> {
-    const followed = [...this.#listeners].map(each => each.of)
+    const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))
     const given = { after: this.#frontier, limit: bite, jobs, batches }
@@ -124,19 +128,27 @@ export class Feed {
     return { look, asked: new Set([...jobs, ...batches]) }
   }
 
-  #tell({ events, jobs, batches, removed, given, at }: Look, asked: ReadonlySet<string>): void {
+  /** Answers how long that took. */
+  async #tell({ events, jobs, batches, removed, given, at }: Look, asked: ReadonlySet<string>): Promise<number> {
+    const begun = this.#clock.elapsed()
     this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
     const glances = new Map([...jobs.map(glanceAtJob), ...batches.map(glanceAtBatch)].map(each => [each.id, each]))
     const isAll = events.length < bite
     const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
     const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
-    for (const listener of [...this.#listeners]) listener.take(news)
+    const all = [...this.#listeners]
+    for (let from = 0; from < all.length; from += atOnce) {
+      if (from > 0) await this.#clock.sleep(breathMs)
+      for (const [listener, joined] of all.slice(from, from + atOnce))
+        if (this.#listeners.get(listener) === joined) listener.take(news)
+    }
+    return this.#clock.elapsed() - begun
   }
 
   /** A database that is away comes back; what else it says, it says to everybody. */
   #failed(error: unknown): void {
     this.#log.debug({ err: error }, 'events could not be read; trying again')
-    if (!passes(error)) for (const listener of [...this.#listeners]) listener.fail(error)
+    if (!passes(error)) for (const listener of [...this.#listeners.keys()]) listener.fail(error)
   }
 }
 
