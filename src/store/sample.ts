@@ -7,7 +7,7 @@
  */
 import type { Db } from './db.ts'
 
-/** A million that wait take about a second; what takes longer than this is tried again when as much has passed twenty times. */
+/** A million that wait take half a second; what takes longer than this is tried again when as much has passed twenty times. */
 const sampleDeadlineMs = 30_000
 /** Of the time, one part in so many. */
 export const sampleShare = 20
