@@ -46,6 +46,12 @@ export interface Listener {
   fail(error: unknown): void
 }
 
+interface Session {
+  loop?: Loop
+  /** Nobody listens any more. */
+  ending: AbortController
+}
+
 export class Feed {
   readonly #db: Db
   readonly #clock: Clock
@@ -54,7 +60,7 @@ export class Feed {
   readonly #listeners = new Map<Listener, object>()
   #frontier = 0
   /** One for each time that somebody listens again: an answer that was asked for by an earlier one is not heard. */
-  #session: { loop?: Loop } | undefined
+  #session: Session | undefined
   #ended: Promise<void> = Promise.resolve()
 
   constructor(given: { db: Db; clock: Clock; log: Log }) {
@@ -80,7 +86,8 @@ export class Feed {
   leave(listener: Listener): void {
     this.#listeners.delete(listener)
     if (this.#listeners.size > 0 || this.#session === undefined) return
-    const { loop } = this.#session
+    const { loop, ending } = this.#session
+    ending.abort()
     this.#session = undefined
     const before = this.#ended
     this.#ended = Promise.all([before, loop?.stop()]).then(() => {})
@@ -94,7 +101,7 @@ export class Feed {
 
   #begin(pos: number): void {
     this.#frontier = pos
-    const session: { loop?: Loop } = {}
+    const session: Session = { ending: new AbortController() }
     this.#session = session
     session.loop = loop({
       clock: this.#clock,
@@ -105,13 +112,13 @@ export class Feed {
   }
 
   /** Until nothing more is there; answers when to look again. */
-  async #tick(session: object): Promise<number> {
+  async #tick(session: Session): Promise<number> {
     for (;;) {
       const begun = this.#clock.elapsed()
       const found = await this.#look()
       const cost = this.#clock.elapsed() - begun
       if (this.#session !== session) return lookEveryMs
-      const told = await this.#tell(found.look, found.asked)
+      const told = await this.#tell(found.look, found.asked, session.ending.signal)
       if (this.#session !== session) return lookEveryMs
       const more = found.look.events.length >= bite
       if (!more && !(found.look.unplaced && (await placeEvents(this.#db)) > 0))
@@ -129,7 +136,8 @@ export class Feed {
   }
 
   /** Answers how long that took. */
-  async #tell({ events, jobs, batches, removed, given, at }: Look, asked: ReadonlySet<string>): Promise<number> {
+  async #tell(look: Look, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
+    const { events, jobs, batches, removed, given, at } = look
     const begun = this.#clock.elapsed()
     this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
     const glances = new Map([...jobs.map(glanceAtJob), ...batches.map(glanceAtBatch)].map(each => [each.id, each]))
@@ -138,7 +146,7 @@ export class Feed {
     const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
     const all = [...this.#listeners]
     for (let from = 0; from < all.length; from += atOnce) {
-      if (from > 0) await this.#clock.sleep(breathMs)
+      if (from > 0) await this.#clock.sleep(breathMs, ending)
       for (const [listener, joined] of all.slice(from, from + atOnce))
         if (this.#listeners.get(listener) === joined) listener.take(news)
     }

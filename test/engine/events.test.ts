@@ -4,7 +4,16 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEvents } from '../../src/engine/events.ts'
 import { Feed } from '../../src/engine/feed.ts'
 import { RetomaError } from '../../src/errors.ts'
-import { days, defineJob, doNotRetry, type EngineEvent, type EventsFilter, seconds, skip } from '../../src/index.ts'
+import {
+  days,
+  defineJob,
+  doNotRetry,
+  type EngineEvent,
+  type EventsFilter,
+  milliseconds,
+  seconds,
+  skip,
+} from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
@@ -319,6 +328,32 @@ async function faultyEvents() {
 const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone' })
 
 describe('many readers, slow readers, no readers:', () => {
+  test('a crowd is told in turns, each everything once; one that comes back meanwhile is not told again', async () => {
+    const t = await faultyEvents()
+    await t.sql(warnings(1, 3))
+    await placeAllEvents(t.db)
+    const heard = upTo(120).map(() => [] as number[])
+    let turns = 0
+    const listeners = heard.map(positions => ({
+      of: {},
+      take: ({ events }: { events: readonly { pos: number }[] }) => {
+        turns++
+        positions.push(...events.map(each => each.pos))
+      },
+      fail: () => {},
+    }))
+    for (const each of listeners) expect(t.feed.join(each, 0)).toBe(true)
+    await until(() => turns === 50)
+    // The last one leaves before its turn, and has read on by itself when it comes back.
+    const last = listeners.at(-1)!
+    t.feed.leave(last)
+    expect(t.feed.join(last, t.feed.frontier)).toBe(true)
+    await until(() => t.clock.sleepers > 0)
+    await t.clock.advance(milliseconds(30))
+    expect(heard.slice(0, -1).map(each => each.length)).toEqual(upTo(119).map(() => 3))
+    expect(heard.at(-1)).toEqual([])
+  })
+
   test('one look every 250 ms, however many listen', async () => {
     const t = await faultyEvents()
     const readers = await t.listeners(50)
