@@ -15,7 +15,17 @@ export type { BatchState } from './core/batch-state.ts'
 export type { By } from './core/by.ts'
 export type { Care } from './core/care.ts'
 export type { CatchUp } from './core/catch-up.ts'
-export type { Collected, EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from './core/context.ts'
+export type {
+  Collected,
+  EachOptions,
+  IsolatedOptions,
+  JobContext,
+  JobFiles,
+  JobLog,
+  JobQuery,
+  JobTransaction,
+  Progress,
+} from './core/context.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
 export type { EnqueueOptions } from './core/enqueue-options.ts'
 export type {
@@ -29,6 +39,7 @@ export type {
   WarningEvent,
 } from './core/event.ts'
 export type { AdviceAction, Explanation, Verdict } from './core/explain/explanation.ts'
+export type { FileView, OpenFile } from './core/file.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'

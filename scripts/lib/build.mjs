@@ -1,5 +1,5 @@
 /**
- * dist/, compiled from src/. Run under the set-up lock.
+ * dist/, compiled from src/, and dist/apps/ from apps/, against it. Run under the set-up lock.
  *
  * The compiler writes into a folder beside dist/, which is then renamed: whoever runs from dist/ meanwhile sees the old
  * build or the new one, never half of one. A stamp in dist/ says from which sources it was made.
@@ -31,11 +31,16 @@ export async function build({ say, started }) {
   remove(fresh)
   remove(previous)
   const tsc = inRoot('node_modules', 'typescript', 'bin', 'tsc')
-  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', fresh, '--pretty', 'false']
-  const { ok, how, output } = await run(process.execPath, args, { cwd: root, started })
-  if (!ok) {
-    remove(fresh)
-    throw new Trouble(`${output}\nbuilding failed (tsc, ${how}); dist/ was left as it was`)
+  for (const [project, folder] of [
+    ['tsconfig.build.json', fresh],
+    ['tsconfig.apps.json', inRoot('.dist-new', 'apps')],
+  ]) {
+    const args = [tsc, '-p', project, '--outDir', folder, '--pretty', 'false']
+    const { ok, how, output } = await run(process.execPath, args, { cwd: root, started })
+    if (!ok) {
+      remove(fresh)
+      throw new Trouble(`${output}\nbuilding failed (tsc, ${how}); dist/ was left as it was`)
+    }
   }
   const main = inRoot('.dist-new', 'cli', 'main.js')
   if (existsSync(main)) chmodSync(main, 0o755)
@@ -47,9 +52,11 @@ export async function build({ say, started }) {
 
 const remove = folder => rmSync(folder, { recursive: true, force: true })
 
+const described = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'tsconfig.apps.json']
+
 function sourceHash() {
   const hash = createHash('sha256')
-  for (const file of ['package.json', 'tsconfig.json', 'tsconfig.build.json', ...sourcesIn('src')]) {
+  for (const file of [...described, ...sourcesIn('src'), ...sourcesIn('apps')]) {
     hash
       .update(`${file}\0`)
       .update(readFileSync(inRoot(file)))

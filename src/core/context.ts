@@ -1,5 +1,6 @@
 /** What a handler gets besides its input, as its author sees it. */
 import type { Duration } from './duration.ts'
+import type { OpenFile } from './file.ts'
 import type { StepOptions } from './step.ts'
 
 export interface JobContext {
@@ -54,6 +55,31 @@ export interface JobContext {
    * Not inside a step, which could not end.
    */
   sleep(name: string, duration: Duration): Promise<void>
+  /**
+   * Asks a service outside, unless it waits or is stopped, for whichever process: then this attempt is handed back, and costs no
+   * try. Inside `ask` say so with `throw providerWait(…)` and `throw providerStop(…)`. May stand inside a step.
+   */
+  provider<T>(name: string, ask: (signal: AbortSignal) => T | Promise<T>): Promise<T>
+  /**
+   * A step whose function is the default export of a module and runs in a process of its own, which is killed when it takes too
+   * long or too much memory: then this throws, and the handler decides. The rest of the handler stays where it is.
+   */
+  isolated<T>(name: string, module: URL, input: unknown, options?: IsolatedOptions): Promise<T>
+  /** The engine's files, to read. */
+  readonly files: JobFiles
+}
+
+export interface IsolatedOptions extends StepOptions {
+  /** Of its process. Default 512 MB. */
+  memory?: number
+}
+
+/** What `ctx.files` can do. */
+export interface JobFiles {
+  /** null: there is none, or it is erased. */
+  open(id: string): Promise<OpenFile | null>
+  /** A copy on this machine's disk until the attempt ends, for what wants a path; null: there is none. */
+  path(id: string): Promise<string | null>
 }
 
 /** What `ctx.transaction` hands out. Values come and go as the pg driver has them. */

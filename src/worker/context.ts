@@ -140,6 +140,18 @@ export class Context implements JobContext {
     await new Promise<never>(() => {})
   }
 
+  get provider(): JobContext['provider'] {
+    return () => Promise.reject(new Error('provider'))
+  }
+
+  get isolated(): JobContext['isolated'] {
+    return () => Promise.reject(new Error('isolated'))
+  }
+
+  get files(): JobContext['files'] {
+    throw new Error('files')
+  }
+
   /** One that nobody waits for is told when the handler ends; that it failed must not end the process. */
   #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
     const work = (async () => {

@@ -1,0 +1,4 @@
+drop table retoma.classifier_purchase;
+drop table retoma.classifier_document;
+drop table retoma.classifier_run;
+drop table retoma.classifier_project;

@@ -1,0 +1,13 @@
+/**
+ * A whole application on the engine, such as those in apps/: what a configuration registers, and the routes it brings. `up`,
+ * `serve` and `worker` run those of Retoma beside the user's own.
+ */
+import type { Config } from '../index.ts'
+import type { Route } from './route.ts'
+
+export interface System extends Config {
+  readonly name: string
+  readonly routes: readonly Route[]
+  /** The services outside that it has no key for, and plays itself. */
+  readonly simulated: readonly string[]
+}
