@@ -31,7 +31,8 @@ export type Work = { module: string; loader: string | null } | { config: ConfigP
 
 export interface ConfigPlace {
   folder: string
-  file: string
+  /** Undefined: there is none, and the kinds are those of Retoma's own systems. */
+  file?: string | undefined
 }
 
 /** What a child is made with. */
