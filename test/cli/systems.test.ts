@@ -77,13 +77,9 @@ test.each([
   ],
 ])('a name of a system is refused in a config: %#', async (text, told) => {
   const config = await loadConfig(configured(text))
-  const error = (() => {
-    try {
-      merged(config, [reading])
-    } catch (thrown) {
-      return thrown
-    }
-  })()
+  const error = await Promise.resolve()
+    .then(() => merged(config, [reading]))
+    .catch(thrown => thrown)
   expect(isRetomaError(error, 'bad_config') && error.in('en')).toMatch(told)
   expect(isRetomaError(error, 'bad_config') && error.in('pt')).toContain('sistema reader')
 })
