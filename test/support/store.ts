@@ -23,6 +23,7 @@ export function sweepFrom(seconds: number): number {
 
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
+  delete from retoma.file;
   delete from retoma.token;
   delete from retoma.event;
   update retoma.event_removed set pos = 0;
