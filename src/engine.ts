@@ -24,6 +24,7 @@ import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
+import { createFiles, type Files } from './engine/files.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
@@ -31,6 +32,7 @@ import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.t
 import { createMeter, type Meter } from './engine/meter.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
+import { createOwn, type Own } from './engine/own.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
@@ -116,7 +118,10 @@ export interface Engine
     Events,
     Explains,
     StatsDesk,
+    Own,
     AsyncDisposable {
+  /** Files, in PostgreSQL: every process of every host sees them. */
+  readonly files: Files
   /** What this process counts of itself. */
   readonly meter: Meter
   /** The kind of job with this name; throws unknown_kind. */
@@ -325,7 +330,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
-  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
       db,
@@ -336,6 +341,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       tell,
     }),
     ...createOnces({ db, clock }),
+    ...createOwn({ db }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
@@ -381,5 +387,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  const files = open(createFiles({ db, clock, closing: closing.signal }))
+  return { ...open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

@@ -27,6 +27,7 @@ export const emptyTables = `
   delete from retoma.classifier_document;
   delete from retoma.classifier_run;
   delete from retoma.classifier_project;
+  delete from retoma.file;
   delete from retoma.token;
   delete from retoma.event;
   update retoma.event_removed set pos = 0;
