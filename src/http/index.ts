@@ -2,6 +2,7 @@
 export { type App, type AppOptions, createApp } from './app.ts'
 export { type CronOptions, cronRoutes } from './cron.ts'
 export type { Asker } from './doorkeeper.ts'
+export { eventsQuery, follow } from './follow.ts'
 export { limitHeaders, type RouteLimit } from './limits.ts'
 export { type NodeHandler, toNodeHandler } from './node.ts'
 export { type Call, type Peer, type Principal, type Role, type Route, type RouteOptions, route } from './route.ts'

@@ -30,8 +30,8 @@ export interface Execution {
   criado_por: string
   criado_em: Date
   concluido_em: Date | null
-  /** Some document of it has an answer that was not paid for but played. */
-  simulado: boolean
+  /** Some answer of it was played, not asked for; null: it has none yet. */
+  simulado: boolean | null
   segundos_sem_progresso: number
 }
 
@@ -44,7 +44,7 @@ const columns = (at: string) => `
   e.tentativas_retry, e.max_retries, e.motivo, e.custo_usd::text as custo_usd,
   e.custo_permitido_usd::text as custo_permitido_usd, e.reaproveitar, e.lote_id::text as lote_id, e.criado_por, e.criado_em,
   e.concluido_em,
-  exists (select from retoma.classifier_document d where d.run_id = e.id and d.simulated) as simulado,
+  (select bool_or(d.simulated) from retoma.classifier_document d where d.run_id = e.id) as simulado,
   greatest(0, floor(extract(epoch from
     coalesce(e.concluido_em, ${at}) - coalesce(e.ultimo_heartbeat, e.criado_em))))::int as segundos_sem_progresso`
 

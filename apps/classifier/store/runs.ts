@@ -6,6 +6,7 @@
  * after its batch is.
  */
 import type { Engine, JobTransaction } from 'retoma'
+import type { Status } from '../status.ts'
 import { removeHidden } from './projects.ts'
 
 type Home = Pick<Engine, 'query' | 'transaction' | 'clock'>
@@ -142,15 +143,16 @@ export function noteSubmitted(
   })
 }
 
+// Of what stands in one of those states.
 const goesOn = `
   update retoma.classifier_run r
   set started = true
-  from retoma.batch b
-  where r.id = $1 and b.id = r.batch_id and b.state in ('paused', 'stalled', 'failed', 'succeeded') and not r.started`
+  from retoma.execucoes_classificacao e
+  where r.id = $1 and e.id = r.id and e.status = any ($2::text[]) and not r.started`
 
 /** A person is about to have it go on. Said before it is pressed: what stands stands as it is until then. */
-export async function noteStarted(home: Pick<Home, 'query'>, id: string): Promise<void> {
-  await home.query(goesOn, [id])
+export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: readonly Status[]): Promise<void> {
+  await home.query(goesOn, [id, from])
 }
 
 // Once for each time that the limit was reached: when it is raised, the cost is below it again.
