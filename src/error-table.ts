@@ -621,4 +621,9 @@ export const errorTable = define({
     en: 'an execution has at most {most} documents; send the rest in another one',
     pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
   },
+  document_too_large: {
+    status: 413,
+    en: 'the document "{name}" is larger than {most} bytes',
+    pt: 'o documento "{name}" tem mais de {most} bytes',
+  },
 })

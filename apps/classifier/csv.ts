@@ -9,7 +9,8 @@ import type { Result } from './store/results.ts'
 
 type Cell = string | number | boolean | null
 
-const columns: readonly [name: string, of: (row: Result) => Cell][] = [
+/** `isSimulated`: of what has no answer yet. */
+const columns: readonly [name: string, of: (row: Result, isSimulated: boolean) => Cell][] = [
   ['codigo', row => row.codigo],
   ['categoria', row => row.categoria],
   ['confianca', row => row.confianca],
@@ -19,20 +20,20 @@ const columns: readonly [name: string, of: (row: Result) => Cell][] = [
   ['tokens_entrada', row => row.tokens_entrada],
   ['tokens_saida', row => row.tokens_saida],
   ['custo_usd', row => (row.custo_usd === null ? null : Number(dollars(row.custo_usd)))],
-  ['simulado', row => row.simulado],
+  ['simulado', (row, isSimulated) => row.simulado ?? isSimulated],
 ]
 
 const mark = '\uFEFF'
 
 export const csvHead = (): string => mark + line(columns.map(([name]) => name))
 
-export const csvRow = (row: Result): string => line(columns.map(([, of]) => of(row)))
+export const csvRow = (row: Result, isSimulated: boolean): string => line(columns.map(([, of]) => of(row, isSimulated)))
 
 const line = (cells: readonly Cell[]): string => `${cells.map(cell).join(';')}\r\n`
 
 function cell(value: Cell): string {
   if (value === null) return '""'
-  if (typeof value === 'boolean') return quoted(value ? 'sim' : 'não')
+  if (typeof value === 'boolean') return quoted(String(value))
   if (typeof value === 'number') return quoted(decimal(value))
   return quoted(harmless(value))
 }

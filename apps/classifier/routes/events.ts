@@ -1,9 +1,9 @@
 /** An execution as it goes on, in the seed's words; what comes and when is as the engine's own streams have it (docs/events.md). */
-import { type EngineEvent, RetomaError } from 'retoma'
+import type { EngineEvent } from 'retoma'
 import { eventsQuery, follow, type Route, route, type Told } from 'retoma/http'
 import type { Runs } from '../runs.ts'
 import { documentStatusOf, statusOf } from '../status.ts'
-import { executionOf, idParams, tag } from './shared.ts'
+import { batchOf, idParams, tag } from './shared.ts'
 
 const verbs: Readonly<Record<string, string>> = {
   pause: 'pausar',
@@ -69,10 +69,9 @@ export const eventRoutes = (runs: Runs): readonly Route[] => [
     params: idParams,
     query: eventsQuery,
     answers: 'text/event-stream',
-    errors: ['not_found', 'execution_state'],
+    errors: ['not_found', 'queue_full'],
     async run(call) {
-      const { id, lote_id: batch } = await executionOf(call, runs, call.params.id)
-      if (batch === null) throw new RetomaError('execution_state', { id, status: 'PENDENTE', verb: 'eventos' })
+      const batch = await batchOf(call, runs, call.params.id)
       return follow(call, { batch }, tell)
     },
   }),

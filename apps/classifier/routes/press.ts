@@ -4,19 +4,23 @@
  *
  * An execution that goes on is EM_ANDAMENTO, also when the worker was so quick that it is over by the time this is answered.
  */
-import { type BatchState, type ErrorCode, isRetomaError, RetomaError, say } from 'retoma'
+import { type BatchState, type Engine, type ErrorCode, isRetomaError, RetomaError, say } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import type { Runs } from '../runs.ts'
 import type { Status } from '../status.ts'
-import type { Execution } from '../store/executions.ts'
 import { allowAgain, noteStarted } from '../store/runs.ts'
 import { status } from '../wire.ts'
-import { count, executionOf, idParams, readHere, tag } from './shared.ts'
+import { batchOf, count, idParams, readHere, tag } from './shared.ts'
 
 const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count }
 
-type On = Pick<Call, 'engine'> & { execution: Execution; batch: string; by: { by: string } }
+interface On {
+  engine: Engine
+  id: string
+  batch: string
+  by: { by: string }
+}
 
 /** What the engine answered, and what of it is told. */
 interface Pressed {
@@ -42,8 +46,8 @@ const verbs: readonly Verb[] = [
     summary: 'One that is TRAVADO goes on where it stopped, and the resume is counted',
     more: { retomados: count.meta({ description: 'documents that are not final and go on' }) },
     errors: ['execution_paused', 'resumes_spent'],
-    async press({ engine, execution, batch, by }) {
-      await noteStarted(engine, execution.id, ['TRAVADO'])
+    async press({ engine, id, batch, by }) {
+      await noteStarted(engine, id, ['TRAVADO'])
       const { resumed, ...pressed } = (await engine.resume(batch, by)) as Pressed & { resumed: number }
       return { ...pressed, told: { retomados: resumed } }
     },
@@ -53,8 +57,8 @@ const verbs: readonly Verb[] = [
     name: 'retryDocumentErrors',
     summary: 'Its documents with an error run again with new tries; what was bought for them is not bought again',
     more: { reprocessados: count.meta({ description: 'documents that wait again' }) },
-    async press({ engine, execution, batch, by }) {
-      await noteStarted(engine, execution.id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
+    async press({ engine, id, batch, by }) {
+      await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
       const { retried, ...pressed } = await engine.retryFailed(batch, by)
       return { ...pressed, told: { reprocessados: retried } }
     },
@@ -69,9 +73,9 @@ const verbs: readonly Verb[] = [
     path: 'continuar',
     name: 'continueExecution',
     summary: 'One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again',
-    async press({ engine, execution, batch, by }) {
-      await allowAgain(engine, execution.id)
-      await noteStarted(engine, execution.id, ['PAUSADO'])
+    async press({ engine, id, batch, by }) {
+      await allowAgain(engine, id)
+      await noteStarted(engine, id, ['PAUSADO'])
       return engine.unpause(batch, by)
     },
   },
@@ -112,14 +116,11 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
       role: 'operator',
       params: idParams,
       answer: z.object({ ...afterwards, ...more }),
-      errors: ['not_found', 'execution_state', ...errors],
+      errors: ['not_found', 'execution_state', 'queue_full', ...errors],
       async run(call) {
         const { engine, params, who } = call
-        const execution = await executionOf(call, runs, params.id)
-        const batch = execution.lote_id
-        // Not submitted, because something stands in the way of it that may pass.
-        if (batch === null) throw new RetomaError('execution_state', { id: params.id, status: 'PENDENTE', verb: path })
-        const pressed = await press({ engine, execution, batch, by: { by: who.user } }).catch(error =>
+        const batch = await batchOf(call, runs, params.id)
+        const pressed = await press({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>
           refused(error, call, path),
         )
         const { status: read, tentativas_retry, max_retries } = await readHere(engine, params.id)

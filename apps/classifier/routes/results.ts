@@ -38,7 +38,7 @@ async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGene
 }
 
 /** Read as fast as it is taken. */
-function csvOf(call: Call<{ id: string }>): ReadableStream<Uint8Array> {
+function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const rows = everyResult(call)
   return new ReadableStream({
@@ -46,7 +46,7 @@ function csvOf(call: Call<{ id: string }>): ReadableStream<Uint8Array> {
     async pull(flow) {
       const { done, value } = await rows.next()
       if (done) flow.close()
-      else flow.enqueue(encoder.encode(value.map(csvRow).join('')))
+      else flow.enqueue(encoder.encode(value.map(row => csvRow(row, isSimulated)).join('')))
     },
     async cancel() {
       await rows.return(undefined)
@@ -148,7 +148,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
       const { id } = await executionOf(call, runs, call.params.id)
       call.headers.set('content-type', 'text/csv; charset=utf-8')
       call.headers.set('content-disposition', `attachment; filename="resultados-${id}.csv"`)
-      return new Response(csvOf(call), { headers: call.headers })
+      return new Response(csvOf(call, runs.isSimulated), { headers: call.headers })
     },
   }),
 ]

@@ -56,3 +56,11 @@ export async function readHere(engine: Engine, id: string): Promise<Execution> {
   if (found === undefined) throw new RetomaError('not_found', { what: say('execution', 'execução'), id })
   return found
 }
+
+/** For what cannot be asked of one without a batch: what stands in the way of that is told. */
+export async function batchOf(call: Pick<Call, 'engine' | 'log'>, runs: Runs, id: string): Promise<string> {
+  const { lote_id: batch } = await executionOf(call, runs, id)
+  if (batch !== null) return batch
+  await submitRun(call.engine, runs.classification, id)
+  return (await readHere(call.engine, id)).lote_id!
+}
