@@ -5,6 +5,7 @@
  * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
  */
 import type { JobTransaction } from '../core/context.ts'
+import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -28,6 +29,8 @@ export interface Keeper {
     signal: AbortSignal,
   ): Promise<Transacted>
   note(claimed: Claimed, note: Noted): Promise<Landed>
+  /** How that provider stands now, after that word. Waits for a database that is away, but for the news of an answer. */
+  provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
   /** Into the job's history. */
   warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
@@ -112,6 +115,15 @@ export class Kept implements ContextHost {
         return done
       },
     })
+  }
+
+  get signal(): AbortSignal {
+    return this.#of.signal
+  }
+
+  tell(name: string, word: ProviderWord): Promise<ProviderStand> {
+    const { claimed, time, signal } = this.#of
+    return time.waiting(() => this.#options.keeper.provider(claimed, name, word, signal))
   }
 
   now(): number {
