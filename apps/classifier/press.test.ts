@@ -5,40 +5,39 @@ import { classifierDoor } from './test/door.ts'
 
 type Door = Awaited<ReturnType<typeof classifierDoor>>
 
-/** An execution in that state; where it can have one, with a document in error (`falha`) and one that is not final. */
-const states: Record<Status, (door: Door) => Promise<string>> = {
-  PENDENTE: ({ execution }) => execution(['a', 'b']),
-  async EM_ANDAMENTO({ execution, run }) {
-    const id = await execution(['a', 'falha', 'tenta'])
+/** So many executions in that state; where one can have them, with a document in error (`falha`) and one that is not final. */
+const states: Record<Status, (door: Door, many: number) => Promise<string[]>> = {
+  PENDENTE: ({ executions }, many) => executions(many, ['a', 'b']),
+  async EM_ANDAMENTO({ executions, run }, many) {
+    const ids = await executions(many, ['a', 'falha', 'tenta'])
     await run()
-    return id
+    return ids
   },
-  async PAUSADO(door) {
-    const id = await states.EM_ANDAMENTO(door)
-    await door.press(id, 'pausar')
-    return id
+  async PAUSADO(door, many) {
+    const ids = await states.EM_ANDAMENTO(door, many)
+    for (const id of ids) await door.press(id, 'pausar')
+    return ids
   },
-  async TRAVADO(door) {
-    const id = await states.EM_ANDAMENTO(door)
+  async TRAVADO(door, many) {
+    const ids = await states.EM_ANDAMENTO(door, many)
     await door.nobodyWorks()
-    return id
+    return ids
   },
-  async CONCLUIDO({ execution, run }) {
-    const id = await execution(['a', 'falha'])
+  async CONCLUIDO({ executions, run }, many) {
+    const ids = await executions(many, ['a', 'falha'])
     await run()
-    return id
+    return ids
   },
-  async ERRO(door) {
-    const { execution, run, nobodyWorks, project } = door
-    const id = await execution(['a', 'falha', 'tenta'], await project({ max_retries_execucao: 0 }))
+  async ERRO({ executions, run, nobodyWorks, project }, many) {
+    const ids = await executions(many, ['a', 'falha', 'tenta'], await project({ max_retries_execucao: 0 }))
     await run()
     await nobodyWorks()
-    return id
+    return ids
   },
-  async CANCELADO(door) {
-    const id = await states.EM_ANDAMENTO(door)
-    await door.press(id, 'cancelar')
-    return id
+  async CANCELADO(door, many) {
+    const ids = await states.EM_ANDAMENTO(door, many)
+    for (const id of ids) await door.press(id, 'cancelar')
+    return ids
   },
 }
 
@@ -106,55 +105,59 @@ const table: Record<Status, Record<Verb, Cell>> = {
   },
 }
 
-const cells = Object.keys(table).flatMap(status => verbs.map(verb => [status as Status, verb] as const))
-
-test.each(cells)('%s: %s is as the contract says, pressed once and twice', async (from, verb) => {
+test.each(Object.keys(table) as Status[])('what is pressed on %s is as the contract says, once and twice', async from => {
   const door = await classifierDoor()
-  const id = await states[from](door)
-  expect((await door.status(id)).status).toBe(from)
-  const cell = table[from][verb]
-  if (typeof cell === 'string') {
-    for (const _ of ['once', 'twice'])
-      expect(await door.press(id, verb)).toMatchObject({ status: 409, body: { error: { code: cell } } })
-    expect((await door.status(id)).status).toBe(from)
-    return
-  }
-  const [to, told = {}] = cell
-  expect(await door.press(id, verb)).toMatchObject({ status: 200, body: { id, status: to, ...told } })
-  const { status, tentativas_retry } = await door.status(id)
-  expect(status).toBe(to)
-  // What it led to is pressed the second time.
-  const next = table[to][verb]
-  const second = await door.press(id, verb)
-  if (typeof next === 'string') expect(second).toMatchObject({ status: 409, body: { error: { code: next } } })
-  else {
+  const ids = await states[from](door, verbs.length)
+  for (const [at, verb] of verbs.entries()) {
+    const id = ids[at]!
+    expect((await door.status(id)).status, verb).toBe(from)
+    const cell = table[from][verb]
+    if (typeof cell === 'string') {
+      for (const _ of ['once', 'twice'])
+        expect(await door.press(id, verb), verb).toMatchObject({ status: 409, body: { error: { code: cell } } })
+      expect((await door.status(id)).status, verb).toBe(from)
+      continue
+    }
+    const [to, told = {}] = cell
+    expect(await door.press(id, verb), verb).toMatchObject({ status: 200, body: { id, status: to, ...told } })
+    const { status, tentativas_retry } = await door.status(id)
+    expect(status, verb).toBe(to)
+    // The second time it is pressed on what it led to.
+    const next = table[to][verb]
+    const second = await door.press(id, verb)
     const none = verb === 'retomar' ? { retomados: 0 } : verb === 'reprocessar-erros' ? { reprocessados: 0 } : {}
-    expect(second).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
+    if (typeof next === 'string') expect(second, verb).toMatchObject({ status: 409, body: { error: { code: next } } })
+    else expect(second, verb).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
   }
 })
 
-test.each([
+const together = [
   ['TRAVADO', 'retomar', 'retomados', 1],
   ['TRAVADO', 'reprocessar-erros', 'reprocessados', 1],
   ['CONCLUIDO', 'reprocessar-erros', 'reprocessados', 1],
   ['ERRO', 'reprocessar-erros', 'reprocessados', 2],
-] as const)('%s: ten who press %s at once do it once', async (from, verb, told, times) => {
+] as const
+
+test('ten who press the same at once do it once', async () => {
   const door = await classifierDoor()
-  const id = await states[from](door)
-  const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id, verb)))
-  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
-  expect(answers.map(({ body }) => body.status)).toEqual(Array(10).fill('EM_ANDAMENTO'))
-  expect(answers.reduce((sum, { body }) => sum + body[told], 0)).toBe(times)
-  expect((await door.status(id)).tentativas_retry).toBe(from === 'TRAVADO' ? 1 : 0)
+  for (const [from, verb, told, times] of together) {
+    const [id] = await states[from](door, 1)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id!, verb)))
+    const what = `${from} ${verb}`
+    expect(answers.map(({ status }) => status), what).toEqual(Array(10).fill(200))
+    expect(answers.map(({ body }) => body.status), what).toEqual(Array(10).fill('EM_ANDAMENTO'))
+    expect(answers.reduce((sum, { body }) => sum + body[told], 0), what).toBe(times)
+    expect((await door.status(id!)).tentativas_retry, what).toBe(from === 'TRAVADO' ? 1 : 0)
+  }
 })
 
 test('refusals are told in Portuguese, and name what to press', async () => {
   const door = await classifierDoor()
-  const id = await states.PAUSADO(door)
-  const { body } = await door.press(id, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
+  const [id] = await states.PAUSADO(door, 1)
+  const { body } = await door.press(id!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
   expect(body.error.message).toBe(`a execução ${id} está pausada; use continuar para que ela siga`)
-  const spent = await states.ERRO(door)
-  const refused = await door.press(spent, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
+  const [spent] = await states.ERRO(door, 1)
+  const refused = await door.press(spent!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
   expect(refused.body.error.message).toBe(
     `a execução ${spent} falhou depois de 0 retomadas; reprocesse os itens com erro`,
   )

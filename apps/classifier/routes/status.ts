@@ -51,7 +51,7 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
 /** Providers that keep its documents waiting. */
 async function waitingOf(engine: Engine, { classification }: Runs): Promise<Waiting[]> {
   const { kind } = classification.job
-  return (await (engine as any).providers?.() ?? []).flatMap(({ name, state, kinds, waitUntil, message }: any) =>
+  return (await engine.providers()).flatMap(({ name, state, kinds, waitUntil, message }) =>
     state === 'waiting' && waitUntil !== null && kinds.includes(kind) ? [{ name, until: waitUntil, message }] : [],
   )
 }

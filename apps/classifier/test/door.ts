@@ -65,17 +65,23 @@ export async function classifierDoor(told: Told = {}) {
     return (await ask('POST', '/projetos', { body })).body.id
   }
 
+  /** Its id. Of texts, and unless a project is given of a new one. */
+  const execution = async (codes: readonly string[], projeto_id?: string): Promise<string> => {
+    const documentos = codes.map(codigo => ({ codigo, texto: `texto de ${codigo}` }))
+    const body = { projeto_id: projeto_id ?? (await project()), documentos }
+    return (await ask('POST', '/execucoes', { body })).body.id
+  }
+
   return {
     ...door,
     runs,
     project,
-    /** Its id. Of texts, unless a project is given of a new one. */
-    async execution(codes: readonly string[], projeto_id?: string): Promise<string> {
-      const documentos = codes.map(codigo => ({ codigo, texto: `texto de ${codigo}` }))
-      const { body } = await ask('POST', '/execucoes', {
-        body: { projeto_id: projeto_id ?? (await project()), documentos },
-      })
-      return body.id
+    execution,
+    async executions(many: number, codes: readonly string[], projeto_id?: string): Promise<string[]> {
+      const of = projeto_id ?? (await project())
+      const ids: string[] = []
+      while (ids.length < many) ids.push(await execution(codes, of))
+      return ids
     },
     press: (id: string, verb: string, more: object = {}) => ask('POST', `/execucoes/${id}/${verb}`, more),
     status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
