@@ -21,6 +21,7 @@ export interface Host {
   save(name: string, value: string): Promise<unknown>
   note(note: object): Promise<unknown>
   warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
+  look(query: JobQuery): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
@@ -197,6 +198,8 @@ export class Run {
         return this.#host.note(asked.note)
       case 'warn':
         return this.#host.warn(asked.what, asked.facts)
+      case 'look':
+        return this.#host.look(asked.query)
       case 'transact':
         return this.#transact(asked.name, asked.tx)
       case 'query':

@@ -3,7 +3,8 @@ import type { Clock } from '../lib/clock.ts'
 import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import { warnOfAttempt } from '../store/event.ts'
-import { isFaultOfRow } from '../store/trouble.ts'
+import { look } from '../store/look.ts'
+import { isFaultOfRow, passes, sqlState } from '../store/trouble.ts'
 import type { Committer } from './committer.ts'
 import type { Keeper } from './kept.ts'
 import { transact } from './transact.ts'
@@ -22,6 +23,19 @@ export function createKeeper(db: Db, worker: string, committer: Committer, clock
         } catch (error) {
           // That the database is away is no failure of the job.
           if (isFaultOfRow(error)) throw error
+          await clock.sleep(pause, signal)
+        }
+      }
+    },
+    async look(query, signal) {
+      for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+        signal.throwIfAborted()
+        try {
+          return await look(db, query)
+        } catch (error) {
+          const isAnswer = sqlState(error) !== undefined && !passes(error)
+          // A write, too: PostgreSQL says of it what it says of a server that only reads.
+          if (isAnswer || isFaultOfRow(error) || sqlState(error) === '25006') throw error
           await clock.sleep(pause, signal)
         }
       }
