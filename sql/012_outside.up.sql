@@ -37,8 +37,10 @@ create table retoma.provider (
   probe_job bigint,                     -- and by which job, though its batch is paused
   code text collate "C",                -- of its last answer of that kind, and its own words
   message text,
-  at timestamptz not null               -- of that answer
+  at timestamptz not null,              -- of that answer
+  cleared_at timestamptz                -- when an answer or a person last ended that: what was asked before stops it no more
 );
+create index provider_probe on retoma.provider (probe_job) where probe_job is not null;
 
 -- Attempts that are no starts: given back before they began, or handed back because a provider waits.
 alter table retoma.job add column unspent integer not null default 0;

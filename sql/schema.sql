@@ -388,8 +388,11 @@ create table retoma.provider (
   code text collate "C",
   message text,
   at timestamp with time zone not null,
+  cleared_at timestamp with time zone,
   constraint provider_pkey PRIMARY KEY (name)
 );
+
+CREATE INDEX provider_probe ON retoma.provider USING btree (probe_job) WHERE (probe_job IS NOT NULL);
 
 create table retoma.queue (
   name text collate "C" not null,

@@ -11,6 +11,7 @@ import type { Duration } from './core/duration.ts'
 import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
+import type { ProviderView } from './core/provider.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
@@ -52,6 +53,7 @@ import { readTick } from './store/facts.ts'
 import { type FindingView, viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
+import { viewProviders } from './store/provider.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
@@ -126,6 +128,8 @@ export interface Engine
   /** The batch with this name that this engine was made with; throws unknown_batch. */
   batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
+  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
+  providers(): Promise<ProviderView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
@@ -257,7 +261,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
     closing: closing.signal,
   })
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint: hinter.hint, claimed: hinter.claimed })
+  const { hint, claimed, held, unheld } = hinter
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld })
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
@@ -361,6 +366,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
+    providers: () => viewProviders(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),

@@ -42,6 +42,14 @@ export type { AdviceAction, Explanation, Verdict } from './core/explain/explanat
 export type { FileView, OpenFile } from './core/file.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
+export {
+  type BatchPause,
+  type ProviderStop,
+  type ProviderWait,
+  pauseBatch,
+  providerStop,
+  providerWait,
+} from './core/hand-back.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
 export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
@@ -53,6 +61,7 @@ export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
 export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
 export { presets } from './core/presets.ts'
+export type { ProviderView } from './core/provider.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'

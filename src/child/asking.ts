@@ -1,6 +1,7 @@
 /** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import { doNotRetry } from '../core/outcome.ts'
+import type { ProviderStand } from '../core/provider.ts'
 import { RetomaError, say } from '../errors.ts'
 import { originOf, packError, unpackError } from '../isolation/packed-error.ts'
 import type { Asked, ToChild } from '../isolation/wire.ts'
@@ -55,6 +56,8 @@ export class Asking implements Keeper {
     for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
     return answer
   }
+
+  provider: Keeper['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
 
   transact: Keeper['transact'] = async (_, name, work, signal) => {
     const tx = ++this.#calls

@@ -11,6 +11,7 @@ import type { Answer } from '../store/loan.ts'
 import { each } from './each.ts'
 import { refuseInside, runInside } from './inside.ts'
 import type { Place } from './place.ts'
+import { askProvider, type ProviderHost } from './provider.ts'
 import type { Steps } from './steps.ts'
 
 /** What a context needs of its attempt at once, and what when the handler keeps something. */
@@ -26,7 +27,7 @@ interface Running {
   host(): ContextHost
 }
 
-export interface ContextHost {
+export interface ContextHost extends ProviderHost {
   readonly steps: Steps
   readonly place: Place
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
@@ -151,7 +152,7 @@ export class Context implements JobContext {
   }
 
   get provider(): JobContext['provider'] {
-    return () => Promise.reject(new Error('provider'))
+    return (name, ask) => this.#outside('provider', () => askProvider(this.#host, name, ask))
   }
 
   get isolated(): JobContext['isolated'] {

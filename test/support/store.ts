@@ -27,6 +27,7 @@ export const emptyTables = `
   delete from retoma.event;
   update retoma.event_removed set pos = 0;
   delete from retoma.gate;
+  delete from retoma.provider;
   delete from retoma.rate_window;
   delete from retoma.checkpoint;
   delete from retoma.failure;
