@@ -588,6 +588,67 @@ export const errorTable = define({
     en: 'a transaction that has not ended yet has enqueued a {kind} job with the same key ({key}); nothing of this was enqueued: try again, in a transaction of your own all of it',
     pt: 'uma transação que ainda não terminou enfileirou um job {kind} com a mesma chave ({key}); nada disto foi enfileirado: tente de novo, numa transação sua ela inteira',
   },
+  // The document classifier: what its AI answers, and what becomes of a document
+  ai_timeout: {
+    status: 504,
+    retryable: true,
+    en: '{provider} did not answer within {seconds} s',
+    pt: '{provider} não respondeu em {seconds} s',
+  },
+  ai_unreachable: {
+    status: 502,
+    retryable: true,
+    en: '{provider} could not be reached, or broke off in the middle of its answer ({problem})',
+    pt: '{provider} não pôde ser alcançado, ou interrompeu a resposta no meio ({problem})',
+  },
+  ai_error: {
+    status: 502,
+    retryable: true,
+    en: '{provider} answered with error {status}: {words}',
+    pt: '{provider} respondeu com o erro {status}: {words}',
+  },
+  ai_garbage: {
+    status: 502,
+    retryable: true,
+    en: 'the answer of {provider} is of no use: {problem}',
+    pt: 'a resposta de {provider} não serve: {problem}',
+  },
+  ai_busy: {
+    status: 503,
+    retryable: true,
+    en: '{provider} asks us to wait (status {status}): {words}',
+    pt: '{provider} pede para esperar (status {status}): {words}',
+  },
+  ai_refused: {
+    status: 502,
+    en: '{provider} refuses to go on (status {status}): {words}; see to the key or the credit, then go on',
+    pt: '{provider} se recusa a continuar (status {status}): {words}; resolva a chave ou o crédito e continue',
+  },
+  ai_model: {
+    status: 502,
+    en: '{provider} does not know what it is asked for (status {status}): {words}; see to the model and to OPENROUTER_BASE_URL',
+    pt: '{provider} não conhece o que foi pedido (status {status}): {words}; confira o modelo e OPENROUTER_BASE_URL',
+  },
+  document_refused: {
+    status: 422,
+    en: '{provider} refuses this document (status {status}): {words}',
+    pt: '{provider} recusa este documento (status {status}): {words}',
+  },
+  category_unknown: {
+    status: 422,
+    en: 'the AI answered "{category}", which is not a category of this project',
+    pt: 'a IA respondeu "{category}", que não é uma categoria deste projeto',
+  },
+  cost_limit: {
+    status: 409,
+    en: 'the limit of {limit} USD is reached ({cost} USD spent); go on to allow as much again',
+    pt: 'o limite de US$ {limit} foi atingido (US$ {cost} gastos); continue para liberar outro tanto',
+  },
+  document_gone: {
+    status: 410,
+    en: 'document {id} is not there any more',
+    pt: 'o documento {id} não existe mais',
+  },
   engine_closed: {
     status: 503,
     en: 'this engine is closed',

@@ -5,6 +5,7 @@ import type { ProviderStand } from '../core/provider.ts'
 import { RetomaError, say } from '../errors.ts'
 import { originOf, packError, unpackError } from '../isolation/packed-error.ts'
 import type { Asked, ToChild } from '../isolation/wire.ts'
+import type { Answer } from '../store/loan.ts'
 import type { Landed } from '../worker/group-commit.ts'
 import type { Keeper } from '../worker/kept.ts'
 import type { Transacted } from '../worker/transact.ts'
@@ -48,6 +49,13 @@ export class Asking implements Keeper {
   note: Keeper['note'] = (_, note) => this.#ask<Landed>({ verb: 'note', note })
 
   warn: Keeper['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
+
+  look: Keeper['look'] = async ({ types, ...query }) => {
+    if (types !== undefined) throw parsersStayHere()
+    const answer = await this.#ask<Answer>({ verb: 'look', query })
+    for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
+    return answer
+  }
 
   provider: Keeper['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
 

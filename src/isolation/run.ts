@@ -22,6 +22,7 @@ export interface Host {
   save(name: string, value: string): Promise<unknown>
   note(note: object): Promise<unknown>
   warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
+  look(query: JobQuery): Promise<unknown>
   provider(name: string, word: ProviderWord): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
@@ -199,6 +200,8 @@ export class Run {
         return this.#host.note(asked.note)
       case 'warn':
         return this.#host.warn(asked.what, asked.facts)
+      case 'look':
+        return this.#host.look(asked.query)
       case 'provider':
         return this.#host.provider(asked.name, asked.word)
       case 'transact':

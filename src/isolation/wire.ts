@@ -55,6 +55,7 @@ export type Asked =
   | { verb: 'save'; name: string; value: string }
   | { verb: 'note'; note: object }
   | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
+  | { verb: 'look'; query: Omit<JobQuery, 'types'> }
   | { verb: 'provider'; name: string; word: ProviderWord }
   | { verb: 'transact'; name: string; tx: number }
   | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }

@@ -1,5 +1,5 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
-import type { EachOptions, JobContext, JobLog, JobTransaction, Progress } from '../core/context.ts'
+import type { EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -7,6 +7,7 @@ import { checkStepName } from '../core/step.ts'
 import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Answer } from '../store/loan.ts'
 import { each } from './each.ts'
 import { refuseInside, runInside } from './inside.ts'
 import type { Place } from './place.ts'
@@ -31,6 +32,7 @@ export interface ContextHost extends ProviderHost {
   readonly place: Place
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
   now(): number
+  look(query: JobQuery): Promise<Answer>
   /** Ends the attempt, to begin again after so many milliseconds. */
   rest(ms: number): void
 }
@@ -98,6 +100,14 @@ export class Context implements JobContext {
       const inside = (tx: JobTransaction, signal: AbortSignal) =>
         runInside(this.#running, name, async () => run(tx, signal))
       return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
+    }
+  }
+
+  get query(): JobContext['query'] {
+    return (query, values) => {
+      const asked = typeof query === 'string' ? { text: query } : query
+      const all = values ?? asked.values ?? []
+      return this.#outside('query', () => this.#host.look({ ...asked, values: all })) as Promise<never>
     }
   }
 

@@ -3,8 +3,9 @@ import type { Clock } from '../lib/clock.ts'
 import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import { warnOfAttempt } from '../store/event.ts'
+import { look } from '../store/look.ts'
 import { tellProvider } from '../store/provider.ts'
-import { isFaultOfRow } from '../store/trouble.ts'
+import { isFaultOfRow, passes, sqlState } from '../store/trouble.ts'
 import type { Committer } from './committer.ts'
 import type { Keeper } from './kept.ts'
 import { transact } from './transact.ts'
@@ -22,13 +23,13 @@ export function createKeeper(given: {
   const { db, worker, committer, clock, answered } = given
 
   /** That the database is away is no failure of the job. */
-  async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
     for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
       signal.throwIfAborted()
       try {
         return await ask()
       } catch (error) {
-        if (isFaultOfRow(error)) throw error
+        if (isFault(error)) throw error
         await clock.sleep(pause, signal)
       }
     }
@@ -45,6 +46,7 @@ export function createKeeper(given: {
       if (goesOn) await answered()
       return stand
     },
+    look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
     transact: ({ id, attempt }, name, work, signal) =>
       transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
@@ -53,3 +55,7 @@ export function createKeeper(given: {
       committer.note({ id, attempt, checkpoint, resume, progress }),
   }
 }
+
+/** To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server only reads. */
+const isAnswer = (error: unknown): boolean =>
+  isFaultOfRow(error) || sqlState(error) === '25006' || (sqlState(error) !== undefined && !passes(error))
