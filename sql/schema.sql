@@ -210,6 +210,8 @@ create table retoma.file (
   batch_id bigint,
   job_id bigint,
   created_at timestamp with time zone not null,
+  constraint file_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES retoma.batch(id) ON DELETE SET NULL,
+  constraint file_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE SET NULL,
   constraint file_pkey PRIMARY KEY (id)
 );
 
@@ -388,8 +390,11 @@ create table retoma.provider (
   code text collate "C",
   message text,
   at timestamp with time zone not null,
+  cleared_at timestamp with time zone,
   constraint provider_pkey PRIMARY KEY (name)
 );
+
+CREATE INDEX provider_probe ON retoma.provider USING btree (probe_job) WHERE (probe_job IS NOT NULL);
 
 create table retoma.queue (
   name text collate "C" not null,

@@ -11,6 +11,7 @@ import type { Duration } from './core/duration.ts'
 import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
+import type { ProviderView } from './core/provider.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
@@ -24,6 +25,7 @@ import { createDesk, type Desk } from './engine/desk.ts'
 import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
+import { createFiles, type Files } from './engine/files.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
@@ -31,6 +33,7 @@ import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.t
 import { createMeter, type Meter } from './engine/meter.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
+import { createOwn, type Own } from './engine/own.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
@@ -52,6 +55,7 @@ import { readTick } from './store/facts.ts'
 import { type FindingView, viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
+import { viewProviders } from './store/provider.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
@@ -116,7 +120,10 @@ export interface Engine
     Events,
     Explains,
     StatsDesk,
+    Own,
     AsyncDisposable {
+  /** Files, in PostgreSQL: every process of every host sees them. */
+  readonly files: Files
   /** What this process counts of itself. */
   readonly meter: Meter
   /** The kind of job with this name; throws unknown_kind. */
@@ -126,6 +133,8 @@ export interface Engine
   /** The batch with this name that this engine was made with; throws unknown_batch. */
   batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
+  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
+  providers(): Promise<ProviderView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
@@ -257,7 +266,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => waiters.settled(batch),
     closing: closing.signal,
   })
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint: hinter.hint, claimed: hinter.claimed })
+  const { hint, claimed, held, unheld } = hinter
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld })
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
@@ -325,7 +335,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
-  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
       db,
@@ -336,6 +346,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       tell,
     }),
     ...createOnces({ db, clock }),
+    ...createOwn({ db }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
@@ -361,6 +372,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
+    providers: () => viewProviders(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),
@@ -381,5 +393,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  const files = open(createFiles({ db, clock, closing: closing.signal }))
+  return { ...open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

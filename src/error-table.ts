@@ -339,6 +339,26 @@ export const errorTable = define({
     en: 'the body is larger than {most} bytes',
     pt: 'o corpo tem mais de {most} bytes',
   },
+  file_too_large: {
+    status: 413,
+    en: 'the file is larger than {most} bytes',
+    pt: 'o arquivo tem mais de {most} bytes',
+  },
+  too_many_files: {
+    status: 413,
+    en: 'more than {most} files were sent; nothing of this was kept',
+    pt: 'foram enviados mais de {most} arquivos; nada disto foi guardado',
+  },
+  file_gone: {
+    status: 410,
+    en: 'file {id} was erased meanwhile',
+    pt: 'o arquivo {id} foi apagado neste meio-tempo',
+  },
+  not_multipart: {
+    status: 415,
+    en: 'the body must be sent as multipart/form-data, not as {type}',
+    pt: 'o corpo deve ser enviado como multipart/form-data, não como {type}',
+  },
   not_json: {
     status: 415,
     en: 'the body must be sent as application/json, not as {type}',
@@ -528,8 +548,8 @@ export const errorTable = define({
   },
   resumes_spent: {
     status: 409,
-    en: 'batch {id} has failed after {resumes} resumes; retry its failed items instead',
-    pt: 'o lote {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
+    en: '{what} {id} has failed after {resumes} resumes; retry its failed items instead',
+    pt: '{what} {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
   },
   batch_cancelled: {
     status: 409,
@@ -568,6 +588,67 @@ export const errorTable = define({
     en: 'a transaction that has not ended yet has enqueued a {kind} job with the same key ({key}); nothing of this was enqueued: try again, in a transaction of your own all of it',
     pt: 'uma transação que ainda não terminou enfileirou um job {kind} com a mesma chave ({key}); nada disto foi enfileirado: tente de novo, numa transação sua ela inteira',
   },
+  // The document classifier: what its AI answers, and what becomes of a document
+  ai_timeout: {
+    status: 504,
+    retryable: true,
+    en: '{provider} did not answer within {seconds} s',
+    pt: '{provider} não respondeu em {seconds} s',
+  },
+  ai_unreachable: {
+    status: 502,
+    retryable: true,
+    en: '{provider} could not be reached, or broke off in the middle of its answer ({problem})',
+    pt: '{provider} não pôde ser alcançado, ou interrompeu a resposta no meio ({problem})',
+  },
+  ai_error: {
+    status: 502,
+    retryable: true,
+    en: '{provider} answered with error {status}: {words}',
+    pt: '{provider} respondeu com o erro {status}: {words}',
+  },
+  ai_garbage: {
+    status: 502,
+    retryable: true,
+    en: 'the answer of {provider} is of no use: {problem}',
+    pt: 'a resposta de {provider} não serve: {problem}',
+  },
+  ai_busy: {
+    status: 503,
+    retryable: true,
+    en: '{provider} asks us to wait (status {status}): {words}',
+    pt: '{provider} pede para esperar (status {status}): {words}',
+  },
+  ai_refused: {
+    status: 502,
+    en: '{provider} refuses to go on (status {status}): {words}; see to the key or the credit, then go on',
+    pt: '{provider} se recusa a continuar (status {status}): {words}; resolva a chave ou o crédito e continue',
+  },
+  ai_model: {
+    status: 502,
+    en: '{provider} does not know what it is asked for (status {status}): {words}; see to the model and to OPENROUTER_BASE_URL',
+    pt: '{provider} não conhece o que foi pedido (status {status}): {words}; confira o modelo e OPENROUTER_BASE_URL',
+  },
+  document_refused: {
+    status: 422,
+    en: '{provider} refuses this document (status {status}): {words}',
+    pt: '{provider} recusa este documento (status {status}): {words}',
+  },
+  category_unknown: {
+    status: 422,
+    en: 'the AI answered "{category}", which is not a category of this project',
+    pt: 'a IA respondeu "{category}", que não é uma categoria deste projeto',
+  },
+  cost_limit: {
+    status: 409,
+    en: 'the limit of {limit} USD is reached ({cost} USD spent); go on to allow as much again',
+    pt: 'o limite de US$ {limit} foi atingido (US$ {cost} gastos); continue para liberar outro tanto',
+  },
+  document_gone: {
+    status: 410,
+    en: 'document {id} is not there any more',
+    pt: 'o documento {id} não existe mais',
+  },
   engine_closed: {
     status: 503,
     en: 'this engine is closed',
@@ -583,5 +664,27 @@ export const errorTable = define({
     status: 500,
     en: 'something went wrong inside Retoma; its log has the details',
     pt: 'algo deu errado dentro do Retoma; os detalhes estão no log',
+  },
+
+  // The document classifier
+  execution_paused: {
+    status: 409,
+    en: 'execution {id} is paused; press continuar, then it goes on',
+    pt: 'a execução {id} está pausada; use continuar para que ela siga',
+  },
+  execution_state: {
+    status: 409,
+    en: 'execution {id} is {status}; {verb} is not possible then',
+    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
+  },
+  too_many_documents: {
+    status: 413,
+    en: 'an execution has at most {most} documents; send the rest in another one',
+    pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
+  },
+  document_too_large: {
+    status: 413,
+    en: 'the document "{name}" is larger than {most} bytes',
+    pt: 'o documento "{name}" tem mais de {most} bytes',
   },
 })

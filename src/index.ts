@@ -39,9 +39,17 @@ export type {
   WarningEvent,
 } from './core/event.ts'
 export type { AdviceAction, Explanation, Verdict } from './core/explain/explanation.ts'
-export type { FileView, OpenFile } from './core/file.ts'
+export type { FileOptions, FileView, OpenFile } from './core/file.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
+export {
+  type BatchPause,
+  type ProviderStop,
+  type ProviderWait,
+  pauseBatch,
+  providerStop,
+  providerWait,
+} from './core/hand-back.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
 export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './core/limits.ts'
 export { megabytes } from './core/megabytes.ts'
@@ -53,6 +61,7 @@ export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
 export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
 export { presets } from './core/presets.ts'
+export type { ProviderView } from './core/provider.ts'
 export type { Retention } from './core/retention.ts'
 export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
 export type { State } from './core/state.ts'
@@ -63,6 +72,7 @@ export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.
 export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { EventStream } from './engine/events.ts'
 export type { Explained } from './engine/explain.ts'
+export type { FileHome, Files } from './engine/files.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export type { Meter, MetricSource } from './engine/meter.ts'
 export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
@@ -81,7 +91,7 @@ export {
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'
-export { type ErrorCode, isRetomaError, RetomaError } from './errors.ts'
+export { type ErrorCode, isRetomaError, type Language, RetomaError, type Saying, say } from './errors.ts'
 export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './store/batch-items.ts'

@@ -1,9 +1,11 @@
 /** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import { doNotRetry } from '../core/outcome.ts'
+import type { ProviderStand } from '../core/provider.ts'
 import { RetomaError, say } from '../errors.ts'
 import { originOf, packError, unpackError } from '../isolation/packed-error.ts'
 import type { Asked, ToChild } from '../isolation/wire.ts'
+import type { Answer } from '../store/loan.ts'
 import type { Landed } from '../worker/group-commit.ts'
 import type { Keeper } from '../worker/kept.ts'
 import type { Transacted } from '../worker/transact.ts'
@@ -47,6 +49,15 @@ export class Asking implements Keeper {
   note: Keeper['note'] = (_, note) => this.#ask<Landed>({ verb: 'note', note })
 
   warn: Keeper['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
+
+  look: Keeper['look'] = async ({ types, ...query }) => {
+    if (types !== undefined) throw parsersStayHere()
+    const answer = await this.#ask<Answer>({ verb: 'look', query })
+    for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
+    return answer
+  }
+
+  provider: Keeper['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
 
   transact: Keeper['transact'] = async (_, name, work, signal) => {
     const tx = ++this.#calls

@@ -46,6 +46,11 @@ export interface JobContext {
     run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
     options?: StepOptions,
   ): Promise<T>
+  /**
+   * Reads from the engine's database, outside of any step: nothing is kept of it, and every attempt asks anew. Only reads:
+   * what writes belongs into `transaction`, which holds it to this attempt. A database that is away is waited for.
+   */
+  query: JobTransaction['query']
   /** For code that keeps its own place: the data is `resumeData` of the next attempt. */
   checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
   /** How far it is, for people; written at most once a second. */

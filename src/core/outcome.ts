@@ -8,6 +8,7 @@ import { RetomaError, say } from '../errors.ts'
 import { backoffAfter } from './backoff.ts'
 import { type Care, careOf } from './care.ts'
 import { type Duration, longestDuration } from './duration.ts'
+import { delayOf, handBackOf, type PauseReason, pauseOf } from './hand-back.ts'
 import { asText, cleanText, storable } from './json.ts'
 import { poisonFailure } from './poison.ts'
 import type { Policy } from './policy.ts'
@@ -27,6 +28,8 @@ export type Outcome =
   | { state: 'skipped'; reason: string }
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
+  /** It waits again and nothing was spent; `pause`: its batch stands still first. */
+  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null }
 
 /** What a dead process left: signal, exit code, memory, the end of its stderr. */
 export type Evidence = Readonly<Record<string, unknown>>
@@ -80,11 +83,17 @@ export interface Tried {
   failures: number
   crashes: number
   care?: Partial<Care> | null
+  batch_id?: string | null
 }
 
 type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
 
 export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
+  const back = 'thrown' in ended && ended.evidence === undefined ? handBackOf(ended.thrown) : undefined
+  if (back !== undefined) {
+    const inBatch = (job.batch_id ?? null) !== null
+    return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause: inBatch ? pauseOf(back) : null }
+  }
   if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }

@@ -17,6 +17,7 @@ import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/sched
 import type { Db } from '../store/db.ts'
 import { type FindingView, viewFindings } from '../store/finding.ts'
 import type { Overdue } from '../store/overdue.ts'
+import { armProbes, letBatchesGoOn, type MovedBatch } from '../store/provider-turn.ts'
 import { anew, type Listener, listen } from '../store/wake.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { witness } from '../supervisor/witness.ts'
@@ -72,6 +73,10 @@ export interface CrewOptions {
   hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
   /** A worker here has claimed a job of that queue. */
   claimed: (queue: string, job: string) => void
+  /** Tells workers of other processes that nothing more of that batch may start. */
+  held: (queue: string, batch: string) => void
+  /** And that what was held in that queue is no more. */
+  unheld: (queue: string) => void
 }
 
 /** What one pass of everything that ticks has done, and what it found. */
@@ -162,6 +167,8 @@ export class Crew {
         batchMoved: id => ends.touched(id),
         hint: (queue, delayMs) => this.tell(queue, delayMs),
         claimed: this.#given.claimed,
+        paused: batch => this.#paused(batch),
+        answered: () => this.#letGoOn(),
         // None on a clock that a test moves.
         heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
       },
@@ -175,6 +182,28 @@ export class Crew {
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
   #wake(queue?: string, delayMs = 0): boolean {
     return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
+  }
+
+  /** One of its jobs has said so. */
+  #paused({ id, queue }: MovedBatch): void {
+    const { held, waiters, log } = this.#given
+    this.holdBack(queue, id)
+    held(queue, id)
+    waiters.settled(id)
+    log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
+  }
+
+  /** What stood still for a provider that does not any more. */
+  async #letGoOn(): Promise<void> {
+    const { db, clock, ends, waiters, unheld, log } = this.#given
+    const moved = await letBatchesGoOn(db, clock.instant())
+    for (const { id, queue } of moved) {
+      this.unheld(queue)
+      unheld(queue)
+      waiters.settled(id)
+      log.info({ batch: id }, 'its provider answers again; this batch goes on')
+    }
+    if (moved.length > 0) await ends.ask(moved.map(each => each.id))
   }
 
   /** Nothing more of that batch may start here. */
@@ -220,7 +249,7 @@ export class Crew {
   }
 
   /** What follows from a tick; answers the batches that made no progress. */
-  async #follow({ recovered, timedOut, stalled, batches, sample }: Tick): Promise<StalledBatch[]> {
+  async #follow({ recovered, timedOut, stalled, batches, stopped, sample }: Tick): Promise<StalledBatch[]> {
     // What is not given back may have freed a place under its queue's limit.
     this.#moved([...recovered, ...timedOut, ...stalled])
     await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
@@ -230,6 +259,10 @@ export class Crew {
         this.#sampling = undefined
       })
     const { db, clock, ends, log } = this.#given
+    if (stopped) {
+      await this.#letGoOn()
+      for (const queue of await armProbes(db, clock.instant())) this.tell(queue)
+    }
     if (!batches) return []
     const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
     for (const { id, state, reason, queue } of still) {

@@ -1,7 +1,9 @@
 /**
  * Errors between a parent and its child: name, message, stack, cause, what hangs on them as plain data (the code and the
- * constraint of a database error), and whether they are final. `origin` leads back to the very error that was sent over.
+ * constraint of a database error), whether they are final, and whether they hand their attempt back. `origin` leads back to the very error that was sent over.
  */
+import { brand } from '../brand.ts'
+import { isHandBack } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
@@ -15,6 +17,7 @@ interface Packed {
   facts: Readonly<Record<string, unknown>> | undefined
   more: Record<string, string | number | boolean>
   final: boolean
+  handBack: boolean
   cause: PackedError | undefined
   origin: number | undefined
 }
@@ -33,6 +36,7 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       facts: isRetomaError(error) ? error.facts : undefined,
       more: plainParts(error),
       final: isFinal(error),
+      handBack: isHandBack(error),
       cause: error.cause === undefined || depth >= deepest ? undefined : packError(error.cause, undefined, depth + 1),
       origin: origin ?? origins.get(error),
     }
@@ -53,7 +57,7 @@ function plainParts(error: Error): Packed['more'] {
 
 export function unpackError(packed: PackedError): unknown {
   if ('value' in packed) return packed.value
-  const { name, message, stack, facts, more, final, cause, origin } = packed
+  const { name, message, stack, facts, more, final, handBack, cause, origin } = packed
   const options = cause === undefined ? {} : { cause: unpackError(cause) }
   const error =
     facts === undefined
@@ -62,6 +66,7 @@ export function unpackError(packed: PackedError): unknown {
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
   if (origin !== undefined) origins.set(error, origin)
+  if (handBack) brand(error, 'handBack')
   return final ? doNotRetry(error) : error
 }
 

@@ -7,6 +7,7 @@
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import type { Evidence } from '../core/outcome.ts'
+import type { ProviderWord } from '../core/provider.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Child, Remains } from './child.ts'
 import { crashOf } from './crash.ts'
@@ -21,6 +22,8 @@ export interface Host {
   save(name: string, value: string): Promise<unknown>
   note(note: object): Promise<unknown>
   warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
+  look(query: JobQuery): Promise<unknown>
+  provider(name: string, word: ProviderWord): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
@@ -197,6 +200,10 @@ export class Run {
         return this.#host.note(asked.note)
       case 'warn':
         return this.#host.warn(asked.what, asked.facts)
+      case 'look':
+        return this.#host.look(asked.query)
+      case 'provider':
+        return this.#host.provider(asked.name, asked.word)
       case 'transact':
         return this.#transact(asked.name, asked.tx)
       case 'query':

@@ -7,6 +7,7 @@
  */
 import type { JobQuery } from '../core/context.ts'
 import type { Policy } from '../core/policy.ts'
+import type { ProviderWord } from '../core/provider.ts'
 import type { PackedError } from './packed-error.ts'
 
 /** What a child is told to run. */
@@ -55,6 +56,8 @@ export type Asked =
   | { verb: 'save'; name: string; value: string }
   | { verb: 'note'; note: object }
   | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
+  | { verb: 'look'; query: Omit<JobQuery, 'types'> }
+  | { verb: 'provider'; name: string; word: ProviderWord }
   | { verb: 'transact'; name: string; tx: number }
   | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }
 

@@ -78,6 +78,16 @@ export const variables = define({
     default: 'https://openrouter.ai/api/v1',
     read: webUrl,
   },
+  OPENROUTER_CONCURRENCY: {
+    meaning: 'Documents that are classified at once, over all workers',
+    default: '20',
+    read: wholeNumber(1, 1000),
+  },
+  OPENROUTER_REQUESTS_PER_MINUTE: {
+    meaning: 'Documents begun in any minute, over all workers: at most as many as the plan at OpenRouter allows',
+    absent: 'no limit but its own answers',
+    read: wholeNumber(1, 1_000_000),
+  },
   ANTHROPIC_API_KEY: {
     meaning: 'Key of Anthropic, for the analysis of quotes',
     absent: 'simulated',

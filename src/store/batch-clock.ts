@@ -39,7 +39,8 @@ const groupHasRoom = `(
 
 // Room first, queue by queue: while all workers of a queue are busy, nothing else is asked of its batches. A worker without a
 // heart has told nobody what room it has: then it is what it has in all, less what it runs. Under a limit of its queue's there is
-// room for what runs alone: whether a job could begin is for the limit to say.
+// room for what runs alone: whether a job could begin is for the limit to say. While a provider waits that jobs of its kind ask,
+// one that is ready would only be handed back.
 const clocks = {
   name: 'batch_clock',
   text: `
@@ -76,14 +77,15 @@ const clocks = {
       from (select distinct queue, kind from open) o
     ), told as (
       select o.*, s.running, s.stalled, o.total - s.ended as left, p.room and not p.paused as room, p.paused, exists (select from live) as anybody,
-        (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at
+        (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at,
+        exists (select from retoma.provider v where v.wait_until > ${now} and o.kind = any (v.kinds)) as waits
       from open o
         join place p on p.queue = o.queue and p.kind = o.kind
         cross join lateral (${sumsOf('o.id')}) s
     )
     select t.id::text as id, t.policy, t.running, t.stalled, t.left, t.room, t.anybody,
       case
-        when t.running > 0 or t.left <= t.stalled or t.paused or t.anybody and not t.room then false
+        when t.running > 0 or t.left <= t.stalled or t.paused or t.waits or t.anybody and not t.room then false
         else exists (
           select from (
             select j.state, j.run_at, j.gate_key

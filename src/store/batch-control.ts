@@ -11,14 +11,20 @@ import { asQueueSays } from './control.ts'
 import { type Db, runOn } from './db.ts'
 import { noteBatchActions, noteBatchStates } from './event.ts'
 import { freeGates } from './gate.ts'
+import { cleared } from './provider.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
+// One that paused itself stays paused, from here on because a person says so: no provider's answer has it go on.
 const pause = {
   name: 'batch_pause',
   text: `
     with home as materialized (
-      select id, state from retoma.batch where id = $1 and state in ('submitting', 'running') for update
+      select id, state, reason ->> 'provider' as provider from retoma.batch
+      where id = $1 and (state in ('submitting', 'running') or state = 'paused' and reason ->> 'code' <> 'person')
+      for update
+    ), disarmed as (
+      update retoma.provider p set probe_job = null from home h where p.name = h.provider and p.probe_job is not null
     ), pressed as (
       update retoma.batch b
       set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}',
@@ -31,21 +37,27 @@ const pause = {
 }
 
 /** What a batch is that goes on. */
-const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
+export const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
 /** Claims have passed its jobs by: they begin at the start of their lanes once. */
-const unheld = `
+export const unheld = `
   unheld as (
     update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = p.queue
   )`
 
+// Whoever has a batch go on that its provider had stopped has seen to it: it is asked at once.
 const unpause = {
   name: 'batch_unpause',
   text: `
-    with pressed as (
-      update retoma.batch
+    with home as materialized (
+      select id, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
+    ), asked as (
+      update retoma.provider p set ${cleared(now)} from home h where p.name = h.provider
+    ), pressed as (
+      update retoma.batch b
       set state = ${goesOn}, held = false, reason = null
-      where id = $1 and state = 'paused'
-      returning id, queue, 'paused' as was, state
+      from home h
+      where b.id = h.id
+      returning b.id, b.queue, 'paused' as was, b.state
     ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
     select id from pressed`,
 }

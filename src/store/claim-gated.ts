@@ -8,7 +8,7 @@
  */
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun } from './batch-count.ts'
-import { type Claimed, claimedColumns, isTaken, notHeld, unpack } from './claim.ts'
+import { type Claimed, claimedColumns, isClaimable, isTaken, unpack } from './claim.ts'
 import type { Db } from './db.ts'
 import { countedHits, notedAt } from './hits.ts'
 
@@ -111,7 +111,7 @@ const claim = {
               select id from retoma.job
               where queue = $1 and gate_key = k.gate_key and rank = lane.rank and state = 'waiting' and gated
                 and run_at <= ${now} and ${isTaken('$7', '$9')}
-                and ${notHeld}
+                and ${isClaimable}
               order by run_at, id
               limit greatest(gate.free, 0)
               for update skip locked

@@ -69,6 +69,9 @@ export const claimedColumns = `
  */
 export const notHeld = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
 
+/** Or it is the one that asks whether the provider that its batch stands still for answers again (provider-turn.ts). */
+export const isClaimable = `(${notHeld} or id = any (array(select probe_job from retoma.provider where probe_job is not null)))`
+
 /** Of a row of job: this worker's code runs it. Most have no version, and the second half is not looked at. */
 export const isTaken = (kinds: string, versions: string) => `(
   version is null and kind = any (${kinds}::text[])
@@ -107,7 +110,7 @@ const claim = {
                   and run_at <= coalesce($9::timestamptz, now())
                   and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
                   and ${isTaken('$8', '$10')}
-                  and ${notHeld}
+                  and ${isClaimable}
                 order by run_at, id
                 limit q.want
                 for update skip locked
@@ -194,14 +197,14 @@ export async function lookAhead(db: Db, queues: readonly string[], now: Date | n
   return row!
 }
 
-// By the fence, and only ours. Nothing of these attempts has started, so nothing is counted. In the order of the ids: a
+// By the fence, and only ours. Nothing of these attempts has started, so nothing is counted, and they are no starts. In the order of the ids: a
 // cancel of their batch locks the same rows at the same time.
 const giveBack = {
   name: 'claim_give_back',
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1,
+      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, unspent = unspent + 1,
         run_at = coalesce($4::timestamptz, now()) + make_interval(secs => $5 / 1000.0)
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3

@@ -112,6 +112,7 @@ const bury = {
         last_worker = $2,
         crashes = d.crashed,
         restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
+        unspent = j.unspent + (d.fate = 'unbegun')::int,
         care = d.next_care,
         rank = case when d.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case

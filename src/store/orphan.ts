@@ -97,6 +97,7 @@ const recover = {
         worker_id = null,
         last_worker = o.worker_id,
         restarts = j.restarts + o.begun::int,
+        unspent = j.unspent + (not o.begun)::int,
         care = o.care,
         rank = case when o.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when o.state = 'waiting' then ${now} else j.run_at end,

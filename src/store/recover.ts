@@ -41,6 +41,8 @@ export interface Look {
   orphans: boolean
   /** There are batches that are not over, or whose rows still follow. */
   batches: boolean
+  /** Some of them stand still for a provider. */
+  stopped: boolean
   /** Workers that were silent at the last look, or would be at this one, and are not dead. */
   suspects: boolean
   /** Attempts run for longer than something of their policy allows without a look at them. */
@@ -131,6 +133,7 @@ const look = {
         )
       end as orphans,
       exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
+      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' = 'provider') as stopped,
       exists (
         select from retoma.worker w join rule on rule.id = w.id
         where w.suspected_at is not null

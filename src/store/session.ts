@@ -21,6 +21,9 @@ export const beginWithSettings = ['begin', ...said('set local', settings)].join(
 export const beginMarked = (mark: string): string =>
   ['begin', ...said('set local', bounds), `set local retoma.transaction = '${mark}'`].join('; ')
 
+/** The same for one that only reads. */
+export const beginReading = ['begin read only', ...said('set local', bounds)].join('; ')
+
 /**
  * Before the statement that fences such a transaction: whoever it acts as need not have rights in our schema, and we speak
  * UTF-8. Whatever was set meanwhile, from here on it holds a row that recovery needs: bounded, as at its beginning.

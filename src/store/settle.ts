@@ -27,6 +27,8 @@ const nothing = 0
 const failure = 1
 const crash = 2
 const nothingShown = -1
+// Likewise, and it is no start: its provider waits, or its batch was paused under it.
+const handedBack = -2
 
 // It answers those that did not move: there are hardly ever any, and the count tells so without looking at each. The arrays come
 // through "(select …)", so that no plan is made for their length (docs/adr/0005-plans.md).
@@ -48,14 +50,15 @@ const settle = {
         error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
         crashes = j.crashes + case when g.charge = ${crash} then 1 + ${kept('j', 'deaths')} else 0 end,
-        care = case g.charge when ${crash} then j.care || '{"death": null, "deaths": 0}' when ${nothingShown} then j.care end,
+        care = case when g.charge = ${crash} then j.care || '{"death": null, "deaths": 0}' when g.charge < 0 then j.care end,
+        unspent = j.unspent + (g.charge = ${handedBack})::int,
         rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
       where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref, j.failures
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${handedBack} then j.ref end as ref, j.failures
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
@@ -162,6 +165,11 @@ function toRow({ id, attempt, outcome }: Settle): Row {
     case 'released':
       row.state = 'waiting'
       row.charge = nothingShown
+      break
+    case 'handed_back':
+      row.state = 'waiting'
+      row.delayMs = outcome.delay
+      row.charge = handedBack
       break
     case 'refused':
       // Nothing in it comes from the job or from an error, and it writes no failure row.

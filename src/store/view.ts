@@ -28,6 +28,8 @@ export interface JobView {
   priority: number
   /** Claims so far, those that cost no try included. */
   attempt: number
+  /** How often it has begun: those that were given back before, or handed back because a provider waits, are none. */
+  starts: number
   failures: number
   crashes: number
   restarts: number
@@ -59,7 +61,7 @@ export interface FailureView {
 }
 
 export const jobColumns = `
-  id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, failures, crashes,
+  id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, attempt - unspent as starts, failures, crashes,
   restarts, care, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 

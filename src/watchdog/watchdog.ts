@@ -30,6 +30,8 @@ export interface Tick {
   stalled: Ended[]
   /** There are batches to look after. */
   batches: boolean
+  /** Some of them stand still for a provider. */
+  stopped: boolean
   /** Workers are suspected, and it is not yet decided whether they are dead. */
   suspects: boolean
   /** What is live should be counted. */
@@ -86,6 +88,7 @@ export class Watchdog {
       timedOut: swept.timedOut,
       stalled: swept.stalled,
       batches,
+      stopped: look.stopped,
       suspects: look.won ? judged.some(each => !each.dead) : look.suspects,
       sample: look.sample,
     }
@@ -96,12 +99,12 @@ export class Watchdog {
     const all = await this.tick()
     for (let left = mostLooks; all.suspects && left > 0; left--) {
       await this.#clock.sleep(beatEvery)
-      const { dead, recovered, timedOut, stalled, batches, suspects } = await this.tick()
+      const { dead, recovered, timedOut, stalled, batches, stopped, suspects } = await this.tick()
       all.dead.push(...dead)
       all.recovered.push(...recovered)
       all.timedOut.push(...timedOut)
       all.stalled.push(...stalled)
-      Object.assign(all, { batches, suspects })
+      Object.assign(all, { batches, stopped, suspects })
     }
     return all
   }

@@ -9,6 +9,7 @@
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
 import { milliseconds } from '../core/duration.ts'
+import { handBackOf } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
@@ -277,6 +278,8 @@ export class Attempt {
     const random = this.#options.random
     if (reason === undefined || !('thrown' in ended)) return discreet(decide(this.claimed, policy, ended, random()))
     if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
+    // Told to stop, and it was handing back anyway.
+    if (handBackOf(ended.thrown) !== undefined) return discreet(decide(this.claimed, policy, ended, random()))
     if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
     // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
     if (ended.thrown !== reason) reason.cause = ended.thrown

@@ -53,7 +53,9 @@ export function sendAway(
     load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
     save: (name, value) => told(() => keeper.save(claimed, name, value)),
     note: note => told(() => keeper.note(claimed, note)),
+    look: query => attempt.time.waiting(() => keeper.look(query, attempt.signal)),
     warn: (what, about) => keeper.warn(claimed, what, about),
+    provider: (name, word) => attempt.time.waiting(() => keeper.provider(claimed, name, word, attempt.signal)),
     transact: (name, work, signal) =>
       told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),

@@ -11,6 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type Checkpoint, type Note, noteProgress, saveCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
+import { type MovedBatch, type Pausing, pauseBatches } from '../store/provider-turn.ts'
 import { type Settle, settleJobs } from '../store/settle.ts'
 import { createGroupCommit, type Landed } from './group-commit.ts'
 
@@ -19,14 +20,23 @@ export interface Committer {
   /** 'refused': PostgreSQL does not take the value. */
   save(checkpoint: Checkpoint): Promise<Landed>
   note(note: Note): Promise<Landed>
+  /** The batch of that job stands still, if the job is still ours. */
+  pause(pausing: Pausing): Promise<Landed>
   /** For how long the oldest write has waited. */
   readonly unwrittenMs: number
   /** From now on a failing database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void
 }
 
-export function createCommitter(options: { db: Db; worker: string; clock: Clock; log: Log }): Committer {
-  const { db, worker, clock, log } = options
+export function createCommitter(options: {
+  db: Db
+  worker: string
+  clock: Clock
+  log: Log
+  /** That batch was paused by one of its jobs. */
+  paused: (batch: MovedBatch) => void
+}): Committer {
+  const { db, worker, clock, log, paused } = options
   const settles = createGroupCommit<Settle>({
     clock,
     log,
@@ -54,7 +64,19 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     instead: () => undefined,
   })
 
-  const all = [settles, checkpoints, notes]
+  const pauses = createGroupCommit<Pausing>({
+    clock,
+    log,
+    what: 'pauses of batches',
+    async write(items) {
+      for (const batch of await pauseBatches(db, worker, items, clock.instant())) paused(batch)
+      return new Set(items)
+    },
+    weigh: ({ reason }) => reason.length,
+    instead: () => undefined,
+  })
+
+  const all = [settles, checkpoints, notes, pauses]
 
   /**
    * The outcome that PostgreSQL refuses becomes a failure of that attempt, and only that one. Where the failure is refused
@@ -81,6 +103,7 @@ export function createCommitter(options: { db: Db; worker: string; clock: Clock;
     settle: settle => settles.add(settle),
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
+    pause: pausing => pauses.add(pausing),
     get unwrittenMs() {
       const now = clock.elapsed()
       return Math.max(...all.map(each => now - (each.waitingSince ?? now)))

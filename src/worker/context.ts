@@ -1,5 +1,5 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
-import type { EachOptions, JobContext, JobLog, JobTransaction, Progress } from '../core/context.ts'
+import type { EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -7,9 +7,11 @@ import { checkStepName } from '../core/step.ts'
 import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
+import type { Answer } from '../store/loan.ts'
 import { each } from './each.ts'
 import { refuseInside, runInside } from './inside.ts'
 import type { Place } from './place.ts'
+import { askProvider, type ProviderHost } from './provider.ts'
 import type { Steps } from './steps.ts'
 
 /** What a context needs of its attempt at once, and what when the handler keeps something. */
@@ -25,11 +27,12 @@ interface Running {
   host(): ContextHost
 }
 
-export interface ContextHost {
+export interface ContextHost extends ProviderHost {
   readonly steps: Steps
   readonly place: Place
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
   now(): number
+  look(query: JobQuery): Promise<Answer>
   /** Ends the attempt, to begin again after so many milliseconds. */
   rest(ms: number): void
 }
@@ -100,6 +103,14 @@ export class Context implements JobContext {
     }
   }
 
+  get query(): JobContext['query'] {
+    return (query, values) => {
+      const asked = typeof query === 'string' ? { text: query } : query
+      const all = values ?? asked.values ?? []
+      return this.#outside('query', () => this.#host.look({ ...asked, values: all })) as Promise<never>
+    }
+  }
+
   get checkpoint(): JobContext['checkpoint'] {
     return (name, data, options = {}) => this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
   }
@@ -141,7 +152,7 @@ export class Context implements JobContext {
   }
 
   get provider(): JobContext['provider'] {
-    return () => Promise.reject(new Error('provider'))
+    return (name, ask) => this.#outside('provider', () => askProvider(this.#host, name, ask))
   }
 
   get isolated(): JobContext['isolated'] {

@@ -2,10 +2,15 @@
 import type { Failure, Outcome } from '../core/outcome.ts'
 import { withoutSecrets } from '../lib/redact.ts'
 
-export const discreet = (outcome: Outcome): Outcome =>
-  'failure' in outcome && outcome.failure !== null
+export function discreet(outcome: Outcome): Outcome {
+  if (outcome.state === 'handed_back') {
+    const { pause } = outcome
+    return pause === null ? outcome : { ...outcome, pause: { ...pause, message: withoutSecrets(pause.message) } }
+  }
+  return 'failure' in outcome && outcome.failure !== null
     ? ({ ...outcome, failure: clean(outcome.failure) } as Outcome)
     : outcome
+}
 
 const clean = (failure: Failure): Failure => ({
   ...failure,

@@ -3,29 +3,50 @@ import type { Clock } from '../lib/clock.ts'
 import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import { warnOfAttempt } from '../store/event.ts'
-import { isFaultOfRow } from '../store/trouble.ts'
+import { look } from '../store/look.ts'
+import { tellProvider } from '../store/provider.ts'
+import { isFaultOfRow, passes, sqlState } from '../store/trouble.ts'
 import type { Committer } from './committer.ts'
 import type { Keeper } from './kept.ts'
 import { transact } from './transact.ts'
 
 const longestPauseMs = 5000
 
-export function createKeeper(db: Db, worker: string, committer: Committer, clock: Clock): Keeper {
-  return {
-    async load({ id, attempt }, signal) {
-      // A first attempt has nobody before it.
-      if (attempt === 1) return new Map()
-      for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
-        signal.throwIfAborted()
-        try {
-          return await loadCheckpoints(db, id)
-        } catch (error) {
-          // That the database is away is no failure of the job.
-          if (isFaultOfRow(error)) throw error
-          await clock.sleep(pause, signal)
-        }
+export function createKeeper(given: {
+  db: Db
+  worker: string
+  committer: Committer
+  clock: Clock
+  /** A provider that had stopped answers again. */
+  answered: () => Promise<void>
+}): Keeper {
+  const { db, worker, committer, clock, answered } = given
+
+  /** That the database is away is no failure of the job. */
+  async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
+    for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      signal.throwIfAborted()
+      try {
+        return await ask()
+      } catch (error) {
+        if (isFault(error)) throw error
+        await clock.sleep(pause, signal)
       }
+    }
+  }
+
+  return {
+    // A first attempt has nobody before it.
+    load: async ({ id, attempt }, signal) =>
+      attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
+    async provider({ id, kind }, name, word, signal) {
+      const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
+      // What was answered is not kept waiting for it.
+      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
+      if (goesOn) await answered()
+      return stand
     },
+    look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
     transact: ({ id, attempt }, name, work, signal) =>
       transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
@@ -34,3 +55,7 @@ export function createKeeper(db: Db, worker: string, committer: Committer, clock
       committer.note({ id, attempt, checkpoint, resume, progress }),
   }
 }
+
+/** To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server only reads. */
+const isAnswer = (error: unknown): boolean =>
+  isFaultOfRow(error) || sqlState(error) === '25006' || (sqlState(error) !== undefined && !passes(error))

@@ -4,11 +4,13 @@
  *
  * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
  */
-import type { JobTransaction } from '../core/context.ts'
+import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
+import type { Answer } from '../store/loan.ts'
 import type { AttemptClock, Awake } from './attempt-clock.ts'
 import type { ContextHost } from './context.ts'
 import type { Landed } from './group-commit.ts'
@@ -28,6 +30,10 @@ export interface Keeper {
     signal: AbortSignal,
   ): Promise<Transacted>
   note(claimed: Claimed, note: Noted): Promise<Landed>
+  /** Reads for the handler; waits for a database that is away. */
+  look(query: JobQuery, signal: AbortSignal): Promise<Answer>
+  /** How that provider stands now, after that word. Waits for a database that is away, but for the news of an answer. */
+  provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
   /** Into the job's history. */
   warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
@@ -112,6 +118,19 @@ export class Kept implements ContextHost {
         return done
       },
     })
+  }
+
+  look(query: JobQuery): Promise<Answer> {
+    return this.#of.time.waiting(() => this.#options.keeper.look(query, this.#of.signal))
+  }
+
+  get signal(): AbortSignal {
+    return this.#of.signal
+  }
+
+  tell(name: string, word: ProviderWord): Promise<ProviderStand> {
+    const { claimed, time, signal } = this.#of
+    return time.waiting(() => this.#options.keeper.provider(claimed, name, word, signal))
   }
 
   now(): number {

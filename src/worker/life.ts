@@ -5,7 +5,9 @@
  * Invariant: an attempt is in `held` from its claim until its outcome has landed, it was given back, or its lease is
  * known to be lost.
  */
+import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
+import type { Outcome } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
 import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,6 +16,7 @@ import type { Random } from '../lib/random.ts'
 import { type Claimed, giveBackClaims, renewClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
+import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { openStarts, type Starts } from '../supervisor/starts.ts'
 import { Alarm } from './alarm.ts'
@@ -47,6 +50,10 @@ export interface LifeOptions {
   follows: () => boolean
   /** A handler was given up, or one that was has ended after all. */
   abandoned: (more: 1 | -1) => void
+  /** That batch was paused by one of its jobs. */
+  paused: (batch: MovedBatch) => void
+  /** A provider that had stopped answers again. */
+  answered: () => Promise<void>
 }
 
 /** How long a child goes on whose job may run elsewhere. */
@@ -80,10 +87,10 @@ export class Life {
     this.#options = options
     this.#alarm = new Alarm(options.clock, () => this.#timeOut())
     this.#starts = openStarts(papersFolder(), options.id)
-    this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
+    this.#committer = createCommitter({ ...options, worker: options.id })
     this.#forAttempts = {
       ...options,
-      keeper: createKeeper(options.db, options.id, this.#committer, options.clock),
+      keeper: createKeeper({ ...options, worker: options.id, committer: this.#committer }),
       resumed: attempt => this.#alarm.set(attempt.time.deadline),
     }
   }
@@ -200,7 +207,7 @@ export class Life {
       }
       if (how === 'landed') this.tally.ended(claimed, end, ms)
       if (how === 'lost') this.tally.ended(claimed, { state: 'lost' }, ms)
-      if (how === 'landed' && end.state === 'waiting') delay = end.delay
+      if (how === 'landed' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
       if (how === 'lost') {
         const facts = {
@@ -227,7 +234,15 @@ export class Life {
   }
 
   #settle({ id, attempt }: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
-    return end.state === 'lost' ? 'lost' : this.#committer.settle({ id, attempt, outcome: end })
+    if (end.state === 'lost') return 'lost'
+    if (end.state === 'handed_back' && end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
+    return this.#committer.settle({ id, attempt, outcome: end })
+  }
+
+  /** The batch first: once its job waits again it may be claimed again. Should we die in between, it is the orphan of a batch that stands. */
+  async #pause(held: Held, outcome: Outcome, pause: PauseReason): Promise<Landed> {
+    const how = await this.#committer.pause({ ...held, reason: JSON.stringify(pause) })
+    return how === 'left' ? how : this.#committer.settle({ ...held, outcome })
   }
 
   /** Hands back attempts that have not begun: nothing of them is counted. */

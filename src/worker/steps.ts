@@ -6,6 +6,7 @@
  */
 import { backoffAfter } from '../core/backoff.ts'
 import type { JobTransaction } from '../core/context.ts'
+import { handBackOf } from '../core/hand-back.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { type CheckedStep, checkStepName, checkStepOptions, type StepOptions } from '../core/step.ts'
 import { decodeValue, encodeValue } from '../core/value.ts'
@@ -118,7 +119,7 @@ export class Steps {
       try {
         return await once()
       } catch (error) {
-        if (failures >= attempts || signal.aborted || isFinal(error)) throw error
+        if (failures >= attempts || signal.aborted || isFinal(error) || handBackOf(error) !== undefined) throw error
         await clock.sleep(backoffAfter(failures, backoff, random()), signal)
       }
     }

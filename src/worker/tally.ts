@@ -8,7 +8,7 @@ import { durationBuckets, mostSeries, other, systemMetrics } from '../core/metri
 import type { Series } from '../store/metric.ts'
 import type { AttemptEnd } from './attempt.ts'
 
-type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'lost'
+type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'handed_back' | 'lost'
 
 interface Counts {
   queue: string
@@ -33,7 +33,7 @@ export class Tally {
     const how = howOf(end)
     counts.ends[how]++
     this.changed = true
-    if (how === 'lost' || how === 'released') return
+    if (how === 'lost' || how === 'released' || how === 'handed_back') return
     const seconds = ms / 1000
     let bucket = 0
     while (bucket < above && seconds > durationBuckets[bucket]!) bucket++
@@ -45,7 +45,7 @@ export class Tally {
     if (this.#size >= mostSeries && (queue !== other || kind !== other))
       return this.#byQueue.get(other)?.get(other) ?? this.#begin(other, other)
     this.#size++
-    const ends = { succeeded: 0, skipped: 0, failed: 0, retried: 0, snoozed: 0, released: 0, lost: 0 }
+    const ends = { succeeded: 0, skipped: 0, failed: 0, retried: 0, snoozed: 0, released: 0, handed_back: 0, lost: 0 }
     const counts = { queue, kind, ends, durations: new Array<number>(sum + 1).fill(0) }
     const kinds = this.#byQueue.get(queue) ?? new Map<string, Counts>()
     this.#byQueue.set(queue, kinds.set(kind, counts))

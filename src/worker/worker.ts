@@ -16,6 +16,7 @@ import { type Random, randomName } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { writeMetrics } from '../store/metric.ts'
+import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
@@ -38,6 +39,10 @@ export interface WorkerOptions {
   /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
+  /** That batch was paused by one of its jobs. */
+  paused: (batch: MovedBatch) => void
+  /** A provider that had stopped answers again: what stood still for it goes on. */
+  answered: () => Promise<void>
   /** Undefined: the main loop beats, as it does on a clock that a test moves. */
   heart?: HeartSettings | undefined
 }

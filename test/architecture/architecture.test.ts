@@ -22,8 +22,8 @@ function filesIn(folder: string): string[] {
   if (!existsSync(join(root, folder))) return []
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry => {
     const path = `${folder}/${entry.name}`
-    // What only an app's tests use.
-    if (entry.isDirectory()) return /^apps\/[^/]+\/test$/.test(path) ? [] : filesIn(path)
+    // What an application's tests share is no part of it.
+    if (entry.isDirectory()) return folder.startsWith('apps/') && entry.name === 'test' ? [] : filesIn(path)
     return path.endsWith('.ts') && !path.endsWith('.test.ts') ? [path] : []
   })
 }

@@ -38,6 +38,17 @@ test.each(places)(
 )
 
 test.each(places)(
+  '%s: ctx.query reads, keeps nothing, refuses to write, and is no part of a transaction',
+  async place => {
+    const job = jobIn(place)
+    const { ends, sql } = await workingOn(job)
+    const { id, result } = await ends(job, { do: 'read', note: 'é' })
+    expect(result).toEqual({ note: 'é', bytes: 'hi', refusals: ['25006', '22012', 'in_transaction'] })
+    expect(await sql(`select name from retoma.checkpoint where job_id = $1`, [id])).toEqual([])
+  },
+)
+
+test.each(places)(
   '%s: skip, snooze, doNotRetry, a result that cannot be stored and a step nobody awaited end it as they do',
   async place => {
     const job = jobIn(place, { attempts: 2 })

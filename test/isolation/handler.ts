@@ -36,6 +36,23 @@ const deeds = {
     return { map: [...kept.map].map(String), at: kept.at.getTime(), attempt: kept.attempt, list, before, written }
   },
 
+  /** What ctx.query answers, and what it says to a write. */
+  async read(ctx: JobContext, { note }: Told) {
+    const { rows } = await ctx.query<{ note: string; bytes: unknown }>(
+      `select $1::text as note, '\\x6869'::bytea as bytes`,
+      [note],
+    )
+    const refusals = await Promise.all(
+      [
+        () => ctx.query(`delete from retoma.token`),
+        () => ctx.query(`select 1 / 0`),
+        () => ctx.transaction('t', () => ctx.query(`select 1`)),
+      ].map(ask => ask().then(String, error => (error as { code: string }).code)),
+    )
+    const row = rows[0]!
+    return { note: row.note, bytes: Buffer.isBuffer(row.bytes) && String(row.bytes), refusals }
+  },
+
   skip: () => skip('nothing to do'),
   snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),
   final: () => {

@@ -26,7 +26,7 @@ function committer(db: FaultyDb = faulty(store.db)) {
     elapsed: () => 0,
     sleep: async ms => void pauses.push(ms),
   }
-  const { settle, giveUp } = createCommitter({ db, worker: 'w', clock, log: silentLog })
+  const { settle, giveUp } = createCommitter({ db, worker: 'w', clock, log: silentLog, paused: () => {} })
   const all = (ids: readonly string[], outcome: Settle['outcome'] | ((id: string, i: number) => Settle['outcome'])) =>
     Promise.all(
       ids.map((id, i) => settle({ id, attempt: 1, outcome: typeof outcome === 'function' ? outcome(id, i) : outcome })),

@@ -61,6 +61,8 @@ export async function faultyWorker(
       batchMoved: () => {},
       hint: (queue, delayMs) => void hints.push([queue, delayMs]),
       claimed: () => {},
+      paused: () => {},
+      answered: async () => {},
     })
     return worker
   }

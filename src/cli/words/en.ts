@@ -305,6 +305,7 @@ export const en = {
       groupKey: 'group',
       priority: 'priority',
       attempt: 'attempts so far',
+      starts: 'starts',
       failures: 'failures',
       crashes: 'crashes',
       restarts: 'restarts',

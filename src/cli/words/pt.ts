@@ -307,6 +307,7 @@ export const pt: Words = {
       groupKey: 'grupo',
       priority: 'prioridade',
       attempt: 'tentativas até aqui',
+      starts: 'inícios',
       failures: 'falhas',
       crashes: 'quedas',
       restarts: 'reinícios',

@@ -1,0 +1,123 @@
+/**
+ * The classifier's jobs: one for each document, and the batch that an execution is.
+ *
+ * Invariant: an answer that was paid for is kept as a step before anything else is done, and its price is written with what it
+ * was good for, once. So a document is asked for again only while nothing useful was kept; what was useless, or came to a
+ * process that died before it could keep it, is all that is ever bought twice.
+ */
+import {
+  type AnyJob,
+  type Batch,
+  defineBatch,
+  defineJob,
+  doNotRetry,
+  isRetomaError,
+  type Job,
+  type JobContext,
+  type Limits,
+  minutes,
+  RetomaError,
+  seconds,
+  skip,
+} from 'retoma'
+import { z } from 'zod'
+import { answerFor, type Kept, type Paid, providerName } from './ask.ts'
+import { failed } from './failed.ts'
+import { type Document, readDocument, saveAnswer, savePurchase } from './store/answers.ts'
+
+export interface OpenRouterOptions {
+  /** Without a key the local classifier answers, and what it answers is marked simulado. */
+  key: string | undefined
+  /** For projects that name none; without it one of ours. */
+  model: string | undefined
+  baseUrl: string
+  /** Documents at once, over all workers. Default 20. */
+  concurrency?: number | undefined
+  /** Documents begun in any minute, over all workers. Default: as many as there are. */
+  requestsPerMinute?: number | undefined
+}
+
+export interface Jobs {
+  classify: Job<{ document: string }>
+  classification: Batch<{ document: string }>
+  limits: Limits
+  queues: Record<string, number>
+  jobs: AnyJob[]
+}
+
+const queue = 'classifier'
+const provider = 'OpenRouter'
+const defaultConcurrency = 20
+/** A short answer takes seconds. Of the two minutes that a document has, the other is for its text. */
+const longestAnswer = seconds(60)
+
+export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): Jobs {
+  const { key, baseUrl, model, concurrency = defaultConcurrency, requestsPerMinute } = openRouter
+  const paid: Paid = key === undefined ? undefined : { key, baseUrl, model }
+  const classify = defineJob({
+    kind: 'classify-document',
+    queue,
+    input: z.object({ document: z.string() }),
+    attempts: 3,
+    backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
+    timeout: minutes(2),
+    expect: seconds(45),
+    maxCrashes: 3,
+    run: (ctx, input) => classifyDocument(ctx, input.document, paid),
+  })
+  const classification = defineBatch({
+    name: 'classification',
+    job: classify,
+    stallAfter: minutes(5),
+    onStall: 'stall',
+    maxResumes: 3,
+  })
+  const rate = requestsPerMinute === undefined ? {} : { rate: { limit: requestsPerMinute, per: minutes(1) } }
+  return {
+    classify,
+    classification,
+    // Documents with the same bytes, of an execution that uses answers again, share a group: the first buys.
+    limits: { [queue]: { concurrency, ...rate, perGroup: { concurrency: 1 } } },
+    queues: { [queue]: concurrency },
+    jobs: [classify],
+  }
+}
+
+async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
+  const document = await readDocument(ctx, id)
+  if (document === undefined) throw doNotRetry(failed(new RetomaError('document_gone', { id })))
+  const text = await textOf(ctx, document)
+  if (text.trim() === '') return skip('documento sem texto')
+  for (let n = 1; ; n++) {
+    const kept = await answered(ctx, n, signal => answerFor(ctx, { document, text, paid }, signal))
+    await ctx.transaction(`save ${n}`, async tx => {
+      const { attempt, bought } = kept
+      if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable: kept.is === 'ok' })
+      if (kept.is === 'ok') await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept) })
+    })
+    if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
+    // Of an earlier attempt: that one has paid for it. This one asks anew.
+    if (kept.attempt === ctx.attempt) throw uselessError(kept)
+  }
+}
+
+/** The nth answer that was paid for, of this attempt or of one before it. */
+async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) => Promise<Kept>): Promise<Kept> {
+  try {
+    return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
+  } catch (error) {
+    if (!isRetomaError(error, 'step_timeout')) throw error
+    throw failed(new RetomaError('ai_timeout', { provider, seconds: longestAnswer / 1000 }))
+  }
+}
+
+const tokensOf = ({ bought }: Kept) => ({ tokensIn: bought?.tokensIn ?? null, tokensOut: bought?.tokensOut ?? null })
+
+function uselessError({ code, message, final }: Extract<Kept, { is: 'useless' }>): Error {
+  const error = Object.assign(new Error(message), { name: 'ClassifierError', code })
+  return final ? doNotRetry(error) : error
+}
+
+async function textOf(_: JobContext, document: Document): Promise<string> {
+  return document.text ?? ''
+}

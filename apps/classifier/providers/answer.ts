@@ -1,0 +1,249 @@
+/**
+ * What came back from an OpenRouter-compatible API, as one of four, or ok. One pure function: it never throws, whatever the
+ * bytes, and what it says holds no key.
+ *
+ * - retry: time-out, 408, 5xx, a cut or useless answer: a failed attempt.
+ * - wait: 429, 503: the provider waits, for all workers.
+ * - stop: no item can do better before a person has seen to it. `of`: the whole provider (key, credit), or only this batch,
+ *   because of the model that it asks for.
+ * - item: this document, and no other, cannot be answered.
+ *
+ * A status of 200 says nothing yet: once a model has begun, its error stands in the body.
+ */
+import { type Duration, hours, milliseconds, RetomaError, seconds } from 'retoma'
+import { plain } from '../fold.ts'
+import { type Reply, readReply } from './reply.ts'
+
+export type Received =
+  | { status: number; header: (name: string) => string | null; body: string }
+  /** No answer, or not all of it. `code`: of a system error, such as ECONNRESET. */
+  | { broken: 'timeout'; seconds: number }
+  | { broken: 'link'; code: string }
+  | { broken: 'too long' }
+
+/** What was charged for, useful or not. */
+export interface Bought {
+  id: string | null
+  model: string | null
+  tokensIn: number | null
+  tokensOut: number | null
+  /** In USD, as a decimal with six places. */
+  cost: string
+}
+
+export type Answer =
+  | { is: 'ok'; reply: Reply; bought: Bought }
+  | { is: 'retry'; why: RetomaError; bought: Bought | null }
+  | { is: 'wait'; why: RetomaError; retryAfter: Duration | null }
+  | { is: 'stop'; why: RetomaError; of: 'provider' | 'batch' }
+  | { is: 'item'; why: RetomaError; bought: Bought | null }
+
+interface About {
+  /** The provider's name as people know it. */
+  provider: string
+  categories: readonly string[]
+  /** Not to be repeated, should it stand in what came back. */
+  key: string
+}
+
+const longestWords = 300
+const shortestWait = seconds(1)
+const longestWait = hours(24)
+
+export function judge(received: Received, about: About): Answer {
+  const { provider } = about
+  if ('broken' in received) return broken(received, provider)
+  const body = parsed(received.body)
+  const { status } = received
+  if (status >= 200 && status < 300) return answered(received, body, about)
+  return refused(received, status, errorIn(body), about, null)
+}
+
+function broken(received: Extract<Received, { broken: string }>, provider: string): Answer {
+  const why =
+    received.broken === 'timeout'
+      ? new RetomaError('ai_timeout', { provider, seconds: received.seconds })
+      : received.broken === 'link'
+        ? new RetomaError('ai_unreachable', { provider, problem: known(received.code) })
+        : garbage(provider, 'it is too long', 'é longa demais')
+  return { is: 'retry', why, bought: null }
+}
+
+/** Whatever else stands in an error of the system's, its code is plain. */
+const known = (code: string): string => (/^[A-Z0-9_]{2,40}$/.test(code) ? code : 'unknown')
+
+function answered(received: Extract<Received, { status: number }>, body: Fields | undefined, about: About): Answer {
+  const { provider, categories } = about
+  const bought = boughtBy(body)
+  const choice = fields(list(body?.choices)[0])
+  const error = errorIn(body) ?? errorIn(choice)
+  if (error !== undefined) return refused(received, codeOf(error), error, about, bought)
+  const useless = (en: string, pt: string): Answer => ({ is: 'retry', why: garbage(provider, en, pt), bought })
+  if (body === undefined) return useless('it is no JSON', 'não é JSON')
+  const message = fields(choice?.message)
+  const finish = choice?.finish_reason
+  if (finish === 'content_filter' || typeof message?.refusal === 'string') {
+    const words = spoken(message?.refusal, about) || 'content_filter'
+    return {
+      is: 'item',
+      why: new RetomaError('document_refused', { provider, status: received.status, words }),
+      bought,
+    }
+  }
+  const content = textOf(message?.content)
+  if (content === undefined) return useless('it has no content', 'não tem conteúdo')
+  const read = readReply(content, categories)
+  if (read.is === 'reply' && bought !== null) return { is: 'ok', reply: read.reply, bought }
+  if (read.is === 'strange')
+    return { is: 'item', why: new RetomaError('category_unknown', { category: hide(read.category, about) }), bought }
+  if (finish === 'length') return useless('it was cut off', 'foi cortada')
+  return useless('it names no category', 'não diz a categoria')
+}
+
+function refused(
+  received: Extract<Received, { status: number }>,
+  status: number,
+  error: Fields | undefined,
+  about: About,
+  bought: Bought | null,
+): Answer {
+  const { provider } = about
+  const words = spoken(error?.message, about) || spoken(errorWord(received.body), about) || '-'
+  const facts = { provider, status, words }
+  const meant = meaning(status, error, words)
+  switch (meant) {
+    case 'wait':
+      return { is: 'wait', why: new RetomaError('ai_busy', facts), retryAfter: retryAfter(received, error) }
+    case 'key':
+      return { is: 'stop', of: 'provider', why: new RetomaError('ai_refused', facts) }
+    case 'model':
+      return { is: 'stop', of: 'batch', why: new RetomaError('ai_model', facts) }
+    case 'document':
+      return { is: 'item', why: new RetomaError('document_refused', facts), bought }
+    case 'retry':
+      return { is: 'retry', why: new RetomaError('ai_error', facts), bought }
+  }
+}
+
+/** Of a limit that no waiting lifts. "Add 10 credits to unlock more free requests" is none: that one is over at midnight. */
+const spent =
+  /insufficient[_ ](?:quota|credit|balance|fund)|spend(?:ing)?[_ ]limit|key limit|out of credit|current quota|billing/i
+const aboutKey = /\bkey\b|credential|unauthori[sz]ed|permission|not allowed|account|suspended|banned|region|country/i
+const aboutModel = /not a valid model|model[^.]{0,80}(?:not found|does not exist|unavailable)|no endpoints found/i
+const flagged = /moderat|flagged|guardrail|content policy|safety/i
+
+function meaning(
+  status: number,
+  error: Fields | undefined,
+  words: string,
+): 'retry' | 'wait' | 'key' | 'model' | 'document' {
+  const isSpent = spent.test(`${words} ${word(error?.code)} ${word(error?.type)}`)
+  if (status === 401 || status === 402 || status === 407) return 'key'
+  if (status === 403) {
+    const metadata = fields(error?.metadata)
+    if (metadata?.reasons !== undefined || metadata?.flagged_input !== undefined || flagged.test(words))
+      return 'document'
+    return isSpent || aboutKey.test(words) ? 'key' : 'document'
+  }
+  if (status === 429) return isSpent ? 'key' : 'wait'
+  if (status === 503) return 'wait'
+  if (status === 404 || (status === 400 && aboutModel.test(words))) return 'model'
+  if (isSpent && status < 500) return 'key'
+  if (status >= 500 || status < 400 || status === 408 || status === 409 || status === 425) return 'retry'
+  return 'document'
+}
+
+/** Of an error in a body of status 200. A word in its place is taken for what such words mean; what it lacks, for a 500. */
+function codeOf(error: Fields): number {
+  const code = Number(word(error.code))
+  if (Number.isInteger(code) && code >= 400 && code < 600) return code
+  const words = `${word(error.code)} ${word(error.type)} ${word(error.message).slice(0, longestWords)}`
+  if (spent.test(words)) return 402
+  return /rate.?limit|too many requests/i.test(words) ? 429 : 500
+}
+
+/** Seconds or a date, by the sender's own clock; else when its window begins anew. null: it does not say. */
+function retryAfter(received: Extract<Received, { status: number }>, error: Fields | undefined): Duration | null {
+  const sent = Date.parse(received.header('date') ?? '')
+  const said = (received.header('retry-after') ?? '').trim()
+  const named = fields(fields(error?.metadata)?.headers)
+  const reset = received.header('x-ratelimit-reset') ?? word(named?.['X-RateLimit-Reset'])
+  const ms = inSeconds(said) ?? untilDate(said, sent) ?? untilInstant(reset.trim(), sent)
+  return ms === undefined ? null : milliseconds(Math.min(Math.max(ms, shortestWait), longestWait))
+}
+
+const inSeconds = (text: string) => (/^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : undefined)
+
+/** Date.parse alone takes "-5" for a year. */
+function untilDate(text: string, sent: number): number | undefined {
+  const ms = /^[a-z]{3,9},? .* gmt$/i.test(text) ? Date.parse(text) - sent : Number.NaN
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** An instant in seconds or milliseconds since 1970. */
+function untilInstant(text: string, sent: number): number | undefined {
+  if (!/^\d{10}(?:\d{3})?$/.test(text) || Number.isNaN(sent)) return undefined
+  return Number(text) * (text.length === 10 ? 1000 : 1) - sent
+}
+
+const garbage = (provider: string, en: string, pt: string) =>
+  new RetomaError('ai_garbage', { provider, problem: { en, pt } })
+
+/** Null when nothing shows that it was charged: no model answered. */
+function boughtBy(body: Fields | undefined): Bought | null {
+  const usage = fields(body?.usage)
+  if (usage === undefined && list(body?.choices).length === 0) return null
+  const cost = Number(word(usage?.cost))
+  return {
+    id: textOr(body?.id),
+    model: textOr(body?.model),
+    tokensIn: count(usage?.prompt_tokens),
+    tokensOut: count(usage?.completion_tokens),
+    cost: (cost > 0 && cost < 100_000 ? cost : 0).toFixed(6),
+  }
+}
+
+/** An object of somebody's may refuse to be a text. */
+const word = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
+const count = (value: unknown): number | null =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31 ? (value as number) : null
+const textOr = (value: unknown): string | null => (typeof value === 'string' ? plain(value, 200) : null)
+
+type Fields = Record<string, unknown>
+
+const fields = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+/** Some send text in parts. */
+function textOf(content: unknown): string | undefined {
+  if (typeof content === 'string') return content.trim() === '' ? undefined : content
+  const parts = list(content).map(part => fields(part)?.text)
+  const whole = parts.filter(part => typeof part === 'string').join('')
+  return whole.trim() === '' ? undefined : whole
+}
+
+function errorIn(body: Fields | undefined): Fields | undefined {
+  const error = body?.error
+  if (error === undefined || error === null || error === false) return undefined
+  return fields(error) ?? { message: error }
+}
+
+/** A body that is no JSON may still say something: its text without tags. */
+const errorWord = (body: string): string =>
+  body.trimStart().startsWith('{') ? '' : body.slice(0, 5000).replace(/<[^>]*>/g, ' ')
+
+const spoken = (words: unknown, about: About): string =>
+  typeof words === 'string' ? plain(hide(words.replace(/\s+/g, ' '), about), longestWords) : ''
+
+/** Ours, and whatever looks like one. */
+const hide = (words: string, { key }: About): string =>
+  (key === '' ? words : words.split(key).join('[…]')).replace(/\bsk-[\w-]{6,}/g, '[…]')
+
+function parsed(body: string): Fields | undefined {
+  try {
+    return fields(JSON.parse(body))
+  } catch {
+    return undefined
+  }
+}

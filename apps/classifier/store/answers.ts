@@ -1,0 +1,118 @@
+/**
+ * What a document's job reads and writes: the document with what it is to be asked by, answers to the same bytes, what was
+ * bought, and what was answered.
+ *
+ * Invariant: a purchase is a row of its own, by document and attempt, and whoever inserts it adds its cost; so the cost of an
+ * execution is the sum of its purchases, however often a write is tried.
+ */
+import type { JobTransaction } from 'retoma'
+import type { Asking } from '../prompt.ts'
+import type { Bought } from '../providers/answer.ts'
+import type { Reply } from '../providers/reply.ts'
+
+type Reader = Pick<JobTransaction, 'query'>
+
+export interface Document {
+  id: string
+  run: string
+  code: string
+  /** One of these two. */
+  file: string | null
+  text: string | null
+  hash: Uint8Array
+  settings: Asking
+  settingsHash: Uint8Array
+  reuse: boolean
+}
+
+const document = `
+  select d.id::text as id, d.run_id::text as run, d.code, d.file_id::text as file, d.text, d.hash, r.settings,
+    r.settings_hash as "settingsHash", r.reuse
+  from retoma.classifier_document d
+    join retoma.classifier_run r on r.id = d.run_id
+  where d.id = $1`
+
+/** undefined: it is erased. */
+export async function readDocument(reader: Reader, id: string): Promise<Document | undefined> {
+  return (await reader.query<Document>(document, [id])).rows[0]
+}
+
+export interface Reusable extends Reply {
+  from: string
+  model: string | null
+}
+
+// Of an answer that was itself used again, the one that it was.
+const reusable = `
+  select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
+  from retoma.classifier_document d
+    join retoma.classifier_run r on r.id = d.run_id
+  where d.hash = $1 and d.answered_at is not null and d.category is not null and d.simulated = $3 and d.id <> $4
+    and r.settings_hash = $2
+  order by d.answered_at, d.id
+  limit 1`
+
+/** An answer to the same bytes by the same settings; a played one only for one that would be played. */
+export async function findReusable(
+  reader: Reader,
+  { id, hash, settingsHash }: Document,
+  simulated: boolean,
+): Promise<Reusable | undefined> {
+  return (await reader.query<Reusable>(reusable, [hash, settingsHash, simulated, id])).rows[0]
+}
+
+const spent = `
+  select cost_usd::numeric(14, 2)::text as cost, cost_allowed_usd::numeric(14, 2)::text as allowed
+  from retoma.classifier_run
+  where id = $1 and cost_usd >= cost_allowed_usd`
+
+/** undefined: its execution may cost more. */
+export async function readSpent(reader: Reader, run: string): Promise<{ cost: string; allowed: string } | undefined> {
+  return (await reader.query<{ cost: string; allowed: string }>(spent, [run])).rows[0]
+}
+
+const purchase = `
+  with bought as (
+    insert into retoma.classifier_purchase
+      (document_id, attempt, provider, answer_id, model, tokens_in, tokens_out, cost_usd, usable, at)
+    values ($1, $3, $4, $5, $6, $7, $8, $9, $10, now())
+    on conflict do nothing
+    returning cost_usd
+  ), charged as (
+    update retoma.classifier_run r set cost_usd = r.cost_usd + b.cost_usd from bought b where r.id = $2
+  )
+  update retoma.classifier_document d
+  set cost_usd = coalesce(d.cost_usd, 0) + b.cost_usd
+  from bought b
+  where d.id = $1`
+
+/** What an attempt bought, useful or not. A document costs what was bought for it. */
+export async function savePurchase(
+  tx: JobTransaction,
+  { id, run }: Document,
+  provider: string,
+  { attempt, bought, usable }: { attempt: number; bought: Bought; usable: boolean },
+): Promise<void> {
+  const { id: answer, model, tokensIn, tokensOut, cost } = bought
+  await tx.query(purchase, [id, run, attempt, provider, answer, model, tokensIn, tokensOut, cost, usable])
+}
+
+export interface Answered extends Reply {
+  model: string | null
+  tokensIn: number | null
+  tokensOut: number | null
+  simulated: boolean
+  reusedFrom: string | null
+}
+
+const answer = `
+  update retoma.classifier_document d
+  set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
+    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now()
+  where d.id = $1`
+
+export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<void> {
+  const { category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom } = given
+  const values = [id, category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom]
+  await tx.query(answer, values)
+}

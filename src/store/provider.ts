@@ -1,0 +1,183 @@
+/**
+ * Services outside, as all processes see them: whether one may be asked now, and what it said.
+ *
+ * Invariant: from the commit that says a provider waits or is stopped, whoever asks here is told so, in any process; so at most
+ * what was on its way by then still reaches it. What many answers of one storm say counts once: an answer to something that was
+ * asked before the last one of its kind came is one of the same storm. Of a stopped one at most one asker a minute is let through,
+ * by the statement that notes it. Nothing here holds a fence: what a provider said is true whoever heard it.
+ */
+import { firstWait, longestBackoff, probeEvery, shortestWait } from '../core/hand-back.ts'
+import type { ProviderStand, ProviderView, ProviderWord } from '../core/provider.ts'
+import type { Db } from './db.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+const probe = `make_interval(secs => ${probeEvery / 1000})`
+const ms = (at: string) => `(extract(epoch from ${at} - ${now}) * 1000)::float8`
+const exactly = (at: string) => `(${at} at time zone 'UTC')::text`
+const given = (at: string) => `(${at}::timestamp at time zone 'UTC')`
+
+interface Row {
+  asked: string
+  waitMs: number | null
+  probeMs: number | null
+  mayProbe: boolean | null
+  waits: number | null
+  at: string | null
+  code: string | null
+  message: string | null
+  known: boolean | null
+}
+
+// One probe of the primary key, and no write: that is what asking costs while all is well.
+const look = {
+  name: 'provider_look',
+  text: `
+    select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
+      case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs",
+      p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now}) as "mayProbe",
+      p.waits, ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
+    from (select $1::text as name) n left join retoma.provider p on p.name = n.name`,
+}
+
+// The pass that a tick gave to one job (provider-turn.ts) is good for one asking.
+const take = {
+  name: 'provider_probe',
+  text: `
+    update retoma.provider p
+    set probe_job = null, probe_at = ${now} + ${probe}
+    where p.name = $1 and p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now})
+    returning p.name`,
+}
+
+const meet = {
+  name: 'provider_meet',
+  text: `update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)`,
+}
+
+const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
+/** Asked after the last answer of its kind came: it is news, not one more of the same storm. */
+const isNews = `(p.at < ${given('$4')})`
+const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.waits, 20)), ${longestBackoff / 1000}))`
+
+const wait = {
+  name: 'provider_wait',
+  text: `
+    insert into retoma.provider as p (name, kinds, wait_until, waits, code, message, at)
+    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, $6, $7, ${now})
+    on conflict (name) do update
+    set kinds = ${met},
+      wait_until = case
+        when $5::float8 is not null then greatest(p.wait_until, ${now} + make_interval(secs => $5::float8 / 1000))
+        when ${isNews} then greatest(p.wait_until, ${now} + ${backoff})
+        else p.wait_until
+      end,
+      waits = p.waits + ${isNews}::int,
+      code = $6, message = $7,
+      at = case when ${isNews} then ${now} else p.at end
+    returning case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
+      case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
+}
+
+// What was asked before somebody had it go on says nothing of how it is since.
+const isFresh = `(p.cleared_at is null or p.cleared_at <= ${given('$4')})`
+
+const stop = {
+  name: 'provider_stop',
+  text: `
+    insert into retoma.provider as p (name, kinds, stopped_at, probe_at, code, message, at)
+    values ($1, array[$3::text], ${now}, ${now} + ${probe}, $5, $6, ${now})
+    on conflict (name) do update
+    set kinds = ${met},
+      stopped_at = case when ${isFresh} then coalesce(p.stopped_at, ${now}) else p.stopped_at end,
+      probe_at = case when p.stopped_at is null and ${isFresh} then ${now} + ${probe} else p.probe_at end,
+      code = case when ${isFresh} then $5 else p.code end,
+      message = case when ${isFresh} then $6 else p.message end,
+      at = case when ${isNews} then ${now} else p.at end
+    returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
+}
+
+/** What ends all that it said. */
+export const cleared = (now: string) =>
+  `wait_until = '-infinity', waits = 0, stopped_at = null, probe_at = null, probe_job = null, cleared_at = ${now}`
+
+// Only what whoever asked had seen: somebody may have been told to wait since.
+const answer = {
+  name: 'provider_answered',
+  text: `
+    with home as materialized (
+      select name, stopped_at is not null as stopped from retoma.provider
+      where name = $1 and at = ${given('$3')} and waits = $4
+      for update
+    ), done as (
+      update retoma.provider p set ${cleared(now)} from home h where p.name = h.name
+    )
+    select stopped from home`,
+}
+
+/** The one who asks, or answers for it. */
+export interface Asker {
+  job: string
+  kind: string
+}
+
+/** `stopped`: it was, and is not any more. */
+export type Told = ProviderStand & { goesOn?: boolean }
+
+export async function tellProvider(
+  db: Db,
+  name: string,
+  { job, kind }: Asker,
+  word: ProviderWord,
+  at: Date | null,
+): Promise<Told> {
+  switch (word.how) {
+    case 'ask':
+      return mayAsk(db, name, { job, kind }, at)
+    case 'answered': {
+      const [seen, waits] = word.owed.split('/')
+      const [row] = await db.run<{ stopped: boolean }>(answer, [name, at, seen, waits])
+      return { how: 'open', asked: '', owed: null, goesOn: row?.stopped ?? false }
+    }
+    case 'wait': {
+      const { asked, retryAfterMs, code, message } = word
+      const [row] = await db.run<Row>(wait, [name, at, kind, asked, retryAfterMs, code, message])
+      return { how: 'waiting', ms: row!.waitMs ?? shortestWait, code: row!.code, message: row!.message ?? '' }
+    }
+    case 'stop': {
+      const { asked, code, message } = word
+      const [row] = await db.run<Row>(stop, [name, at, kind, asked, code, message])
+      const { probeMs } = row!
+      return probeMs === null
+        ? { how: 'waiting', ms: shortestWait, code, message }
+        : { how: 'stopped', ms: probeMs, code: row!.code, message: row!.message ?? '' }
+    }
+  }
+}
+
+async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | null): Promise<ProviderStand> {
+  const [row] = await db.run<Row>(look, [name, at, job, kind])
+  const { asked, waitMs, probeMs, mayProbe, waits, at: last, code, message, known } = row!
+  const isOpen = waitMs === null && probeMs === null
+  const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
+  const owes = isProbe || (waits ?? 0) > 0
+  if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null }
+  if (known === false) await db.run(meet, [name, kind])
+  const words = { code, message: message ?? '' }
+  return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
+}
+
+/** Of a row p of provider: how it stands. */
+const stateOf = (now: string) => `
+  case when p.stopped_at is not null then 'stopped' when p.wait_until > ${now} then 'waiting' else 'open' end`
+
+/** A row p of provider as ProviderView. */
+export const providerColumns = (now: string) => `
+  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits,
+  p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at`
+
+const list = {
+  name: 'provider_list',
+  text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p order by p.name limit 1000`,
+}
+
+export const viewProviders = (db: Db, at: Date | null): Promise<ProviderView[]> => db.run<ProviderView>(list, [at])
