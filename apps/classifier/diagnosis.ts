@@ -171,7 +171,10 @@ function paused(execution: Execution): Saying {
       `pausada pelo provedor ${reason.provider}: "${message}": resolva com ele e pressione continuar; ele é consultado uma vez por minuto e, quando responder, ela continua sozinha`,
     )
   if (reason === null || reason.code === 'person')
-    return say('paused by a person: press continuar to go on', 'pausada por uma pessoa: pressione continuar para seguir')
+    return say(
+      'paused by a person: press continuar to go on',
+      'pausada por uma pessoa: pressione continuar para seguir',
+    )
   const why = message || reason.code
   return say(`paused: ${why}: press continuar to go on`, `pausada: ${why}: pressione continuar para seguir`)
 }
@@ -183,7 +186,10 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
   const minutes = typeof reason?.stallAfterMs === 'number' ? span(reason.stallAfterMs / 1000) : '5 min'
   const stuckBy = noWorker
     ? say(`no worker was alive for ${minutes}`, `nenhum worker ativo por ${minutes}`)
-    : say(`no document ended in ${minutes}${hung(stuck).en}`, `nenhum documento terminou em ${minutes}${hung(stuck).pt}`)
+    : say(
+        `no document ended in ${minutes}${hung(stuck).en}`,
+        `nenhum documento terminou em ${minutes}${hung(stuck).pt}`,
+      )
   const press = noWorker
     ? say('start a worker (retoma worker), then press retomar', 'inicie um worker (retoma worker) e pressione retomar')
     : say('press retomar', 'pressione retomar')
@@ -210,15 +216,17 @@ function hung(stuck: readonly Stuck[]): Saying {
   )
 }
 
-/** What comes after the step that was done last. */
+/** By the first word of the step that was done last: what comes after it. */
 const doing: Readonly<Record<string, Saying>> = {
   text: say('waiting for the AI', 'esperando a IA'),
   answer: say('saving the result', 'gravando o resultado'),
+  save: say('waiting for the AI', 'esperando a IA'),
 }
 const reading = say('reading the document', 'lendo o documento')
 
 function nameOf({ code, step, worker }: Stuck): Saying {
-  const what = step === null ? reading : (doing[step] ?? say(`after step ${step}`, `depois da etapa ${step}`))
+  const what =
+    step === null ? reading : (doing[step.split(' ')[0]!] ?? say(`after step ${step}`, `depois da etapa ${step}`))
   const where = worker === null ? '' : `, worker ${worker}`
   const name = `"${short(code ?? '?', 60).replaceAll('"', "'")}"`
   return say(`${name} (${what.en}${where})`, `${name} (${what.pt}${where})`)

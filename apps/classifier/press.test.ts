@@ -105,31 +105,34 @@ const table: Record<Status, Record<Verb, Cell>> = {
   },
 }
 
-test.each(Object.keys(table) as Status[])('what is pressed on %s is as the contract says, once and twice', async from => {
-  const door = await classifierDoor()
-  const ids = await states[from](door, verbs.length)
-  for (const [at, verb] of verbs.entries()) {
-    const id = ids[at]!
-    expect((await door.status(id)).status, verb).toBe(from)
-    const cell = table[from][verb]
-    if (typeof cell === 'string') {
-      for (const _ of ['once', 'twice'])
-        expect(await door.press(id, verb), verb).toMatchObject({ status: 409, body: { error: { code: cell } } })
+test.each(Object.keys(table) as Status[])(
+  'what is pressed on %s is as the contract says, once and twice',
+  async from => {
+    const door = await classifierDoor()
+    const ids = await states[from](door, verbs.length)
+    for (const [at, verb] of verbs.entries()) {
+      const id = ids[at]!
       expect((await door.status(id)).status, verb).toBe(from)
-      continue
+      const cell = table[from][verb]
+      if (typeof cell === 'string') {
+        for (const _ of ['once', 'twice'])
+          expect(await door.press(id, verb), verb).toMatchObject({ status: 409, body: { error: { code: cell } } })
+        expect((await door.status(id)).status, verb).toBe(from)
+        continue
+      }
+      const [to, told = {}] = cell
+      expect(await door.press(id, verb), verb).toMatchObject({ status: 200, body: { id, status: to, ...told } })
+      const { status, tentativas_retry } = await door.status(id)
+      expect(status, verb).toBe(to)
+      // The second time it is pressed on what it led to.
+      const next = table[to][verb]
+      const second = await door.press(id, verb)
+      const none = verb === 'retomar' ? { retomados: 0 } : verb === 'reprocessar-erros' ? { reprocessados: 0 } : {}
+      if (typeof next === 'string') expect(second, verb).toMatchObject({ status: 409, body: { error: { code: next } } })
+      else expect(second, verb).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
     }
-    const [to, told = {}] = cell
-    expect(await door.press(id, verb), verb).toMatchObject({ status: 200, body: { id, status: to, ...told } })
-    const { status, tentativas_retry } = await door.status(id)
-    expect(status, verb).toBe(to)
-    // The second time it is pressed on what it led to.
-    const next = table[to][verb]
-    const second = await door.press(id, verb)
-    const none = verb === 'retomar' ? { retomados: 0 } : verb === 'reprocessar-erros' ? { reprocessados: 0 } : {}
-    if (typeof next === 'string') expect(second, verb).toMatchObject({ status: 409, body: { error: { code: next } } })
-    else expect(second, verb).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
-  }
-})
+  },
+)
 
 const together = [
   ['TRAVADO', 'retomar', 'retomados', 1],
@@ -144,9 +147,18 @@ test('ten who press the same at once do it once', async () => {
     const [id] = await states[from](door, 1)
     const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id!, verb)))
     const what = `${from} ${verb}`
-    expect(answers.map(({ status }) => status), what).toEqual(Array(10).fill(200))
-    expect(answers.map(({ body }) => body.status), what).toEqual(Array(10).fill('EM_ANDAMENTO'))
-    expect(answers.reduce((sum, { body }) => sum + body[told], 0), what).toBe(times)
+    expect(
+      answers.map(({ status }) => status),
+      what,
+    ).toEqual(Array(10).fill(200))
+    expect(
+      answers.map(({ body }) => body.status),
+      what,
+    ).toEqual(Array(10).fill('EM_ANDAMENTO'))
+    expect(
+      answers.reduce((sum, { body }) => sum + body[told], 0),
+      what,
+    ).toBe(times)
     expect((await door.status(id!)).tentativas_retry, what).toBe(from === 'TRAVADO' ? 1 : 0)
   }
 })

@@ -122,7 +122,11 @@ export async function makeRun(engine: Engine, runs: Runs, asked: Asked): Promise
   const made = await engine.transaction(async tx => {
     const inserted = await insertRun(engine, tx, run, withDuplicates(asked.documents))
     if (inserted?.made) {
-      const { id: job } = await engine.enqueue(runs.openRun, { run: inserted.id }, { tx, priority: 0, delay: openAfter })
+      const { id: job } = await engine.enqueue(
+        runs.openRun,
+        { run: inserted.id },
+        { tx, priority: 0, delay: openAfter },
+      )
       const files = asked.documents.flatMap(({ file }) => (file === null ? [] : [file]))
       if (files.length > 0) await engine.files.keep(files, { job, tx })
     }
@@ -152,7 +156,7 @@ function withDuplicates(documents: readonly Sent[]): NewDocument[] {
 export async function submitRun(engine: Engine, classification: RunOptions['classification'], id: string) {
   const found = await readUnsubmitted(engine, id)
   if (found === undefined) return
-  const { documents, maxResumes, maxRetries } = found
+  const { documents, maxResumes, maxRetries, reuse } = found
   const submitting = engine.submit(
     classification,
     documents.map(each => ({ document: each.id })),
@@ -161,6 +165,8 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       ref: (_, index) => documents[index]!.code,
       maxResumes,
       items: { attempts: maxRetries + 1 },
+      // One at a time of those with the same bytes: the first buys, the others use what it bought.
+      ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),
     },
   )
   const batch = await submitting.then(made => made.id, endedMeanwhile)

@@ -8,7 +8,3 @@ const torn = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\ufeff]+/gu
 
 /** One line, without blanks around it. */
 export const oneLine = (text: string): string => storable(text).normalize('NFC').replaceAll(torn, ' ').trim()
-
-/** The same for who reads, whatever its case and accents: two categories that fold alike are one. */
-export const folded = (text: string): string =>
-  text.normalize('NFD').replaceAll(/\p{M}+/gu, '').toLowerCase().replaceAll(/\s+/g, ' ').trim()

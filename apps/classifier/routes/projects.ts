@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type Route, route } from 'retoma/http'
 import { z } from 'zod'
+import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
 import { noProject } from '../runs.ts'
 import {
@@ -13,7 +14,7 @@ import {
   readProject,
   updateProject,
 } from '../store/projects.ts'
-import { folded, oneLine, storable } from '../text.ts'
+import { oneLine, storable } from '../text.ts'
 import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
@@ -22,7 +23,7 @@ const categorias = z
   .array(line(100))
   .min(2)
   .max(100)
-  .refine(list => new Set(list.map(folded)).size === list.length, {
+  .refine(list => new Set(list.map(fold)).size === list.length, {
     error: 'they differ in more than case and accents',
   })
   .meta({ description: 'they differ in more than case and accents' })

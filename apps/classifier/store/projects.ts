@@ -84,11 +84,7 @@ const update = `
   returning ${columns}`
 
 /** Two that change different fields at the same time both count. */
-export function updateProject(
-  home: Home,
-  id: string,
-  change: Partial<ProjectFields>,
-): Promise<ProjectRow | undefined> {
+export function updateProject(home: Home, id: string, change: Partial<ProjectFields>): Promise<ProjectRow | undefined> {
   return home.transaction(async tx => {
     const [before] = (await tx.query<ProjectRow>(locked, [id])).rows
     if (before === undefined) return undefined

@@ -97,22 +97,24 @@ export async function insertRun(
 export interface Unsubmitted {
   maxResumes: number
   maxRetries: number
-  documents: { id: string; code: string }[]
+  reuse: boolean
+  /** `hash` in hex. */
+  documents: { id: string; code: string; hash: string }[]
 }
 
 const unsubmitted = `
-  select (settings ->> 'max_resumes')::int as "maxResumes", (settings ->> 'max_retries')::int as "maxRetries"
+  select reuse, (settings ->> 'max_resumes')::int as "maxResumes", (settings ->> 'max_retries')::int as "maxRetries"
   from retoma.classifier_run
   where id = $1 and batch_id is null and deleted_at is null`
 
 const documentsOf = `
-  select id::text as id, code from retoma.classifier_document where run_id = $1 order by n`
+  select id::text as id, code, encode(hash, 'hex') as hash from retoma.classifier_document where run_id = $1 order by n`
 
 /** undefined: it is submitted already, or gone. */
 export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Promise<Unsubmitted | undefined> {
   const [run] = (await home.query<Omit<Unsubmitted, 'documents'>>(unsubmitted, [id])).rows
   if (run === undefined) return undefined
-  return { ...run, documents: (await home.query<{ id: string; code: string }>(documentsOf, [id])).rows }
+  return { ...run, documents: (await home.query<Unsubmitted['documents'][number]>(documentsOf, [id])).rows }
 }
 
 const noteBatch = `update retoma.classifier_run set batch_id = $2 where id = $1 and batch_id is null`

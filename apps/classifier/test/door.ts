@@ -3,9 +3,9 @@
  * code says, so that a test can put an execution into any state.
  */
 import { z } from 'zod'
+import { type Duration, defineBatch, defineJob, doNotRetry, minutes, seconds, skip } from '../../../src/index.ts'
 import { doorWith } from '../../../test/http/support.ts'
 import { aborted } from '../../../test/support/engine.ts'
-import { defineBatch, defineJob, doNotRetry, type Duration, minutes, seconds, skip } from '../../../src/index.ts'
 import { routesOf } from '../routes/index.ts'
 import { createRuns, type RunOptions } from '../runs.ts'
 

@@ -1,7 +1,7 @@
 /** What goes on, live: of everything, of one batch, of one job (docs/events.md). */
 import { eventWire } from '../../wire.ts'
 import { idParams } from '../contract.ts'
-import { eventsQuery as query, follow } from '../follow.ts'
+import { follow, eventsQuery as query } from '../follow.ts'
 import { type Route, route } from '../route.ts'
 
 const shared = { method: 'get', tag: 'events', role: 'viewer', query, answers: 'text/event-stream' } as const
