@@ -112,6 +112,7 @@ class House {
       log,
     })
     unmark(papersFolder(), 'database')
+    for (const system of loaded.systems) system.attach?.(this.#engine)
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
     startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file })

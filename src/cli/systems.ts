@@ -51,9 +51,16 @@ async function openSystems(settings: Settings): Promise<System[]> {
     return ((await import(/* @vite-ignore */ href)) as Record<string, Open>)[open]!
   }
   const createClassifier = await load('classifier', 'createClassifier')
-  const { OPENROUTER_API_KEY: key, OPENROUTER_MODEL: model, OPENROUTER_BASE_URL: baseUrl } = settings
-  return [createClassifier({ openRouter: { key, model, baseUrl } })]
+  return [createClassifier({ openRouter: openRouterOf(settings) })]
 }
+
+const openRouterOf = (settings: Settings) => ({
+  key: settings.OPENROUTER_API_KEY,
+  model: settings.OPENROUTER_MODEL,
+  baseUrl: settings.OPENROUTER_BASE_URL,
+  concurrency: settings.OPENROUTER_CONCURRENCY,
+  requestsPerMinute: settings.OPENROUTER_REQUESTS_PER_MINUTE,
+})
 
 function refuseSame(config: LoadedConfig, system: System): void {
   const theirs = registered(system)
