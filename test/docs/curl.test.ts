@@ -52,7 +52,7 @@ test.each(['README.md', 'README.pt-BR.md'])('every curl in %s is answered, and t
   expect(rows).toHaveLength(11)
   const expected = { contrato: 'Contrato', 'nota-fiscal': 'Nota fiscal', peticao: 'Petição' }
   for (const row of rows.slice(1)) {
-    const [, name] = /^\d\d-([\w-]+)\.pdf;/.exec(row) as unknown as [string, keyof typeof expected]
-    expect(row.split(';')).toEqual(expect.arrayContaining([expected[name], 'CONCLUIDO']))
+    const [, name] = /^"\d\d-([\w-]+)\.pdf";/.exec(row) as unknown as [string, keyof typeof expected]
+    expect(row.split(';')).toEqual(expect.arrayContaining([`"${expected[name]}"`, '"CONCLUIDO"']))
   }
 })
