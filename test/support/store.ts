@@ -23,6 +23,11 @@ export function sweepFrom(seconds: number): number {
 
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
+  delete from retoma.classifier_purchase;
+  delete from retoma.classifier_document;
+  delete from retoma.classifier_run;
+  delete from retoma.classifier_project;
+  delete from retoma.file;
   delete from retoma.token;
   delete from retoma.event;
   update retoma.event_removed set pos = 0;
