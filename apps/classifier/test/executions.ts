@@ -1,7 +1,7 @@
 /** Executions without their routes: rows as the routes write them, their batch, and what became of their documents. */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { Engine } from 'retoma'
+import type { Engine, Log } from 'retoma'
 import { expect, onTestFinished } from 'vitest'
 import { engineOf } from '../../../test/support/engine.ts'
 import { createJobs, type Jobs, type OpenRouterOptions } from '../jobs.ts'
@@ -132,13 +132,16 @@ export async function expectBooksToAgree(sql: Sql, server: OpenRouterServer, run
 }
 
 /** A classifier on a virtual clock, with the stand-in for its AI. `key: null`: without one. */
-export async function classifier(options: Omit<Partial<OpenRouterOptions>, 'key'> & { key?: null } = {}) {
+export async function classifier(
+  options: Omit<Partial<OpenRouterOptions>, 'key'> & { key?: null } = {},
+  more: { log?: Log } = {},
+) {
   const server = await serverForTest()
   const { key = server.key, ...rest } = options
   const openRouter = { baseUrl: server.baseUrl, model: undefined, ...rest, key: key ?? undefined }
   const jobs = createJobs({ openRouter })
   const { classification, limits } = jobs
-  const t = await engineOf({ jobs: jobs.jobs, batches: [classification], limits })
+  const t = await engineOf({ jobs: jobs.jobs, batches: [classification], limits, ...more })
   const sql = await sqlOn(t.databaseUrl)
   return {
     ...t,
