@@ -20,6 +20,9 @@ export interface Host {
   load(): Promise<ReadonlyMap<string, unknown>>
   save(name: string, value: string): Promise<unknown>
   note(note: object): Promise<unknown>
+  file(id: string): Promise<unknown>
+  piece(id: string, n: number): Promise<unknown>
+  copy(id: string): Promise<unknown>
   warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
@@ -195,6 +198,12 @@ export class Run {
         return this.#host.save(asked.name, asked.value)
       case 'note':
         return this.#host.note(asked.note)
+      case 'file':
+        return this.#host.file(asked.id)
+      case 'piece':
+        return this.#host.piece(asked.id, asked.n)
+      case 'copy':
+        return this.#host.copy(asked.id)
       case 'warn':
         return this.#host.warn(asked.what, asked.facts)
       case 'transact':

@@ -53,6 +53,9 @@ export type Asked =
   | { verb: 'load' }
   | { verb: 'save'; name: string; value: string }
   | { verb: 'note'; note: object }
+  | { verb: 'file'; id: string }
+  | { verb: 'piece'; id: string; n: number }
+  | { verb: 'copy'; id: string }
   | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
   | { verb: 'transact'; name: string; tx: number }
   | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }

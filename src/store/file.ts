@@ -4,7 +4,8 @@
  * Invariant: what can be opened is whole. A file goes with all of its pieces; one that is kept for a batch or a job is nobody's
  * once that is gone, and then the janitor's (prune.ts).
  */
-import { type FileView, pieceBytes } from '../core/file.ts'
+import type { FileView } from '../core/file.ts'
+import { isId } from '../core/id.ts'
 import type { Db, Run } from './db.ts'
 
 /** Of one piece: it may wait for a disk that is busy with others. */
@@ -55,20 +56,19 @@ export async function endFile(
 
 const find = { name: 'file_find', text: `select ${view} from retoma.file where id = $1 and sha256 is not null` }
 
+/** undefined: there is none, whatever the form of its id. */
 export async function findFile(db: Db, id: string): Promise<FileView | undefined> {
-  const [row] = await db.run<Row>(find, [id])
+  const [row] = isId(id) ? await db.run<Row>(find, [id]) : []
   return row && asView(row)
 }
 
 const piece = { name: 'file_piece', text: `select bytes from retoma.file_chunk where file_id = $1 and n = $2` }
 
-/** undefined: there is none, or the file was removed meanwhile. */
+/** undefined: the file was removed meanwhile. */
 export async function readPiece(db: Db, id: string, n: number): Promise<Uint8Array | undefined> {
   const [row] = await db.run<{ bytes: Uint8Array }>(piece, [id, n], pieceDeadlineMs)
   return row?.bytes
 }
-
-export const piecesOf = ({ size }: FileView): number => Math.ceil(size / pieceBytes)
 
 // All or none, so that nobody has to undo a part. In a caller's transaction everything goes as text.
 const keep = {

@@ -1,5 +1,5 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
-import type { EachOptions, JobContext, JobLog, JobTransaction, Progress } from '../core/context.ts'
+import type { EachOptions, JobContext, JobFiles, JobLog, JobTransaction, Progress } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -28,6 +28,7 @@ interface Running {
 export interface ContextHost {
   readonly steps: Steps
   readonly place: Place
+  readonly files: JobFiles
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
   now(): number
   /** Ends the attempt, to begin again after so many milliseconds. */
@@ -149,7 +150,7 @@ export class Context implements JobContext {
   }
 
   get files(): JobContext['files'] {
-    throw new Error('files')
+    return this.#host.files
   }
 
   /** One that nobody waits for is told when the handler ends; that it failed must not end the process. */

@@ -19,6 +19,7 @@ import { openStarts, type Starts } from '../supervisor/starts.ts'
 import { Alarm } from './alarm.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
+import type { Copies } from './copies.ts'
 import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
 import { LeftBehind } from './left-behind.ts'
@@ -32,6 +33,7 @@ export interface LifeOptions {
   random: Random
   graceMs: number
   children: Children
+  copies: Copies
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
@@ -83,7 +85,7 @@ export class Life {
     this.#committer = createCommitter({ db: options.db, worker: options.id, clock: options.clock, log: options.log })
     this.#forAttempts = {
       ...options,
-      keeper: createKeeper(options.db, options.id, this.#committer, options.clock),
+      keeper: createKeeper(options.db, options.id, this.#committer, options.clock, options.copies),
       resumed: attempt => this.#alarm.set(attempt.time.deadline),
     }
   }
@@ -188,6 +190,7 @@ export class Life {
       // It always ends, and never throws.
       const end = await attempt.run(follow)
       this.#handling--
+      void this.#options.copies.drop(attempt.name)
       const ms = clock.elapsed() - startedAt
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
