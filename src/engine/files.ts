@@ -11,7 +11,8 @@ import { refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
-import { addPiece, beginFile, endFile, findFile, keepFiles, readPiece, removeFile } from '../store/file.ts'
+import { addPiece, beginFile, endFile, findFile, keepFiles, readPiece } from '../store/file.ts'
+import { removeFile } from '../store/file-removal.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 
 /** For whom files are kept. They go when that batch or job does. */

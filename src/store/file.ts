@@ -1,8 +1,8 @@
 /**
  * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept.
  *
- * Invariant: what can be opened is whole. A file goes with all of its pieces; one that is kept for a batch or a job is nobody's
- * once that is gone, and then the janitor's (prune.ts).
+ * Invariant: what can be opened is whole. One that is kept for a batch or a job is nobody's once that is gone, and then the
+ * janitor's (file-removal.ts).
  */
 import type { FileView } from '../core/file.ts'
 import { isId } from '../core/id.ts'
@@ -41,7 +41,10 @@ const asView = (row: Row): FileView => ({ ...row, size: Number(row.size) })
 
 const end = {
   name: 'file_end',
-  text: `update retoma.file set size = $2, sha256 = $3 where id = $1 and sha256 is null returning ${view}`,
+  text: `
+    update retoma.file set size = $2, sha256 = $3
+    where id = $1 and sha256 is null and created_at > '-infinity'
+    returning ${view}`,
 }
 
 /** undefined: it was removed meanwhile. */
@@ -92,11 +95,4 @@ export async function keepFiles(
 ): Promise<Set<string>> {
   const rows = await run<{ id: string }>(keep, [ids, home.batch, home.job])
   return new Set(rows.map(row => row.id))
-}
-
-const remove = { name: 'file_remove', text: `delete from retoma.file where id = $1 returning id` }
-
-/** One at a time: each may have many pieces. Answers whether it was there. */
-export async function removeFile(db: Db, id: string): Promise<boolean> {
-  return (await db.run(remove, [id], pieceDeadlineMs)).length > 0
 }
