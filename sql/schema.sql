@@ -210,6 +210,8 @@ create table retoma.file (
   batch_id bigint,
   job_id bigint,
   created_at timestamp with time zone not null,
+  constraint file_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES retoma.batch(id) ON DELETE SET NULL,
+  constraint file_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE SET NULL,
   constraint file_pkey PRIMARY KEY (id)
 );
 

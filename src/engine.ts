@@ -22,9 +22,11 @@ import { type Bulk, createBulk } from './engine/bulk.ts'
 import { Crew, type Passed, type WorkerHandle } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
+import { createErasing, type Erasing } from './engine/erase.ts'
 import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
+import { createFiles, type Files } from './engine/files.ts'
 import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
 import { createGuesses, type Guesses } from './engine/guesses.ts'
 import { createInbox, type Inbox } from './engine/inbox.ts'
@@ -32,6 +34,7 @@ import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.t
 import { createMeter, type Meter } from './engine/meter.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
+import { createOwn, type Own } from './engine/own.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
@@ -118,7 +121,11 @@ export interface Engine
     Events,
     Explains,
     StatsDesk,
+    Own,
+    Erasing,
     AsyncDisposable {
+  /** Files, in PostgreSQL: every process of every host sees them. */
+  readonly files: Files
   /** What this process counts of itself. */
   readonly meter: Meter
   /** The kind of job with this name; throws unknown_kind. */
@@ -330,7 +337,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
-  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | typeof Symbol.asyncDispose> = {
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
       db,
@@ -341,6 +348,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       tell,
     }),
     ...createOnces({ db, clock }),
+    ...createOwn({ db }),
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({
@@ -353,6 +361,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       closing: closing.signal,
     }),
     ...batches,
+    ...createErasing({ db, clock }),
     ...createBulk({ db, clock, batchMoved, tell }),
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createExplains({ db, clock }),
@@ -387,5 +396,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closed ??= close()
     return closed
   }
-  return { ...open(verbs), clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  const files = open(createFiles({ db, clock, closing: closing.signal }))
+  return { ...open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

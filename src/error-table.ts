@@ -339,6 +339,26 @@ export const errorTable = define({
     en: 'the body is larger than {most} bytes',
     pt: 'o corpo tem mais de {most} bytes',
   },
+  file_too_large: {
+    status: 413,
+    en: 'the file is larger than {most} bytes',
+    pt: 'o arquivo tem mais de {most} bytes',
+  },
+  too_many_files: {
+    status: 413,
+    en: 'more than {most} files were sent; nothing of this was kept',
+    pt: 'foram enviados mais de {most} arquivos; nada disto foi guardado',
+  },
+  file_gone: {
+    status: 410,
+    en: 'file {id} was erased meanwhile',
+    pt: 'o arquivo {id} foi apagado neste meio-tempo',
+  },
+  not_multipart: {
+    status: 415,
+    en: 'the body must be sent as multipart/form-data, not as {type}',
+    pt: 'o corpo deve ser enviado como multipart/form-data, não como {type}',
+  },
   not_json: {
     status: 415,
     en: 'the body must be sent as application/json, not as {type}',

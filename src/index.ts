@@ -39,7 +39,7 @@ export type {
   WarningEvent,
 } from './core/event.ts'
 export type { AdviceAction, Explanation, Verdict } from './core/explain/explanation.ts'
-export type { FileView, OpenFile } from './core/file.ts'
+export type { FileOptions, FileView, OpenFile } from './core/file.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
 export { type GuardValue, type Now, now } from './core/guard-value.ts'
 export {
@@ -72,6 +72,7 @@ export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.
 export type { BulkFilter, PressedMany } from './engine/bulk.ts'
 export type { EventStream } from './engine/events.ts'
 export type { Explained } from './engine/explain.ts'
+export type { FileHome, Files } from './engine/files.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
 export type { Meter, MetricSource } from './engine/meter.ts'
 export type { KindStats, QueueStats, Stats } from './engine/stats.ts'

@@ -9,8 +9,10 @@ import { answerOnce, onceOf } from './idempotency.ts'
 import { json } from './json.ts'
 import { languageOf } from './language.ts'
 import { limited } from './limits.ts'
+import { partsOf } from './multipart.ts'
 import { refusal } from './refusal.ts'
 import type { Call, Role, Route } from './route.ts'
+import { isMultipart } from './upload.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
 
@@ -30,17 +32,20 @@ export async function answer(route: Route, asked: Asked): Promise<Response> {
 
 async function answerTo(route: Route, asked: Asked): Promise<Response> {
   const { request } = asked
+  const upload = uploadOf(route, request)
   const call: Call = {
     ...asked,
     once: undefined,
     params: route.params && checked(route.params, asked.params, 'path'),
     query: checkedQuery(route, request),
-    body: route.body && checked(route.body, await jsonBody(request, route.largest), 'body'),
+    body: upload === undefined ? await bodyOf(route, request) : undefined,
+    upload,
     language: languageOf(request),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
   if (route.makes) call.once = onceOf(route, call)
-  return call.once === undefined || route.makes === 'exactly' ? run(route, call) : answerOnce(route, call, run)
+  const keepsItself = route.makes === 'exactly' || route.upload !== undefined
+  return call.once === undefined || keepsItself ? run(route, call) : answerOnce(route, call, run)
 }
 
 async function run(route: Route, call: Call): Promise<Response> {
@@ -75,10 +80,24 @@ function checkedQuery(route: Route, request: Request): unknown {
   return checked(route.query, given, 'query')
 }
 
+/** undefined: it is no form, which is as well where the route takes JSON too. */
+function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
+  if (upload === undefined) return undefined
+  if (isMultipart(request)) return partsOf(request, upload)
+  if (body !== undefined) return undefined
+  throw new RetomaError('not_multipart', { type: typeOf(request) })
+}
+
+async function bodyOf({ body, largest }: Route, request: Request): Promise<unknown> {
+  return body && checked(body, await jsonBody(request, largest), 'body')
+}
+
 async function jsonBody(request: Request, most: number | undefined): Promise<unknown> {
   const text = await readText(request, most)
   const type = request.headers.get('content-type') ?? ''
   if (text !== '' && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
-    throw new RetomaError('not_json', { type: type || say('(no type)', '(nenhum tipo)') })
+    throw new RetomaError('not_json', { type: typeOf(request) })
   return parseJson(text)
 }
+
+const typeOf = ({ headers }: Request) => headers.get('content-type') || say('(no type)', '(nenhum tipo)')

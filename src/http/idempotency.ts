@@ -56,6 +56,30 @@ export async function answerOnce(
   return 'kept' in done ? answerAgain(done.kept, call.headers) : done.value
 }
 
+/**
+ * For a route that takes files: what came in is known once it has been read. `digest` tells it from anything else, such as the
+ * names and hashes of its files. Without a key `work` is just done; with one that was used before for the same, `work` is not
+ * asked, and what came in now is of no use: `left` removes it.
+ */
+export async function once(
+  call: Call,
+  digest: string,
+  work: () => Promise<{ status: number; value: unknown }>,
+  left: () => Promise<unknown>,
+): Promise<Response> {
+  const answered = async () => {
+    const { status, value } = await work()
+    const body = JSON.stringify(value)
+    return { value: jsonText(body, status, call.headers), keep: { status, body } }
+  }
+  if (call.once === undefined) return (await answered()).value
+  const hash = createHash('sha256').update(call.once.hash).update(digest).digest()
+  const done = await patiently({ ...call, once: { ...call.once, hash } }, answered)
+  if (!('kept' in done)) return done.value
+  await left()
+  return answerAgain(done.kept, call.headers)
+}
+
 const lookEveryMs = 100
 const patienceMs = 5000
 

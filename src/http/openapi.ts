@@ -8,8 +8,10 @@ import { z } from 'zod'
 import { type ErrorCode, entryOf } from '../errors.ts'
 import { version } from '../version.ts'
 import { problem } from './contract.ts'
+import { downloadTypes } from './download.ts'
 import { longestKey } from './idempotency.ts'
 import type { Route } from './route.ts'
+import type { UploadOptions } from './upload.ts'
 
 export interface Json {
   [name: string]: unknown
@@ -89,7 +91,7 @@ function operationOf(route: Route, schemas: Components): Operation {
       ...(route.makes ? [idempotencyKey] : []),
       acceptLanguage,
     ],
-    ...(route.body === undefined ? {} : { requestBody: bodyOf(route.body, schemas, name) }),
+    ...(route.body === undefined && route.upload === undefined ? {} : { requestBody: bodyOf(route, schemas) }),
     responses: { ...answersOf(route, schemas), ...refusalsOf(route) },
     security: securityOf(role),
   }
@@ -131,10 +133,26 @@ function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query', sc
   }))
 }
 
-const bodyOf = (schema: z.ZodType, schemas: Components, name: string): Json => ({
-  required: !schema.safeParse(undefined).success,
-  content: { 'application/json': { schema: schemas.of(schema, 'input', name) } },
-})
+function bodyOf({ body, upload, name }: Route, schemas: Components): Json {
+  return {
+    required: upload !== undefined || !body?.safeParse(undefined).success,
+    content: {
+      ...(body === undefined ? {} : { 'application/json': { schema: schemas.of(body, 'input', name) } }),
+      ...(upload === undefined ? {} : { 'multipart/form-data': { schema: formOf(upload) } }),
+    },
+  }
+}
+
+function formOf({ fields = [], files, required = [], mostFiles, largestFile }: UploadOptions): Json {
+  const description = `at most ${largestFile} bytes`
+  const file = { type: 'string', contentMediaType: 'application/octet-stream', description }
+  const many = mostFiles === 1 ? file : { type: 'array', maxItems: mostFiles, items: file }
+  const properties = [...fields.map(field => [field, { type: 'string' }]), ...files.map(field => [field, many])]
+  return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
+}
+
+/** A file is sent as what it is, where that is harmless. */
+const typesOf = (answers: string) => (answers === 'application/octet-stream' ? downloadTypes : [answers])
 
 /** What was there already is 200 where what is made is 201; a stream of which all was told is 204. */
 function answersOf(route: Route, schemas: Components): Record<string, Json> {
@@ -143,7 +161,7 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
     status === 204
       ? {}
       : answers !== undefined
-        ? { content: { [answers]: { schema: { type: 'string' } } } }
+        ? { content: Object.fromEntries(typesOf(answers).map(type => [type, { schema: { type: 'string' } }])) }
         : {
             content: { 'application/json': { schema: answer === undefined ? {} : schemas.of(answer, 'output', name) } },
           }
@@ -165,12 +183,14 @@ function refusalsOf(route: Route): Record<string, Json> {
 }
 
 function codesOf(route: Route): ErrorCode[] {
-  const asked = route.params !== undefined || route.query !== undefined || route.body !== undefined
+  const asked = [route.params, route.query, route.body, route.upload].some(each => each !== undefined)
   const wrong: ErrorCode[] = asked || route.makes ? ['bad_request'] : []
   const who: ErrorCode[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
   const body: ErrorCode[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
+  const files: ErrorCode[] =
+    route.upload === undefined ? [] : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart']
   const again: ErrorCode[] = route.makes ? ['idempotency_conflict', 'idempotency_running'] : []
-  return [...wrong, ...who, ...body, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
+  return [...wrong, ...who, ...body, ...files, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
 }
 
 const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }

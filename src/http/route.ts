@@ -9,6 +9,7 @@ import type { ErrorCode, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { RouteLimit } from './limits.ts'
 import type { Streams } from './streams.ts'
+import type { Part, UploadOptions } from './upload.ts'
 
 export type { Role } from '../core/token.ts'
 
@@ -53,6 +54,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readmit(): Promise<unknown>
   /** What an Idempotency-Key stands for; undefined without one. */
   once: Once | undefined
+  /** What is sent as multipart/form-data to a route that takes it; undefined: it came as JSON, and is `body`. */
+  upload: AsyncIterable<Part> | undefined
 }
 
 export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {
@@ -69,15 +72,20 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   params?: P
   query?: Q
   body?: B
+  /** It takes files, as multipart/form-data: in place of `body`, or besides. */
+  upload?: UploadOptions
   /** Of the answer; `answers` when it is no JSON. */
   answer?: A
-  answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css'
+  answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
   status?: 200 | 201 | 202 | 204
   /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
   errors?: readonly ErrorCode[]
   /** While the database is away nobody knows who asks: it is asked all the same, with a `who` without a name. */
   unasked?: true
-  /** It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes. */
+  /**
+   * It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes. One that
+   * takes files says by `once` (once.ts) what came in, which is known only then.
+   */
   makes?: true | 'exactly'
   /** Fields of the answer that are not kept for a key, because they are secret: null when it is given again. */
   unkept?: readonly string[]

@@ -57,6 +57,8 @@ export interface Db {
   connect(): Promise<Connection>
   /** The same for what outlives a transaction, LISTEN; undefined: there is none, a pooler shares every session. */
   session(): Promise<Connection | undefined>
+  /** What an error of a lent connection's means to who reads it. */
+  told(error: unknown): unknown
   close(): Promise<void>
 }
 
@@ -213,6 +215,7 @@ export function openDb(options: {
         }
       }),
     lend: () => loans.lend().catch(error => Promise.reject(told(error, options.url))),
+    told: error => told(error, options.url),
     connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl))),
     async session() {
       let client: (pg.Client & Probed) | undefined

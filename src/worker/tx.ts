@@ -58,11 +58,15 @@ export class Tx {
     if (trouble !== undefined && sqlState(trouble) === '25P03') throw new RetomaError('transaction_idle', { step })
     if (trouble !== undefined) return { failed: error }
     if (/^40/.test(sqlState(this.#refused ?? error) ?? '')) return { failed: this.#refused ?? error }
-    if (sqlState(error) === '25P02' && this.#refused !== undefined) {
-      const problem = asText((this.#refused as Error).message)
-      throw new RetomaError('transaction_aborted', { step, problem }, { cause: this.#refused })
-    }
+    if (sqlState(error) === '25P02') throw this.aborted(error)
     throw error
+  }
+
+  /** A statement of it had failed, and whoever asked for it went on. */
+  aborted(error: unknown): unknown {
+    if (this.#refused === undefined) return error
+    const problem = asText((this.#refused as Error).message)
+    return new RetomaError('transaction_aborted', { step: this.#name, problem }, { cause: this.#refused })
   }
 
   /** One that nobody waits for must not end the process when it fails. */

@@ -1,0 +1,132 @@
+/**
+ * Files: in and out as streams, in pieces of 1 MB, so that a process of any size takes one of any size.
+ *
+ * Invariant: of a file that comes in at most two pieces are in memory, one of them on its way to PostgreSQL; what its source
+ * breaks off is removed at once, or by the janitor when that cannot be. Nobody opens a file that is not whole.
+ */
+import { createHash } from 'node:crypto'
+import { checkFileOptions, type FileOptions, type FileView, type OpenFile, opened, pieceBytes } from '../core/file.ts'
+import { isId } from '../core/id.ts'
+import { refuseOption } from '../core/refuse.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Db } from '../store/db.ts'
+import { addPiece, beginFile, endFile, findFile, keepFiles, readPiece } from '../store/file.ts'
+import { removeFile } from '../store/file-removal.ts'
+import { runIn, type Transaction } from '../store/tx.ts'
+
+/** For whom files are kept. They go when that batch or job does. */
+export type FileHome = { tx?: Transaction } & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
+
+export interface Files {
+  /** Resolves once it is there, whole. One that nobody keeps is removed after a day. */
+  put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: FileOptions): Promise<FileView>
+  /** null: there is none, or it is erased. */
+  open(id: string): Promise<OpenFile | null>
+  /** All of them or none; they may have been kept for another before. Throws not_found. */
+  keep(ids: readonly string[], home: FileHome): Promise<void>
+  /** Answers how many there were. */
+  remove(ids: readonly string[]): Promise<number>
+}
+
+export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; closing: AbortSignal }): Files {
+  return {
+    async put(source, options) {
+      const { name, type, most } = checkFileOptions(options)
+      const id = await beginFile(db, name, type, clock.instant())
+      try {
+        const whole = await takeIn(source, most, (n, piece) => addPiece(db, id, n, piece))
+        const view = await endFile(db, id, whole)
+        if (view === undefined) throw new RetomaError('file_gone', { id })
+        return view
+      } catch (error) {
+        await removeFile(db, id).catch(() => {}) // left behind, the janitor has it
+        throw error
+      }
+    },
+
+    async open(id) {
+      const found = await findFile(db, id)
+      if (found === undefined) return null
+      return opened(found, async n => {
+        if (closing.aborted) throw new RetomaError('engine_closed', {})
+        const piece = await readPiece(db, id, n)
+        if (piece === undefined) throw new RetomaError('file_gone', { id })
+        return piece
+      })
+    },
+
+    async keep(ids, { tx, batch, job }) {
+      const asked = [...new Set(ids)]
+      const strange = asked.find(id => !isId(id))
+      if (strange !== undefined) throw noSuchFile(strange)
+      if (!isId(batch ?? job)) throw noSuchHome(batch, job)
+      const run = tx === undefined ? db.run : runIn(tx)
+      const there = await keepFiles(run, asked, { batch: batch ?? null, job: job ?? null }).catch(error => {
+        throw isMissing(error) ? noSuchHome(batch, job) : error
+      })
+      const missing = asked.find(id => !there.has(id))
+      if (missing !== undefined) throw noSuchFile(missing)
+    },
+
+    async remove(ids) {
+      let removed = 0
+      for (const id of new Set(ids)) if (isId(id) && (await removeFile(db, id))) removed++
+      return removed
+    },
+  }
+}
+
+/** Fills a piece while the one before is written; never a third. */
+async function takeIn(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  most: number,
+  write: (n: number, piece: Uint8Array) => Promise<void>,
+): Promise<{ size: number; sha256: Uint8Array }> {
+  const hash = createHash('sha256')
+  let size = 0
+  let n = 0
+  let piece = Buffer.allocUnsafe(pieceBytes)
+  let filled = 0
+  let writing: Promise<void> = Promise.resolve()
+  const send = async () => {
+    const full = piece.subarray(0, filled)
+    hash.update(full)
+    await writing
+    writing = write(n++, full)
+    // Heard here too: it may fail while the source is slow to give more.
+    writing.catch(() => {})
+    filled = 0
+  }
+  try {
+    for await (const given of source) {
+      if (!(given instanceof Uint8Array)) refuseOption('source', 'it gives bytes', 'fornece bytes')
+      size += given.byteLength
+      if (size > most) throw new RetomaError('file_too_large', { most })
+      for (let from = 0; from < given.byteLength; ) {
+        const some = given.subarray(from, from + pieceBytes - filled)
+        piece.set(some, filled)
+        filled += some.byteLength
+        from += some.byteLength
+        if (filled < pieceBytes) continue
+        await send()
+        piece = Buffer.allocUnsafe(pieceBytes)
+      }
+    }
+    if (filled > 0) await send()
+  } finally {
+    await writing
+  }
+  return { size, sha256: hash.digest() }
+}
+
+const noSuchFile = (id: string) => new RetomaError('not_found', { what: say('file', 'arquivo'), id: String(id) })
+
+const noSuchHome = (batch: string | undefined, job: string | undefined) =>
+  new RetomaError('not_found', {
+    what: batch === undefined ? say('job', 'job') : say('batch', 'lote'),
+    id: String(batch ?? job),
+  })
+
+/** Also on a connection that the caller brought, of whatever copy of the driver. */
+const isMissing = (error: unknown) => (error as { code?: unknown } | null)?.code === '23503'

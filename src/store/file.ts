@@ -1,0 +1,98 @@
+/**
+ * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept.
+ *
+ * Invariant: what can be opened is whole. One that is kept for a batch or a job is nobody's once that is gone, and then the
+ * janitor's (file-removal.ts).
+ */
+import type { FileView } from '../core/file.ts'
+import { isId } from '../core/id.ts'
+import type { Db, Run } from './db.ts'
+
+/** Of one piece: it may wait for a disk that is busy with others. */
+const pieceDeadlineMs = 60_000
+
+const begin = {
+  name: 'file_begin',
+  text: `
+    insert into retoma.file (name, type, size, created_at)
+    values ($1, $2, 0, coalesce($3::timestamptz, now()))
+    returning id::text as id`,
+}
+
+export async function beginFile(db: Db, name: string, type: string, now: Date | null): Promise<string> {
+  const [row] = await db.run<{ id: string }>(begin, [name, type, now])
+  return row!.id
+}
+
+const add = { name: 'file_add', text: `insert into retoma.file_chunk (file_id, n, bytes) values ($1, $2, $3)` }
+
+/** Throws when the file was removed meanwhile. */
+export async function addPiece(db: Db, id: string, n: number, bytes: Uint8Array): Promise<void> {
+  await db.run(add, [id, n, bytes], pieceDeadlineMs)
+}
+
+const view = `id::text as id, name, type, size::text as size, encode(sha256, 'hex') as sha256, created_at as "createdAt"`
+
+interface Row extends Omit<FileView, 'size'> {
+  size: string
+}
+
+const asView = (row: Row): FileView => ({ ...row, size: Number(row.size) })
+
+const end = {
+  name: 'file_end',
+  text: `
+    update retoma.file set size = $2, sha256 = $3
+    where id = $1 and sha256 is null and created_at > '-infinity'
+    returning ${view}`,
+}
+
+/** undefined: it was removed meanwhile. */
+export async function endFile(
+  db: Db,
+  id: string,
+  { size, sha256 }: { size: number; sha256: Uint8Array },
+): Promise<FileView | undefined> {
+  const [row] = await db.run<Row>(end, [id, size, sha256])
+  return row && asView(row)
+}
+
+const find = { name: 'file_find', text: `select ${view} from retoma.file where id = $1 and sha256 is not null` }
+
+/** undefined: there is none, whatever the form of its id. */
+export async function findFile(db: Db, id: string): Promise<FileView | undefined> {
+  const [row] = isId(id) ? await db.run<Row>(find, [id]) : []
+  return row && asView(row)
+}
+
+const piece = { name: 'file_piece', text: `select bytes from retoma.file_chunk where file_id = $1 and n = $2` }
+
+/** undefined: the file was removed meanwhile. */
+export async function readPiece(db: Db, id: string, n: number): Promise<Uint8Array | undefined> {
+  const [row] = await db.run<{ bytes: Uint8Array }>(piece, [id, n], pieceDeadlineMs)
+  return row?.bytes
+}
+
+// All or none, so that nobody has to undo a part. In a caller's transaction everything goes as text.
+const keep = {
+  name: 'file_keep',
+  text: `
+    with found as materialized (
+      select id from retoma.file where id = any ($1::bigint[]) and sha256 is not null order by id for update
+    ), kept as (
+      update retoma.file
+      set batch_id = $2::bigint, job_id = $3::bigint
+      where id = any (array(select id from found)) and (select count(*) from found) = cardinality($1::bigint[])
+    )
+    select id::text as id from found`,
+}
+
+/** Answers those that are there and whole: fewer than were given, and none of them is kept. */
+export async function keepFiles(
+  run: Run,
+  ids: readonly string[],
+  home: { batch: string | null; job: string | null },
+): Promise<Set<string>> {
+  const rows = await run<{ id: string }>(keep, [ids, home.batch, home.job])
+  return new Set(rows.map(row => row.id))
+}

@@ -1,0 +1,266 @@
+/** Files over HTTP: in as multipart, part by part and in bounds; out as a download. Whatever is broken is told, nothing hangs. */
+import { execFile } from 'node:child_process'
+import { once as event } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { RetomaError, say } from '../../src/errors.ts'
+import { type AppOptions, download, once, type Part, route } from '../../src/http/index.ts'
+import { listen } from '../../src/http/server.ts'
+import { until } from '../support/engine.ts'
+import { type Answered, doorWith } from './support.ts'
+
+const mb = 1024 * 1024
+const kept = z.object({ fields: z.record(z.string(), z.string()), files: z.array(z.record(z.string(), z.unknown())) })
+
+/** Files and texts in, what they were out; a file named skip.* is not read, one named half.* not to its end. */
+const store = route({
+  method: 'post',
+  path: '/store',
+  name: 'store',
+  tag: 't',
+  summary: 's',
+  role: 'operator',
+  makes: true,
+  status: 201,
+  body: z.object({ text: z.string() }),
+  upload: { fields: ['title', 'note'], files: ['file'], required: ['file'], mostFiles: 3, largestFile: 2 * mb },
+  answer: kept,
+  async run(call) {
+    const { engine, upload, body } = call
+    if (upload === undefined) return { fields: { text: body.text }, files: [] }
+    const fields: Record<string, string> = {}
+    const files: { id: string; field: string; name: string; type: string; size: number; sha256: string }[] = []
+    for await (const part of upload) {
+      if (part.file === undefined) fields[part.field] = part.value
+      else if (part.file.name.startsWith('half.')) for await (const _ of part.file.bytes) break
+      else if (!part.file.name.startsWith('skip.')) files.push(await put(part.file))
+    }
+    const digest = JSON.stringify([fields, files.map(({ name, sha256 }) => [name, sha256])])
+    const value = { fields, files }
+    return once(
+      call,
+      digest,
+      async () => ({ status: 201, value }),
+      () => engine.files.remove(files.map(each => each.id)),
+    )
+
+    async function put({ field, bytes, ...options }: NonNullable<Part['file']>) {
+      const { id, name, type, size, sha256 } = await engine.files.put(bytes, options)
+      return { id, field, name, type, size, sha256 }
+    }
+  },
+})
+const fetched = route({
+  method: 'get',
+  path: '/store/{id}',
+  name: 'fetchStored',
+  tag: 't',
+  summary: 's',
+  role: 'viewer',
+  params: z.object({ id: z.string() }),
+  answers: 'application/octet-stream',
+  errors: ['not_found'],
+  async run({ engine, params }) {
+    const file = await engine.files.open(params.id)
+    if (file === null) throw new RetomaError('not_found', { what: say('file', 'arquivo'), id: params.id })
+    return download(file)
+  },
+})
+const app: AppOptions = { routes: [store, fetched] }
+
+async function door() {
+  const made = await doorWith([], { app })
+  const rows = async () =>
+    (await made.engine.query<{ n: number }>('select count(*)::int as n from retoma.file')).rows[0]!.n
+  const send = async (body: FormData | string | Uint8Array, headers: Record<string, string> = {}) => {
+    const post = { method: 'POST', body: body as string, headers: { 'accept-language': 'en', ...headers } }
+    const response = await made.fetch(new Request('http://127.0.0.1:3000/store', post))
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Answered['body'] }
+  }
+  return { ...made, rows, send }
+}
+
+const raw = (text: string) => ({ body: text, headers: { 'content-type': 'multipart/form-data; boundary=b' } })
+const part = (disposition: string, body = 'x', type = 'text/plain') =>
+  `--b\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${type}\r\n\r\n${body}\r\n`
+
+test('texts and files come in their order, as they were sent, and go out again', async () => {
+  const { send, fetch } = await door()
+  const form = new FormData()
+  form.set('title', 'ação')
+  form.set('file', new File(['%PDF-1', new Uint8Array([0, 255, 13, 10])], 'relatório.pdf', { type: 'application/pdf' }))
+  form.set('note', '')
+  const { status, body } = await send(form)
+  expect({ status, fields: body.fields }).toEqual({ status: 201, fields: { title: 'ação', note: '' } })
+  expect(body.files).toMatchObject([{ field: 'file', name: 'relatório.pdf', type: 'application/pdf', size: 10 }])
+  const out = await fetch(new Request(`http://127.0.0.1:3000/store/${body.files[0].id}`))
+  expect(Buffer.from(await out.arrayBuffer())).toEqual(Buffer.from('%PDF-1\x00\xff\r\n', 'latin1'))
+  expect(Object.fromEntries(out.headers)).toMatchObject({
+    'content-type': 'application/pdf',
+    'content-length': '10',
+    'content-disposition': `attachment; filename="relat_rio.pdf"; filename*=UTF-8''relat%C3%B3rio.pdf`,
+    'x-content-type-options': 'nosniff',
+  })
+})
+
+test('what is uploaded as a page is not given back as one', async () => {
+  const { send, fetch } = await door()
+  const form = new FormData()
+  form.set('file', new File(['<script>'], 'a\'b"c.html', { type: 'text/html' }))
+  const { body } = await send(form)
+  const out = await fetch(new Request(`http://127.0.0.1:3000/store/${body.files[0].id}`))
+  expect(out.headers.get('content-type')).toBe('application/octet-stream')
+  expect(out.headers.get('content-disposition')).toBe(
+    `attachment; filename="a'b_c.html"; filename*=UTF-8''a%27b%22c.html`,
+  )
+  await out.body?.cancel()
+})
+
+test.each([
+  [`filename="C:\\\\docs\\\\nota.pdf"`, 'nota.pdf'],
+  [`filename="../../etc/passwd"`, 'passwd'],
+  [`filename="a%22b.pdf"`, 'a"b.pdf'],
+  [`filename="a\\"b.pdf"`, 'a"b.pdf'],
+  [`filename="x.pdf"; filename*=UTF-8''na%C3%AFve%20%E2%82%AC.pdf`, 'naïve €.pdf'],
+  [`filename*=UTF-8''..%2F..%2Fx.pdf`, 'x.pdf'],
+  [`filename="a\u202efdp.exe"`, 'afdp.exe'],
+  [`filename="tab\there.pdf"; filename*=UTF-8''bell%07%0d%0a.pdf`, 'bell.pdf'],
+  [`filename="cafe\u0301.pdf"`, 'café.pdf'],
+  [`filename="${'x'.repeat(300)}.pdf"`, `${'x'.repeat(251)}.pdf`],
+  [`filename="=cmd|'x'!A0.csv"`, "=cmd|'x'!A0.csv"],
+])('the name %s is kept as %s', async (given, name) => {
+  const { send } = await door()
+  const { body, headers } = raw(`${part(`form-data; name="file"; ${given}`)}--b--\r\n`)
+  const answer = await send(body, headers)
+  expect(answer.body.files?.[0]?.name).toBe(name)
+})
+
+test('a file that was not chosen in a form is as if it were not there; one with bytes and no name is refused', async () => {
+  const { send, rows } = await door()
+  const none = raw(`${part('form-data; name="file"; filename=""', '', 'application/octet-stream')}--b--\r\n`)
+  expect((await send(none.body, none.headers)).body).toEqual({ fields: {}, files: [] })
+  const some = raw(`${part('form-data; name="file"; filename=".."', 'x')}--b--\r\n`)
+  expect(await send(some.body, some.headers)).toMatchObject({ status: 400, body: { error: { field: 'file' } } })
+  expect(await rows()).toBe(0)
+})
+
+test.each([
+  ['no form at all', 'hello'],
+  ['nothing', ''],
+  ['only the beginning of a boundary', '--b'],
+  ['headers that break off', '--b\r\nContent-Disposition: form-data; name="fi'],
+  ['a file that breaks off', `${part('form-data; name="file"; filename="a.pdf"', 'x'.repeat(100_000)).slice(0, -2)}`],
+  ['no last boundary', part('form-data; name="file"; filename="a.pdf"')],
+  ['a header that is none', `--b\r\nContent-Disposition\x00: form-data\r\n\r\nx\r\n--b--\r\n`],
+  ['headers without end', `--b\r\n${'X-Y: z\r\n'.repeat(10_000)}\r\n\r\nx\r\n--b--\r\n`],
+  ['a part without a name', `${part('form-data')}--b--\r\n`],
+  ['a field that nobody knows', `${part('form-data; name="other"')}--b--\r\n`],
+  ['a file under a name that nobody knows', `${part('form-data; name="title"; filename="a.pdf"')}--b--\r\n`],
+  ['many fields', `${part('form-data; name="title"').repeat(101)}--b--\r\n`],
+])('%s is refused with 400, and nothing is left', async (_, text) => {
+  const { send, rows } = await door()
+  const { body, headers } = raw(text)
+  expect(await send(body, headers)).toMatchObject({ status: 400, body: { error: { code: 'bad_request' } } })
+  expect(await rows()).toBe(0)
+})
+
+test.each([
+  ['multipart/form-data', 400, 'bad_request'],
+  ['multipart/mixed; boundary=b', 415, 'not_json'],
+  ['text/plain', 415, 'not_json'],
+])('%s is refused with %i', async (type, status, code) => {
+  const { send } = await door()
+  expect(await send('x', { 'content-type': type })).toMatchObject({ status, body: { error: { code } } })
+})
+
+test('the same route takes JSON as before', async () => {
+  const { ask } = await door()
+  expect((await ask('POST', '/store', { body: { text: 'hi' } })).body).toEqual({ fields: { text: 'hi' }, files: [] })
+})
+
+test.each([
+  ['file_too_large', () => [['file', new Blob([new Uint8Array(2 * mb + 1)])]] as const],
+  ['too_many_files', () => [0, 1, 2, 3].map(n => ['file', new Blob([String(n)])] as const)],
+  ['body_too_large', () => [['title', 'x'.repeat(64 * 1024 + 1)]] as const],
+])('too much is refused as %s', async (code, given) => {
+  const { send } = await door()
+  const form = new FormData()
+  for (const [name, value] of given()) form.append(name, value as string)
+  expect(await send(form)).toMatchObject({ status: 413, body: { error: { code } } })
+})
+
+test('a file of exactly the most is taken, and as many as there may be', async () => {
+  const { send } = await door()
+  const form = new FormData()
+  for (const n of [1, 2, 3]) form.append('file', new Blob([new Uint8Array(2 * mb).fill(n)]), `${n}.txt`)
+  const { body } = await send(form)
+  expect(body.files.map((each: { size: number }) => each.size)).toEqual([2 * mb, 2 * mb, 2 * mb])
+})
+
+test('a part that is not read, or not to its end, does not keep the next from coming', async () => {
+  const { send } = await door()
+  const form = new FormData()
+  form.append('file', new Blob([new Uint8Array(mb)]), 'skip.txt')
+  form.append('file', new Blob([new Uint8Array(mb)]), 'half.txt')
+  form.append('file', new Blob(['last']), 'last.txt')
+  const { body } = await send(form)
+  expect(body.files).toMatchObject([{ name: 'last.txt', size: 4 }])
+})
+
+test('the same key and the same files give the first answer again, and what came twice is removed', async () => {
+  const { send, rows } = await door()
+  const form = (text: string) => {
+    const made = new FormData()
+    made.append('file', new Blob([text]), 'a.txt')
+    return made
+  }
+  const key = { 'idempotency-key': 'k' }
+  const first = await send(form('one'), key)
+  const again = await send(form('one'), key)
+  expect(again.body).toEqual(first.body)
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+  expect(await rows()).toBe(1)
+  expect(await send(form('two'), key)).toMatchObject({ status: 409, body: { error: { code: 'idempotency_conflict' } } })
+})
+
+async function served() {
+  const made = await door()
+  const server = await listen(made.app, '127.0.0.1', 0)
+  onTestFinished(() => server.close())
+  return { ...made, port: server.port }
+}
+
+test('curl is shown our answer when it sends too much, not a broken connection', async () => {
+  const { port } = await served()
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-curl-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const large = join(folder, 'large.pdf')
+  await writeFile(large, Buffer.alloc(100 * mb))
+  const { stdout } = await promisify(execFile)('curl', [
+    '-sS',
+    '-F',
+    `file=@${large}`,
+    '-w',
+    ' %{http_code}',
+    `http://127.0.0.1:${port}/store`,
+  ])
+  expect(stdout).toMatch(/"code":"file_too_large".* 413$/)
+})
+
+test('a client that goes in the middle of a file leaves nothing, and nothing hangs', async () => {
+  const { port, rows } = await served()
+  const socket = connect(port, '127.0.0.1')
+  await event(socket, 'connect')
+  socket.write(
+    'POST /store HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 9999999\r\n\r\n',
+  )
+  socket.write(part('form-data; name="file"; filename="a.pdf"', 'x'.repeat(1_500_000)))
+  await until(async () => (await rows()) === 1)
+  socket.destroy()
+  await until(async () => (await rows()) === 0)
+})
