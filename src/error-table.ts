@@ -451,6 +451,26 @@ export const errorTable = define({
     en: 'the handler of {kind} jobs, {file}, cannot be used: {problem}',
     pt: 'o handler dos jobs {kind}, {file}, não pode ser usado: {problem}',
   },
+  isolated_timeout: {
+    status: 500,
+    en: 'step "{step}" took longer than its timeout of {seconds} s, and its process was ended',
+    pt: 'a etapa "{step}" passou do seu timeout de {seconds} s, e seu processo foi encerrado',
+  },
+  isolated_memory: {
+    status: 500,
+    en: 'step "{step}" took more than its {megabytes} MB of memory, and its process was ended',
+    pt: 'a etapa "{step}" passou dos seus {megabytes} MB de memória, e seu processo foi encerrado',
+  },
+  isolated_crash: {
+    status: 500,
+    en: 'the process of step "{step}" died: {how}',
+    pt: 'o processo da etapa "{step}" morreu: {how}',
+  },
+  isolated_unusable: {
+    status: 500,
+    en: 'the module of step "{step}", {file}, cannot be used: {problem}',
+    pt: 'o módulo da etapa "{step}", {file}, não pode ser usado: {problem}',
+  },
   step_twice: {
     status: 500,
     en: 'two steps of one job are named "{step}"; each needs a name of its own',

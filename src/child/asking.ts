@@ -1,5 +1,6 @@
 /** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { RetomaError, say } from '../errors.ts'
 import { originOf, packError, unpackError } from '../isolation/packed-error.ts'
@@ -47,6 +48,8 @@ export class Asking implements Keeper {
   note: Keeper['note'] = (_, note) => this.#ask<Landed>({ verb: 'note', note })
 
   warn: Keeper['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
+
+  isolate = (call: IsolatedCall) => this.#ask<string>({ verb: 'isolate', call })
 
   transact: Keeper['transact'] = async (_, name, work, signal) => {
     const tx = ++this.#calls

@@ -5,6 +5,7 @@
  * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
  */
 import type { JobTransaction } from '../core/context.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -39,6 +40,7 @@ interface Of {
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
+  readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
   readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
 
@@ -112,6 +114,10 @@ export class Kept implements ContextHost {
         return done
       },
     })
+  }
+
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string> {
+    return this.#of.isolate(call, signal)
   }
 
   now(): number {

@@ -7,6 +7,7 @@
  */
 import type { AnyJob } from '../core/job.ts'
 import { RetomaError } from '../errors.ts'
+import type { Isolate } from '../isolation/calls.ts'
 import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -32,6 +33,7 @@ export interface LifeOptions {
   random: Random
   graceMs: number
   children: Children
+  isolate: Isolate
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
