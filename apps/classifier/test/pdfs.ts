@@ -7,13 +7,32 @@ import { deflateSync } from 'node:zlib'
 /** What stands between `n 0 obj` and `endobj`. */
 export type PdfObject = string | Buffer
 
+/** So that the widest letters of a line fit on the page: what is outside of it is not read. */
+const lettersOfLine = 75
 const linesOfPage = 50
 const latin = (text: string) => Buffer.from(text, 'latin1')
 
-/** A PDF with that text, a page for each of a list; lines are kept, long ones are not broken. */
+/** A PDF with that text; of a list, each begins a page. Long lines are broken between words, and long pages after 50 lines. */
 export function goodPdf(text: string | readonly string[]): Buffer {
-  const pages = typeof text === 'string' ? [text] : text
-  return writePdf(documentOf(pages.map(page => streamOf(latinText(page)))))
+  const parts = typeof text === 'string' ? [text] : text
+  return writePdf(documentOf(parts.flatMap(pagesOf).map(page => streamOf(latinText(page)))))
+}
+
+function pagesOf(text: string): string[] {
+  const lines = text.split('\n').flatMap(linesOf)
+  const pages = Array.from({ length: Math.ceil(lines.length / linesOfPage) }, (_, page) => page * linesOfPage)
+  return pages.map(from => lines.slice(from, from + linesOfPage).join('\n'))
+}
+
+function linesOf(line: string): string[] {
+  const lines: string[] = []
+  for (let left = line; ; ) {
+    if (left.length <= lettersOfLine) return [...lines, left]
+    const space = left.lastIndexOf(' ', lettersOfLine)
+    const at = space > 0 ? space : lettersOfLine
+    lines.push(left.slice(0, at))
+    left = left.slice(space > 0 ? at + 1 : at)
+  }
 }
 
 /** Catalogue, page tree, font, and for each page its own object and its content. */
@@ -46,8 +65,8 @@ export function streamOf(content: string | Buffer, { deflated = false, dictionar
 
 /** The operators that show a text, one line below the other. */
 export function latinText(text: string): string {
-  const lines = text.split('\n').slice(0, linesOfPage)
-  return `BT /F1 11 Tf 14 TL 50 800 Td\n${lines.map(line => `${shown(line)} Tj T*`).join('\n')}\nET`
+  const lines = text.split('\n')
+  return `BT /F1 7 Tf 14 TL 50 800 Td\n${lines.map(line => `${shown(line)} Tj T*`).join('\n')}\nET`
 }
 
 /** `trailer`: more of it. The root is the first object. */
