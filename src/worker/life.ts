@@ -9,6 +9,7 @@ import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
+import type { Isolate } from '../isolation/calls.ts'
 import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -37,6 +38,7 @@ export interface LifeOptions {
   graceMs: number
   children: Children
   copies: Copies
+  isolate: Isolate
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void

@@ -17,8 +17,8 @@ export async function serverForTest(): Promise<OpenRouterServer> {
 export const categories = ['Contrato', 'Petição Inicial', 'Outros']
 
 export interface Made {
-  /** Their texts; a number: so many, `D-1` and so on, of which each speaks of a contract. */
-  documents: number | string[]
+  /** Their texts, or the ids of their files; a number: so many, `D-1` and so on, of which each speaks of a contract. */
+  documents: number | (string | { file: string })[]
   retries?: number
   reuse?: boolean
   costLimit?: string
@@ -61,11 +61,15 @@ export async function insertRun(sql: Sql, made: Made) {
      values ($1, $2, $3, $4, $5, $6, 'ana', now()) returning id`,
     [project!.id, settings, hash(JSON.stringify(settings)), texts.length, made.reuse ?? false, made.costLimit ?? null],
   )
+  const files = texts.map(each => (typeof each === 'string' ? null : each.file))
+  const bare = texts.map(each => (typeof each === 'string' ? each : null))
+  const hashes = texts.map(each => hash(typeof each === 'string' ? each : each.file))
   const documents = await sql<{ id: string; code: string; hash: Buffer }>(
-    `insert into retoma.classifier_document (run_id, n, code, text, hash)
-     select $1, n, 'doc-' || n, text, hash from unnest($2::text[], $3::bytea[]) with ordinality as t (text, hash, n)
+    `insert into retoma.classifier_document (run_id, n, code, file_id, text, hash)
+     select $1, n, 'doc-' || n, file, text, hash
+     from unnest($2::text[], $3::bytea[], $4::bigint[]) with ordinality as t (text, hash, file, n)
      returning id, code, hash`,
-    [run!.id, texts, texts.map(hash)],
+    [run!.id, bare, hashes, files],
   )
   return { run: run!.id, documents }
 }
