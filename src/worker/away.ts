@@ -50,6 +50,9 @@ export function sendAway(
   const nature: Nature = { isolation, memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
     began: () => attempt.allow(),
+    file: id => attempt.time.waiting(() => keeper.file(claimed, id, attempt.signal)),
+    piece: (id, n) => attempt.time.waiting(() => keeper.piece(claimed, id, n, attempt.signal)),
+    copy: id => attempt.time.waiting(() => keeper.copy(claimed, id, attempt.signal)),
     load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
     save: (name, value) => told(() => keeper.save(claimed, name, value)),
     note: note => told(() => keeper.note(claimed, note)),
@@ -58,6 +61,7 @@ export function sendAway(
     provider: (name, word) => attempt.time.waiting(() => keeper.provider(claimed, name, word, attempt.signal)),
     transact: (name, work, signal) =>
       told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
+    isolate: (call, signal) => attempt.isolate(call, signal),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),
   })
   return { run, ended: run.ended.then(ended => known(ended, facts, log)) }

@@ -4,7 +4,9 @@
  *
  * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
  */
-import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
+import { type FileView, opened } from '../core/file.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -34,6 +36,12 @@ export interface Keeper {
   look(query: JobQuery, signal: AbortSignal): Promise<Answer>
   /** How that provider stands now, after that word. Waits for a database that is away, but for the news of an answer. */
   provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
+  /** null: there is none. Waits for a database that is away, as do the other two. */
+  file(claimed: Claimed, id: string, signal: AbortSignal): Promise<FileView | null>
+  /** Throws file_gone. */
+  piece(claimed: Claimed, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
+  /** Where a copy of it is on this machine's disk until the attempt ends; null: there is none. */
+  copy(claimed: Claimed, id: string, signal: AbortSignal): Promise<string | null>
   /** Into the job's history. */
   warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
@@ -45,6 +53,7 @@ interface Of {
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
+  readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
   readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
 
@@ -131,6 +140,23 @@ export class Kept implements ContextHost {
   tell(name: string, word: ProviderWord): Promise<ProviderStand> {
     const { claimed, time, signal } = this.#of
     return time.waiting(() => this.#options.keeper.provider(claimed, name, word, signal))
+  }
+
+  get files(): JobFiles {
+    const of = this.#of
+    const { claimed, time } = of
+    const { keeper } = this.#options
+    return {
+      async open(id) {
+        const file = await time.waiting(() => keeper.file(claimed, id, of.signal))
+        return file && opened(file, n => time.waiting(() => keeper.piece(claimed, id, n, of.signal)))
+      },
+      path: id => time.waiting(() => keeper.copy(claimed, id, of.signal)),
+    }
+  }
+
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string> {
+    return this.#of.isolate(call, signal)
   }
 
   now(): number {

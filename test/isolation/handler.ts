@@ -1,13 +1,16 @@
 /** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
 import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
+import { doNotRetry, type JobContext, type RetomaError, skip, snooze } from '../../src/index.ts'
 
 export interface Told {
   do: keyof typeof deeds
   note?: string
 }
+
+const called = new URL('./called.ts', import.meta.url)
 
 const forEver = () => new Promise<never>(() => {})
 
@@ -53,6 +56,21 @@ const deeds = {
     return { note: row.note, bytes: Buffer.isBuffer(row.bytes) && String(row.bytes), refusals }
   },
 
+  /** Reads the file that it is told, both ways, and then dies if it is the first attempt and told so. */
+  async file(ctx: JobContext, { note }: Told) {
+    const [id, how] = note!.split(' ')
+    const file = await ctx.files.open(id!)
+    const path = await ctx.files.path(id!)
+    if (file === null || path === null) return { file, path }
+    const hash = createHash('sha256')
+    for await (const piece of file.bytes) hash.update(piece)
+    const copy = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const mode = (statSync(path).mode & 0o777).toString(8)
+    await ctx.progress({ note: path })
+    if (how === 'die' && ctx.attempt === 1) process.exit(9)
+    return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id!)) }
+  },
+
   skip: () => skip('nothing to do'),
   snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),
   final: () => {
@@ -85,6 +103,24 @@ const deeds = {
       await tx.query('insert into told (note) values ($1)', [note])
       if (ctx.attempt === 1) process.exit(0)
     })
+  },
+
+  /** A function in a process of its own, called from wherever this is. */
+  call: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'answer', note }),
+  async callInVain(ctx: JobContext) {
+    try {
+      await ctx.isolated('called', called, { do: 'exit' })
+    } catch (error) {
+      return { code: (error as RetomaError).code, facts: (error as RetomaError).facts, at: here() }
+    }
+    return 'it did not die'
+  },
+  callSpinning: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'spin', note }),
+  async dieCalling(ctx: JobContext, { note }: Told) {
+    const call = ctx.isolated('called', called, { do: 'spin', note })
+    while (!existsSync(note!)) await new Promise(resolve => setTimeout(resolve, 10))
+    process.exit(5)
+    await call
   },
 
   abort: () => process.abort(),
