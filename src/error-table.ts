@@ -706,6 +706,7 @@ export const errorTable = define({
     status: 413,
     en: 'the document "{name}" is larger than {most} bytes',
     pt: 'o documento "{name}" tem mais de {most} bytes',
+  },
   // Documents: what is wrong with a file that was sent
   not_a_pdf: {
     status: 422,
