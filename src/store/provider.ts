@@ -180,4 +180,5 @@ const list = {
   text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p order by p.name limit 1000`,
 }
 
-export const viewProviders = (db: Db, at: Date | null): Promise<ProviderView[]> => db.run<ProviderView>(list, [at])
+export const viewProviders = (db: Db, at: Date | null, deadlineMs?: number): Promise<ProviderView[]> =>
+  db.run<ProviderView>(list, [at], deadlineMs)

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
+import { doNotRetry, type JobContext, providerWait, skip, snooze } from '../../src/index.ts'
 
 export interface Told {
   do: keyof typeof deeds
@@ -34,6 +34,16 @@ const deeds = {
     if (ctx.attempt <= 2)
       throw Object.assign(new TypeError('again', { cause: new Error('deeper') }), { code: 'E_AGAIN' })
     return { map: [...kept.map].map(String), at: kept.at.getTime(), attempt: kept.attempt, list, before, written }
+  },
+
+  /** Its provider has it wait, then its own word inside a transaction does. */
+  async waits(ctx: JobContext) {
+    const wait = () => {
+      throw providerWait({ retryAfter: 1000 as never, message: 'slow down' })
+    }
+    if (ctx.attempt === 1) await ctx.step('asked', () => ctx.provider('outside', wait))
+    if (ctx.attempt === 2) await ctx.transaction('t', wait)
+    return ctx.step('asked', () => ctx.provider('outside', () => 'answered'))
   },
 
   skip: () => skip('nothing to do'),
