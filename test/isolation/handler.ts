@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { doNotRetry, type JobContext, type RetomaError, skip, snooze } from '../../src/index.ts'
+import { doNotRetry, type JobContext, providerWait, type RetomaError, skip, snooze } from '../../src/index.ts'
 
 export interface Told {
   do: keyof typeof deeds
@@ -69,6 +69,16 @@ const deeds = {
     await ctx.progress({ note: path })
     if (how === 'die' && ctx.attempt === 1) process.exit(9)
     return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id!)) }
+  },
+
+  /** Its provider has it wait, then its own word inside a transaction does. */
+  async waits(ctx: JobContext) {
+    const wait = () => {
+      throw providerWait({ retryAfter: 1000 as never, message: 'slow down' })
+    }
+    if (ctx.attempt === 1) await ctx.step('asked', () => ctx.provider('outside', wait))
+    if (ctx.attempt === 2) await ctx.transaction('t', wait)
+    return ctx.step('asked', () => ctx.provider('outside', () => 'answered'))
   },
 
   skip: () => skip('nothing to do'),
