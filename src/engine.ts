@@ -22,6 +22,7 @@ import { type Bulk, createBulk } from './engine/bulk.ts'
 import { Crew, type Passed, type WorkerHandle } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
+import { createErasing, type Erasing } from './engine/erase.ts'
 import { createEvents, type Events } from './engine/events.ts'
 import { createExplains, type Explains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
@@ -121,6 +122,7 @@ export interface Engine
     Explains,
     StatsDesk,
     Own,
+    Erasing,
     AsyncDisposable {
   /** Files, in PostgreSQL: every process of every host sees them. */
   readonly files: Files
@@ -359,6 +361,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       closing: closing.signal,
     }),
     ...batches,
+    ...createErasing({ db, clock }),
     ...createBulk({ db, clock, batchMoved, tell }),
     ...createEvents({ db, clock, feed, closing: closing.signal }),
     ...createExplains({ db, clock }),

@@ -1,5 +1,6 @@
 /** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { FileView } from '../core/file.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import type { ProviderStand } from '../core/provider.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -47,6 +48,12 @@ export class Asking implements Keeper {
   save: Keeper['save'] = (_, name, value) => this.#ask<Landed>({ verb: 'save', name, value })
 
   note: Keeper['note'] = (_, note) => this.#ask<Landed>({ verb: 'note', note })
+
+  file: Keeper['file'] = (_, id) => this.#ask<FileView | null>({ verb: 'file', id })
+
+  piece: Keeper['piece'] = (_, id, n) => this.#ask<Uint8Array>({ verb: 'piece', id, n })
+
+  copy: Keeper['copy'] = (_, id) => this.#ask<string | null>({ verb: 'copy', id })
 
   warn: Keeper['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
 

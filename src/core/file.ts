@@ -17,6 +17,16 @@ export interface OpenFile extends FileView {
   bytes: AsyncIterable<Uint8Array>
 }
 
+/** `piece` answers the n-th, and throws when the file was erased meanwhile. */
+export const opened = (file: FileView, piece: (n: number) => Promise<Uint8Array>): OpenFile => ({
+  ...file,
+  bytes: {
+    async *[Symbol.asyncIterator]() {
+      for (let n = 0; n * pieceBytes < file.size; n++) yield await piece(n)
+    },
+  },
+})
+
 export interface FileOptions {
   /** As people call it, without a path. */
   name: string

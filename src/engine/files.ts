@@ -5,14 +5,14 @@
  * breaks off is removed at once, or by the janitor when that cannot be. Nobody opens a file that is not whole.
  */
 import { createHash } from 'node:crypto'
-import { checkFileOptions, type FileOptions, type FileView, type OpenFile, pieceBytes } from '../core/file.ts'
+import { checkFileOptions, type FileOptions, type FileView, type OpenFile, opened, pieceBytes } from '../core/file.ts'
 import { isId } from '../core/id.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
-import { addPiece, beginFile, endFile, keepFiles, removeFile } from '../store/file.ts'
-import { openFile } from '../store/open-file.ts'
+import { addPiece, beginFile, endFile, findFile, keepFiles, readPiece } from '../store/file.ts'
+import { removeFile } from '../store/file-removal.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 
 /** For whom files are kept. They go when that batch or job does. */
@@ -30,10 +30,6 @@ export interface Files {
 }
 
 export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; closing: AbortSignal }): Files {
-  const stillOpen = () => {
-    if (closing.aborted) throw new RetomaError('engine_closed', {})
-  }
-
   return {
     async put(source, options) {
       const { name, type, most } = checkFileOptions(options)
@@ -49,7 +45,16 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
       }
     },
 
-    open: id => openFile(db, id, stillOpen),
+    async open(id) {
+      const found = await findFile(db, id)
+      if (found === undefined) return null
+      return opened(found, async n => {
+        if (closing.aborted) throw new RetomaError('engine_closed', {})
+        const piece = await readPiece(db, id, n)
+        if (piece === undefined) throw new RetomaError('file_gone', { id })
+        return piece
+      })
+    },
 
     async keep(ids, { tx, batch, job }) {
       const asked = [...new Set(ids)]

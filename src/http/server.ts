@@ -2,7 +2,7 @@
  * Our own server around the fetch handler. `listen` resolves once it accepts connections; a taken port is an error that
  * names a free one.
  *
- * Invariant: nobody holds a connection for longer than its patience without sending or taking anything; what is not HTTP is
+ * Invariant: nobody holds a connection for longer than its patience without sending or taking anything, or enough; what is not HTTP is
  * refused in the same form as everything else.
  */
 import { createServer, type Server as HttpServer } from 'node:http'
@@ -11,6 +11,7 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
+import { Arrivals } from './arrivals.ts'
 import { largestHeaders, refuseOnSocket } from './no-http.ts'
 import { refusal } from './refusal.ts'
 import { secured } from './security.ts'
@@ -21,7 +22,7 @@ const answerMs = 3000
 export interface Patience {
   /** Until its headers are here. */
   headers: number
-  /** Until its body is here as well. */
+  /** Until its body is here as well, or enough of it to go on waiting for the rest (arrivals.ts). */
   request: number
   /** While nothing is sent or taken: by one who neither goes on nor leaves, or who does not read what he asked for. */
   idle: number
@@ -41,11 +42,12 @@ export interface Server {
 }
 
 export async function listen(app: App, host: string, port: number, patience: Patience = patient): Promise<Server> {
-  const server = serverOf(app, patience)
+  const { server, arrivals } = serverOf(app, patience)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   }).catch(async (error: NodeJS.ErrnoException) => {
+    arrivals.end()
     throw (await refusalOf(error, host, port)) ?? error
   })
   const address = server.address()
@@ -58,13 +60,14 @@ export async function listen(app: App, host: string, port: number, patience: Pat
       const late = () => new Error('still answering')
       await withDeadline(closed, answerMs, late).catch(() => server.closeAllConnections())
       await closed
+      arrivals.end()
     },
   }
 }
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
-function serverOf(app: App, patience: Patience): HttpServer {
+function serverOf(app: App, patience: Patience): { server: HttpServer; arrivals: Arrivals } {
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
@@ -79,7 +82,7 @@ function serverOf(app: App, patience: Patience): HttpServer {
   const server = createServer(
     {
       headersTimeout: patience.headers,
-      requestTimeout: patience.request,
+      requestTimeout: 0, // a large body may take longer than any: see arrivals
       connectionsCheckingInterval: Math.min(patience.headers / 4, 5000),
       keepAliveTimeout: patience.keepAlive,
       maxHeaderSize: largestHeaders,
@@ -92,8 +95,19 @@ function serverOf(app: App, patience: Patience): HttpServer {
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
   server.on('clientError', refuseOnSocket)
-  return server
+  const arrivals = new Arrivals(patience.request)
+  server.on('request', (incoming, outgoing) =>
+    arrivals.add(incoming, () => {
+      // What is being answered already is not told anything else.
+      if (outgoing.headersSent) outgoing.destroy()
+      else refuseOnSocket(tooSlow, incoming.socket)
+    }),
+  )
+  return { server, arrivals }
 }
+
+/** As Node says it of headers. */
+const tooSlow = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 const asRefusal = (error: unknown): unknown =>
   error instanceof RequestError

@@ -21,6 +21,9 @@ export interface Host {
   load(): Promise<ReadonlyMap<string, unknown>>
   save(name: string, value: string): Promise<unknown>
   note(note: object): Promise<unknown>
+  file(id: string): Promise<unknown>
+  piece(id: string, n: number): Promise<unknown>
+  copy(id: string): Promise<unknown>
   warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
   look(query: JobQuery): Promise<unknown>
   provider(name: string, word: ProviderWord): Promise<unknown>
@@ -198,6 +201,12 @@ export class Run {
         return this.#host.save(asked.name, asked.value)
       case 'note':
         return this.#host.note(asked.note)
+      case 'file':
+        return this.#host.file(asked.id)
+      case 'piece':
+        return this.#host.piece(asked.id, asked.n)
+      case 'copy':
+        return this.#host.copy(asked.id)
       case 'warn':
         return this.#host.warn(asked.what, asked.facts)
       case 'look':

@@ -54,6 +54,9 @@ export type Asked =
   | { verb: 'load' }
   | { verb: 'save'; name: string; value: string }
   | { verb: 'note'; note: object }
+  | { verb: 'file'; id: string }
+  | { verb: 'piece'; id: string; n: number }
+  | { verb: 'copy'; id: string }
   | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
   | { verb: 'look'; query: Omit<JobQuery, 'types'> }
   | { verb: 'provider'; name: string; word: ProviderWord }

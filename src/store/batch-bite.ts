@@ -10,6 +10,7 @@ import { countMoves } from './batch-count.ts'
 import { withNewBudget } from './control.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates } from './event.ts'
+import { doomed } from './file-removal.ts'
 import { freeGates } from './gate.ts'
 import { sqlState } from './trouble.ts'
 
@@ -178,6 +179,8 @@ const prune = {
       delete from retoma.checkpoint where job_id = any (array(select id from old))
     ), told as (
       delete from retoma.event where job_id = any (array(select id from old))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from old))
     ), followed as (
       update retoma.batch b
       set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
@@ -197,6 +200,8 @@ const forget = {
       delete from retoma.batch_chunk where batch_id = (select id from gone)
     ), told as (
       delete from retoma.event where batch_id = (select id from gone)
+    ), files as (
+      update retoma.file set ${doomed} where batch_id = (select id from gone)
     )
     delete from retoma.batch_count where batch_id = (select id from gone)`,
 }

@@ -1,10 +1,11 @@
 /**
  * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept.
  *
- * Invariant: what can be opened is whole. A file goes with all of its pieces; one that is kept for a batch or a job is nobody's
- * once that is gone, and then the janitor's (prune.ts).
+ * Invariant: what can be opened is whole. One that is kept for a batch or a job is nobody's once that is gone, and then the
+ * janitor's (file-removal.ts).
  */
-import { type FileView, pieceBytes } from '../core/file.ts'
+import type { FileView } from '../core/file.ts'
+import { isId } from '../core/id.ts'
 import type { Db, Run } from './db.ts'
 
 /** Of one piece: it may wait for a disk that is busy with others. */
@@ -40,7 +41,10 @@ const asView = (row: Row): FileView => ({ ...row, size: Number(row.size) })
 
 const end = {
   name: 'file_end',
-  text: `update retoma.file set size = $2, sha256 = $3 where id = $1 and sha256 is null returning ${view}`,
+  text: `
+    update retoma.file set size = $2, sha256 = $3
+    where id = $1 and sha256 is null and created_at > '-infinity'
+    returning ${view}`,
 }
 
 /** undefined: it was removed meanwhile. */
@@ -55,20 +59,19 @@ export async function endFile(
 
 const find = { name: 'file_find', text: `select ${view} from retoma.file where id = $1 and sha256 is not null` }
 
+/** undefined: there is none, whatever the form of its id. */
 export async function findFile(db: Db, id: string): Promise<FileView | undefined> {
-  const [row] = await db.run<Row>(find, [id])
+  const [row] = isId(id) ? await db.run<Row>(find, [id]) : []
   return row && asView(row)
 }
 
 const piece = { name: 'file_piece', text: `select bytes from retoma.file_chunk where file_id = $1 and n = $2` }
 
-/** undefined: there is none, or the file was removed meanwhile. */
+/** undefined: the file was removed meanwhile. */
 export async function readPiece(db: Db, id: string, n: number): Promise<Uint8Array | undefined> {
   const [row] = await db.run<{ bytes: Uint8Array }>(piece, [id, n], pieceDeadlineMs)
   return row?.bytes
 }
-
-export const piecesOf = ({ size }: FileView): number => Math.ceil(size / pieceBytes)
 
 // All or none, so that nobody has to undo a part. In a caller's transaction everything goes as text.
 const keep = {
@@ -92,11 +95,4 @@ export async function keepFiles(
 ): Promise<Set<string>> {
   const rows = await run<{ id: string }>(keep, [ids, home.batch, home.job])
   return new Set(rows.map(row => row.id))
-}
-
-const remove = { name: 'file_remove', text: `delete from retoma.file where id = $1 returning id` }
-
-/** One at a time: each may have many pieces. Answers whether it was there. */
-export async function removeFile(db: Db, id: string): Promise<boolean> {
-  return (await db.run(remove, [id], pieceDeadlineMs)).length > 0
 }

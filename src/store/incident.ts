@@ -89,7 +89,7 @@ const look = {
           cross join lateral (
             select b.*, case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.ends end as subject
             from retoma.batch b
-            where b.finished_at > since.from
+            where b.finished_at > since.from and b.todo is distinct from 'prune'
               and (b.state = 'failed' and ${wants('failed')} or b.state = 'succeeded' and ${wants('succeeded')})
               and not exists (
                 select from retoma.incident i
@@ -109,6 +109,7 @@ const look = {
           cross join lateral (
             select * from retoma.job j
             where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from and j.queue <> $3
+              and not exists (select from retoma.batch b where b.id = j.batch_id and b.todo = 'prune')
               and not exists (
                 select from retoma.incident i
                 where i.cleared_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id

@@ -1,10 +1,11 @@
 /**
  * Finished work is not kept for ever. In bites, so that no statement holds many locks for long; SKIP LOCKED, so any
- * number of janitors may sweep and none need be the leader. What belongs to a job (failures, checkpoints, events) goes with it;
+ * number of janitors may sweep and none need be the leader. What belongs to a job (failures, checkpoints, events, files) goes with it;
  * a job of a batch goes with its batch (batch-bite.ts).
  */
 import type { FinalState } from '../core/state.ts'
 import type { Db } from './db.ts'
+import { doomed } from './file-removal.ts'
 
 const prune = {
   name: 'prune_jobs',
@@ -24,6 +25,8 @@ const prune = {
       delete from retoma.checkpoint where job_id = any (array(select id from old))
     ), told as (
       delete from retoma.event where job_id = any (array(select id from old))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from old))
     )
     select id from old`,
 }

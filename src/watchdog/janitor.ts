@@ -1,14 +1,15 @@
 /**
  * One tick of the janitor: what is older than its kind's maxAge is failed; finished work older than its retention goes, in
- * bounded bites, and so do events, gates and rate windows nobody uses, log-ins that are over and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
+ * bounded bites, and so do events, gates and rate windows nobody uses, files nobody keeps, log-ins that are over and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
  * wherever the watchdog does.
  */
-import type { Duration } from '../core/duration.ts'
+import { type Duration, days } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import type { Log } from '../lib/log.ts'
 import { markOldBatches } from '../store/batch-bite.ts'
 import type { Db } from '../store/db.ts'
 import { placeAllEvents, pruneEvents } from '../store/event.ts'
+import { pruneFiles } from '../store/file-removal.ts'
 import { recountGates } from '../store/gate.ts'
 import { failOverdue, type Overdue } from '../store/overdue.ts'
 import { pruneJobs } from '../store/prune.ts'
@@ -18,6 +19,8 @@ import { pruneUnused } from '../store/unused.ts'
 const bite = 1000
 /** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
 const bites = 20
+const unkeptMs = days(1)
+const filesPerTick = 500
 
 export async function janitorTick(
   db: Db,
@@ -35,6 +38,7 @@ export async function janitorTick(
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
   await inBites(() => pruneUnused(db, bite, now))
+  await removeFiles(db, log, now)
   return overdue
 }
 
@@ -71,6 +75,12 @@ async function pruneBatches(
 async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
   await placeAllEvents(db)
   await inBites(() => pruneEvents(db, keptMs, bite, now))
+}
+
+/** Those that nobody has kept for a day, and those whose batch or job is gone. Each may be large. */
+async function removeFiles(db: Db, log: Log, now: Date | null): Promise<void> {
+  const removed = await pruneFiles(db, unkeptMs, filesPerTick, now)
+  if (removed > 0) log.info({ files: removed }, 'files that nobody keeps were removed')
 }
 
 /** Until there is less than a bite, or enough for one tick. */

@@ -50,6 +50,9 @@ export function sendAway(
   const nature: Nature = { isolation, memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
     began: () => attempt.allow(),
+    file: id => attempt.time.waiting(() => keeper.file(claimed, id, attempt.signal)),
+    piece: (id, n) => attempt.time.waiting(() => keeper.piece(claimed, id, n, attempt.signal)),
+    copy: id => attempt.time.waiting(() => keeper.copy(claimed, id, attempt.signal)),
     load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
     save: (name, value) => told(() => keeper.save(claimed, name, value)),
     note: note => told(() => keeper.note(claimed, note)),

@@ -1,5 +1,5 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
-import type { EachOptions, JobContext, JobLog, JobQuery, JobTransaction, Progress } from '../core/context.ts'
+import type { EachOptions, JobContext, JobFiles, JobLog, JobQuery, JobTransaction, Progress } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -30,6 +30,7 @@ interface Running {
 export interface ContextHost extends ProviderHost {
   readonly steps: Steps
   readonly place: Place
+  readonly files: JobFiles
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
   now(): number
   look(query: JobQuery): Promise<Answer>
@@ -160,7 +161,7 @@ export class Context implements JobContext {
   }
 
   get files(): JobContext['files'] {
-    throw new Error('files')
+    return this.#host.files
   }
 
   /** One that nobody waits for is told when the handler ends; that it failed must not end the process. */

@@ -1,12 +1,17 @@
-/** What attempts keep on their way: read for a later attempt, written through the committer. */
+/** What attempts keep on their way: read for a later attempt, written through the committer; and the files they read. */
+import { opened } from '../core/file.ts'
+import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { loadCheckpoints } from '../store/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import { warnOfAttempt } from '../store/event.ts'
+import { findFile, readPiece } from '../store/file.ts'
+import { nameOf } from '../store/heartbeat.ts'
 import { look } from '../store/look.ts'
 import { tellProvider } from '../store/provider.ts'
 import { isFaultOfRow, passes, sqlState } from '../store/trouble.ts'
 import type { Committer } from './committer.ts'
+import type { Copies } from './copies.ts'
 import type { Keeper } from './kept.ts'
 import { transact } from './transact.ts'
 
@@ -19,8 +24,9 @@ export function createKeeper(given: {
   clock: Clock
   /** A provider that had stopped answers again. */
   answered: () => Promise<void>
+  copies: Copies
 }): Keeper {
-  const { db, worker, committer, clock, answered } = given
+  const { db, worker, committer, clock, answered, copies } = given
 
   /** That the database is away is no failure of the job. */
   async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
@@ -35,10 +41,25 @@ export function createKeeper(given: {
     }
   }
 
-  return {
-    // A first attempt has nobody before it.
-    load: async ({ id, attempt }, signal) =>
-      attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
+  const keeper: Keeper = {
+    async load({ id, attempt }, signal) {
+      // A first attempt has nobody before it.
+      return attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal)
+    },
+    file: async (_, id, signal) => (await patiently(() => findFile(db, id), signal)) ?? null,
+    async piece(_, id, n, signal) {
+      const piece = await patiently(() => readPiece(db, id, n), signal)
+      if (piece === undefined) throw new RetomaError('file_gone', { id })
+      return piece
+    },
+    async copy(claimed, id, signal) {
+      const file = await keeper.file(claimed, id, signal)
+      if (file === null) return null
+      return copies.copy(
+        nameOf(claimed),
+        opened(file, n => keeper.piece(claimed, id, n, signal)),
+      )
+    },
     async provider({ id, kind }, name, word, signal) {
       const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
       // What was answered is not kept waiting for it.
@@ -54,6 +75,7 @@ export function createKeeper(given: {
     note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
       committer.note({ id, attempt, checkpoint, resume, progress }),
   }
+  return keeper
 }
 
 /** To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server only reads. */

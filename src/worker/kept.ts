@@ -4,7 +4,8 @@
  *
  * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
  */
-import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
+import { type FileView, opened } from '../core/file.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -34,6 +35,12 @@ export interface Keeper {
   look(query: JobQuery, signal: AbortSignal): Promise<Answer>
   /** How that provider stands now, after that word. Waits for a database that is away, but for the news of an answer. */
   provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
+  /** null: there is none. Waits for a database that is away, as do the other two. */
+  file(claimed: Claimed, id: string, signal: AbortSignal): Promise<FileView | null>
+  /** Throws file_gone. */
+  piece(claimed: Claimed, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
+  /** Where a copy of it is on this machine's disk until the attempt ends; null: there is none. */
+  copy(claimed: Claimed, id: string, signal: AbortSignal): Promise<string | null>
   /** Into the job's history. */
   warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
@@ -131,6 +138,19 @@ export class Kept implements ContextHost {
   tell(name: string, word: ProviderWord): Promise<ProviderStand> {
     const { claimed, time, signal } = this.#of
     return time.waiting(() => this.#options.keeper.provider(claimed, name, word, signal))
+  }
+
+  get files(): JobFiles {
+    const of = this.#of
+    const { claimed, time } = of
+    const { keeper } = this.#options
+    return {
+      async open(id) {
+        const file = await time.waiting(() => keeper.file(claimed, id, of.signal))
+        return file && opened(file, n => time.waiting(() => keeper.piece(claimed, id, n, of.signal)))
+      },
+      path: id => time.waiting(() => keeper.copy(claimed, id, of.signal)),
+    }
   }
 
   now(): number {

@@ -22,6 +22,7 @@ import { openStarts, type Starts } from '../supervisor/starts.ts'
 import { Alarm } from './alarm.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
+import type { Copies } from './copies.ts'
 import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
 import { LeftBehind } from './left-behind.ts'
@@ -35,6 +36,7 @@ export interface LifeOptions {
   random: Random
   graceMs: number
   children: Children
+  copies: Copies
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds: its slot is free. */
   ended: (claimed: Claimed, ms: number) => void
@@ -195,6 +197,7 @@ export class Life {
       // It always ends, and never throws.
       const end = await attempt.run(follow)
       this.#handling--
+      void this.#options.copies.drop(attempt.name)
       const ms = clock.elapsed() - startedAt
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++

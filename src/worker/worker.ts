@@ -5,7 +5,7 @@
  * Invariant: nothing is claimed under an id whose row is not known to be there and alive: such a claim would be an orphan
  * from its first moment. Once stop() was called nothing starts.
  */
-import { hostname } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
 import { type Takes, takesOf } from '../core/version.ts'
 import { Children } from '../isolation/children.ts'
@@ -18,6 +18,7 @@ import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
 import { writeMetrics } from '../store/metric.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
+import { Copies, removeLeftCopies } from './copies.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
 import { type HeartSettings, Pulse } from './pulse.ts'
@@ -58,6 +59,7 @@ export class Worker {
   readonly #takes: Required<Takes>
   readonly #intake: Intake
   readonly #children: Children
+  readonly #copies = new Copies(tmpdir())
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -87,6 +89,7 @@ export class Worker {
     await checkHandlers(options.jobs.values())
     const worker = new Worker(options)
     await worker.#register(worker.id)
+    worker.#tidy()
     if (mode === 'loops') worker.#startLoops()
     return worker
   }
@@ -175,6 +178,7 @@ export class Worker {
     }
     over.abort()
     await this.#children.close()
+    await this.#copies.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
@@ -192,6 +196,7 @@ export class Worker {
       ...this.#options,
       id: randomName('w'),
       children: this.#children,
+      copies: this.#copies,
       memoryBytes: this.#options.heart?.memoryBytes,
       ended: (claimed, ms) => this.#intake.ended(claimed, ms),
       settled: ({ id, queue, batch_id }, delay) => {
@@ -206,6 +211,12 @@ export class Worker {
       follows: () => this.#pulse.followAll,
       abandoned: more => this.#countAbandoned(more),
     })
+  }
+
+  /** Nobody waits for it. */
+  #tidy(): void {
+    const { log } = this.#options
+    removeLeftCopies(tmpdir()).catch(error => log.debug({ err: error }, 'copies of files were left where they are'))
   }
 
   async #register(id: string): Promise<void> {

@@ -77,6 +77,46 @@ test('a body that drips is cut, though something always comes', async () => {
   expect(await heard(socket)).toMatch(/^HTTP\/1.1 408 /)
 })
 
+/** Sends a body of so many pieces of 300 KB, one every so often; answers what comes back. */
+async function upload(port: number, pieces: number, everyMs: number): Promise<string> {
+  const piece = Buffer.alloc(300 * 1024, 'x')
+  const socket = await client(port)
+  const answer = heard(socket)
+  socket.write(`POST /up HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${pieces * piece.length}\r\n\r\n`)
+  let sent = 0
+  const pace = setInterval(() => {
+    socket.write(piece)
+    if (++sent === pieces) clearInterval(pace)
+  }, everyMs)
+  onTestFinished(() => clearInterval(pace))
+  return answer
+}
+
+/** Reads what comes, after so long. */
+const weighing = (waitMs = 0) =>
+  appOf(async request => {
+    await new Promise(resolve => setTimeout(resolve, waitMs))
+    return new Response(String((await request.arrayBuffer()).byteLength))
+  })
+
+test('a large body may take longer than any patience, as long as it comes', async () => {
+  const answer = await upload(await serve(weighing(), { headers: 100, request: 1000 }), 15, 100)
+  expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*4608000$/)
+})
+
+test('one that stops in the middle is cut', async () => {
+  const socket = await client(await serve(weighing(), { idle: 200 }))
+  const answer = heard(socket)
+  socket.write('POST /up HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n')
+  socket.write(Buffer.alloc(300 * 1024))
+  expect(await answer).not.toMatch(/^HTTP\/1.1 200/)
+})
+
+test('what we are slow to read is not held against who has sent it', async () => {
+  const answer = await upload(await serve(weighing(800), { headers: 100, request: 100 }), 2, 10)
+  expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
+})
+
 test('a client that says nothing at all is cut', async () => {
   const socket = await client(await serve(echo, { idle: 100 }))
   expect(await heard(socket)).toBe('')

@@ -1,6 +1,7 @@
 /** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
 import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
 
@@ -51,6 +52,21 @@ const deeds = {
     )
     const row = rows[0]!
     return { note: row.note, bytes: Buffer.isBuffer(row.bytes) && String(row.bytes), refusals }
+  },
+
+  /** Reads the file that it is told, both ways, and then dies if it is the first attempt and told so. */
+  async file(ctx: JobContext, { note }: Told) {
+    const [id, how] = note!.split(' ')
+    const file = await ctx.files.open(id!)
+    const path = await ctx.files.path(id!)
+    if (file === null || path === null) return { file, path }
+    const hash = createHash('sha256')
+    for await (const piece of file.bytes) hash.update(piece)
+    const copy = createHash('sha256').update(readFileSync(path)).digest('hex')
+    const mode = (statSync(path).mode & 0o777).toString(8)
+    await ctx.progress({ note: path })
+    if (how === 'die' && ctx.attempt === 1) process.exit(9)
+    return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id!)) }
   },
 
   skip: () => skip('nothing to do'),

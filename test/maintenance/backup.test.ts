@@ -30,6 +30,22 @@ test('every row comes back exactly, whatever is in it, and new ids go on after t
   expect(await from.digest()).toEqual(before)
 })
 
+test('a file that is read from a restored backup has the same bytes', async () => {
+  const from = await place('ours')
+  const one = await createEngine({ databaseUrl: from.url })
+  const text = Buffer.from(Array.from({ length: 2_500_000 }, (_, i) => (i * 31 + (i >> 8)) & 255))
+  const { id, sha256 } = await one.files.put([text], { name: 'a.bin', type: 'a/b' }).finally(() => one.close())
+  const to = await place()
+  await restore(to, await backUp(from))
+  const other = await createEngine({ databaseUrl: to.url })
+  onTestFinished(() => other.close())
+  const file = (await other.files.open(id))!
+  const pieces: Uint8Array[] = []
+  for await (const piece of file.bytes) pieces.push(piece)
+  expect(file.sha256).toBe(sha256)
+  expect(Buffer.concat(pieces).equals(text)).toBe(true)
+})
+
 test('a table that nobody told the backup about is part of it, pointing to itself and to others in a circle too', async () => {
   const extra = `
     create table retoma.node (

@@ -92,4 +92,17 @@ export const oddRows = `
   from generate_series(1, 240) i,
     lateral (select (array['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'])[i % 7 + 1] as state) s;
   insert into retoma.failure (job_id, attempt, what, message, stack, at)
-  select id, 1, 'error', E'a\\nb', null, now() from retoma.job where id % 2 = 0`
+  select id, 1, 'error', E'a\\nb', null, now() from retoma.job where id % 2 = 0;
+  insert into retoma.file (name, type, size, sha256, job_id, created_at)
+  select E'ação "1"\\n.pdf', 'application/pdf', 3000000, sha256('x'), min(id), now() from retoma.job
+  union all select 'half', 'a/b', 0, null, null, '-infinity';
+  insert into retoma.file_chunk (file_id, n, bytes)
+  select f.id, n, decode(repeat(md5(n::text || f.id), 32768), 'hex') from retoma.file f, generate_series(0, 2) n where sha256 is not null;
+  insert into retoma.provider (name, wait_until, at, message) values ('openrouter', 'infinity', now(), 'sem crédito');
+  insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', array['a "b"', ''], now(), now());
+  insert into retoma.classifier_run (project_id, settings, settings_hash, total, created_by, created_at)
+  select id, '{"a": 1}', '\\xff00', 1, 'ana', now() from retoma.classifier_project;
+  insert into retoma.classifier_document (run_id, n, code, text, hash, cost_usd)
+  select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from retoma.classifier_run;
+  insert into retoma.classifier_purchase (document_id, attempt, provider, cost_usd, usable, at)
+  select id, 1, 'openrouter', 0.000001, true, now() from retoma.classifier_document`

@@ -1,0 +1,64 @@
+/**
+ * The bodies that are on their way to a server. Node knows one deadline for a whole request: ten gigabytes would need hours of
+ * it, and in those a client that sends a byte a minute would hold a connection as well.
+ *
+ * Invariant: a body that is not here whole after its patience has brought at least `leastBytes` in that time, and so on, or it is
+ * cut. The client is not blamed for what it has sent and we have not read.
+ */
+import type { IncomingMessage } from 'node:http'
+import { systemClock } from '../lib/clock.ts'
+
+/** In each patience: over the default 120 s that is 2 KB a second. */
+export const leastBytes = 256 * 1024
+
+interface Arriving {
+  /** When its present patience began, and how much its connection had brought by then. */
+  since: number
+  bytes: number
+  cut: () => void
+}
+
+export class Arrivals {
+  readonly #patienceMs: number
+  readonly #open = new Map<IncomingMessage, Arriving>()
+  readonly #ended = new AbortController()
+
+  constructor(patienceMs: number) {
+    this.#patienceMs = patienceMs
+    void this.#watch()
+  }
+
+  /** Its headers are here. */
+  add(incoming: IncomingMessage, cut: () => void): void {
+    const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers
+    if (coding === undefined && (length === undefined || length === '0')) return
+    this.#open.set(incoming, { since: systemClock.elapsed(), bytes: incoming.socket.bytesRead, cut })
+    incoming.once('close', () => void this.#open.delete(incoming))
+  }
+
+  end(): void {
+    this.#ended.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#ended
+    while (!signal.aborted) {
+      await systemClock.sleep(Math.min(this.#patienceMs / 4, 5000), signal)
+      const now = systemClock.elapsed()
+      for (const [incoming, arriving] of this.#open) {
+        if (now - arriving.since >= this.#patienceMs) this.#judge(incoming, arriving, now)
+      }
+    }
+  }
+
+  #judge(incoming: IncomingMessage, arriving: Arriving, now: number): void {
+    const { bytesRead } = incoming.socket
+    if (incoming.complete) this.#open.delete(incoming)
+    else if (bytesRead - arriving.bytes >= leastBytes || incoming.readableLength > 0)
+      Object.assign(arriving, { since: now, bytes: bytesRead })
+    else {
+      this.#open.delete(incoming)
+      arriving.cut()
+    }
+  }
+}

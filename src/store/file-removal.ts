@@ -1,0 +1,82 @@
+/**
+ * Files go: one that somebody removes, and those that are nobody's. In bites of some pieces, so that no statement is long, however
+ * large the file is.
+ *
+ * Invariant: from the first bite on it cannot be opened or kept, and what is left of it is the first that a janitor takes. A
+ * janitor removes nothing that is kept meanwhile.
+ */
+import type { Db } from './db.ts'
+
+const deadlineMs = 60_000
+/** Pieces of 1 MB. */
+const bite = 64
+
+/** For a statement that removes what files were kept for: they go with it, and the janitor takes them at once. */
+export const doomed = `sha256 = null, batch_id = null, job_id = null, created_at = '-infinity'`
+
+/** $2: also one that is kept. */
+const mayGo = `id = $1 and ($2::boolean or batch_id is null and job_id is null)`
+
+const whole = {
+  name: 'file_remove',
+  text: `
+    delete from retoma.file
+    where ${mayGo} and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${bite})
+    returning id`,
+}
+
+const doom = {
+  name: 'file_doom',
+  text: `update retoma.file set ${doomed} where ${mayGo} returning id`,
+}
+
+const some = {
+  name: 'file_remove_some',
+  text: `
+    delete from retoma.file_chunk
+    where file_id = $1 and n = any (array(select n from retoma.file_chunk where file_id = $1 order by n desc limit ${bite}))
+    returning n`,
+}
+
+/** Answers whether it was there. */
+export const removeFile = (db: Db, id: string): Promise<boolean> => remove(db, id, true)
+
+async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
+  const gone = () => db.run(whole, [id, alsoKept], deadlineMs).then(rows => rows.length > 0)
+  if (await gone()) return true
+  if ((await db.run(doom, [id, alsoKept], deadlineMs)).length === 0) return false
+  while ((await db.run(some, [id], deadlineMs)).length === bite);
+  return gone()
+}
+
+// By the partial index of those that are nobody's.
+const nobodys = {
+  name: 'file_nobodys',
+  text: `
+    select id::text as id from retoma.file
+    where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    order by created_at
+    limit $3`,
+}
+
+/** Removes at most `limit` that are nobody's for so long; answers how many it found. */
+export async function pruneFiles(db: Db, olderThanMs: number, limit: number, now: Date | null): Promise<number> {
+  const found = await db.run<{ id: string }>(nobodys, [now, olderThanMs, limit])
+  for (const { id } of found) await remove(db, id, false)
+  return found.length
+}
+
+const dropped = {
+  name: 'file_dropped',
+  text: `
+    select id::text as id from retoma.file
+    where batch_id is null and job_id is null and created_at = '-infinity'
+    limit $1`,
+}
+
+/** Only those whose batch or job is gone; answers how many it found. */
+export async function removeDropped(db: Db, limit: number): Promise<number> {
+  const found = await db.run<{ id: string }>(dropped, [limit])
+  for (const { id } of found) await remove(db, id, false)
+  return found.length
+}

@@ -1,0 +1,88 @@
+/** A handler reads the engine's files wherever it runs, and a copy on disk is there for as long as its attempt. */
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Isolation } from '../../src/index.ts'
+import { Copies, removeLeftCopies } from '../../src/worker/copies.ts'
+import { until } from '../support/engine.ts'
+import { jobIn } from './jobs.ts'
+import { workingOn } from './support.ts'
+
+const pdf = { name: 'nota fiscal.pdf', type: 'application/pdf' }
+
+function* bytes(size: number): Generator<Uint8Array> {
+  for (let from = 0; from < size; from += 60_000)
+    yield Uint8Array.from({ length: Math.min(60_000, size - from) }, (_, i) => (from + i * 7) & 255)
+}
+
+test.each<Isolation>(['inline', 'thread', 'process'])(
+  '%s: it comes in pieces and as a path that nobody else can read, which is gone when the attempt has ended',
+  async place => {
+    const job = jobIn(place)
+    const { ends, engine } = await workingOn(job)
+    const { id, sha256 } = await engine.files.put(bytes(2_500_000), pdf)
+    const { result, state } = await ends(job, { do: 'file', note: id })
+    expect({ state, result }).toMatchObject({
+      state: 'succeeded',
+      result: { name: pdf.name, read: sha256, copy: sha256, mode: '600', same: true },
+    })
+    const { path } = result as { path: string }
+    expect(path).toMatch(/\.pdf$/)
+    await until(() => !existsSync(dirname(path)))
+    expect(await ends(job, { do: 'file', note: '0' })).toMatchObject({ result: { file: null, path: null } })
+  },
+)
+
+test('a copy is gone with a child that died in the middle, and the next attempt has its own', async () => {
+  const job = jobIn('process')
+  const { ends, engine } = await workingOn(job)
+  const { id, sha256 } = await engine.files.put(bytes(10), pdf)
+  const ended = await ends(job, { do: 'file', note: `${id} die` })
+  expect(ended).toMatchObject({ state: 'succeeded', attempt: 2, result: { copy: sha256 } })
+  await until(() => !existsSync(dirname((ended.result as { path: string }).path)))
+})
+
+test('a worker that has stopped leaves no folder', async () => {
+  const job = jobIn('inline')
+  const { ends, engine, worker } = await workingOn(job)
+  const { id } = await engine.files.put(bytes(10), pdf)
+  const { path } = (await ends(job, { do: 'file', note: id })).result as { path: string }
+  await worker.stop()
+  expect(existsSync(dirname(dirname(path)))).toBe(false)
+})
+
+test('what a killed process has left is taken away by the next worker; what belongs to one that lives is not', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'retoma-test-'))
+  onTestFinished(() => rm(place, { recursive: true }))
+  const dead = ['retoma-files-999999999-1-a', `retoma-files-${process.pid}-1-b`]
+  const others = [`retoma-files-${process.ppid}-1-c`, 'retoma-files-x', 'somebody']
+  for (const name of [...dead, ...others]) await mkdir(join(place, name))
+  await writeFile(join(place, dead[0]!, 'left.pdf'), 'x')
+  const copies = new Copies(place)
+  const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date(), bytes: bytesOf('x') }
+  const path = await copies.copy('1/1', file)
+  expect(await removeLeftCopies(place)).toBe(2)
+  expect(existsSync(path)).toBe(true)
+  await copies.drop('1/1')
+  await copies.close()
+  expect((await readdir(place)).sort()).toEqual([...others].sort())
+})
+
+test('one that cannot be written whole is not left in half, and may be asked for again', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'retoma-test-'))
+  onTestFinished(() => rm(place, { recursive: true }))
+  const copies = new Copies(place)
+  const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date() }
+  async function* broken() {
+    yield Buffer.from('x')
+    throw new Error('gone')
+  }
+  await expect(copies.copy('1/1', { ...file, bytes: broken() })).rejects.toThrow('gone')
+  expect(existsSync(await copies.copy('1/1', { ...file, bytes: bytesOf('x') }))).toBe(true)
+})
+
+async function* bytesOf(text: string) {
+  yield Buffer.from(text)
+}
