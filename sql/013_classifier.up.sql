@@ -9,6 +9,7 @@ create table retoma.classifier_project (
   max_resumes integer not null default 3,
   max_retries integer not null default 2,
   cost_limit_usd numeric(14, 6),        -- null: none
+  key text collate "C" unique,          -- of the request that made it, so that it makes one however often it is sent
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz                -- executions keep what they were made with; a project without any is erased
@@ -23,11 +24,14 @@ create table retoma.classifier_run (
   settings_hash bytea not null,         -- of what an answer depends on: categories, instructions, model
   total integer not null,
   reuse boolean not null default false, -- a paid answer to the same document is used again
+  key text collate "C" unique,          -- of the request that made it
   batch_id bigint unique,               -- null: not submitted yet
+  started boolean not null default false, -- a person had it go on: from then on it is at work, though nothing of it has begun
   cost_usd numeric(14, 6) not null default 0,
   cost_allowed_usd numeric(14, 6),      -- null: no limit; grows by the limit when a person goes on
   created_by text not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  deleted_at timestamptz                -- it is being erased, and is gone for everybody
 );
 create index classifier_run_project on retoma.classifier_run (project_id);
 
@@ -72,3 +76,112 @@ create table retoma.classifier_purchase (
   at timestamptz not null,
   primary key (document_id, attempt, n)
 );
+
+-- For diagnosis, in the words of the seed. An execution is here as long as its batch is.
+create view retoma.execucoes_classificacao as
+select
+  r.id,
+  r.project_id as projeto_id,
+  r.settings ->> 'name' as projeto,
+  case
+    when b.id is null then 'PENDENTE'
+    when b.state = 'paused' then 'PAUSADO'
+    when b.state = 'stalled' then 'TRAVADO'
+    when b.state = 'succeeded' then 'CONCLUIDO'
+    when b.state = 'failed' then 'ERRO'
+    when b.state = 'cancelled' then 'CANCELADO'
+    when r.started or c.begun > 0 then 'EM_ANDAMENTO'
+    else 'PENDENTE'
+  end as status,
+  r.total,
+  r.total - c.ended - c.running - c.stalled - m.missing as pendentes,
+  c.running + c.stalled as processando,
+  c.succeeded as concluidos,
+  c.failed + case when b.state = 'failed' then m.missing else 0 end as erros,
+  c.skipped as pulados,
+  c.cancelled + case when b.state = 'cancelled' then m.missing else 0 end as cancelados,
+  trunc((c.ended + m.missing) * 100.0 / r.total, 1) as percentual,
+  c.progress_at as ultimo_heartbeat,
+  c.last_ref as ultimo_codigo_processado,
+  coalesce(b.resumes, 0) as tentativas_retry,
+  (r.settings ->> 'max_resumes')::integer as max_retries,
+  b.reason as motivo,
+  r.cost_usd as custo_usd,
+  r.cost_allowed_usd as custo_permitido_usd,
+  r.reuse as reaproveitar,
+  r.batch_id as lote_id,
+  r.created_by as criado_por,
+  r.created_at as criado_em,
+  b.finished_at as concluido_em
+from retoma.classifier_run r
+  left join retoma.batch b on b.id = r.batch_id
+  cross join lateral (
+    select coalesce(sum(n.succeeded), 0)::integer as succeeded, coalesce(sum(n.failed), 0)::integer as failed,
+      coalesce(sum(n.skipped), 0)::integer as skipped, coalesce(sum(n.cancelled), 0)::integer as cancelled,
+      coalesce(sum(n.stalled), 0)::integer as stalled, coalesce(sum(n.begun::bigint - n.freed), 0)::integer as running,
+      coalesce(sum(n.begun), 0) as begun,
+      coalesce(sum(n.succeeded + n.failed + n.skipped + n.cancelled), 0)::integer as ended,
+      max(n.progress_at) as progress_at,
+      (array_agg(n.last_ref order by n.progress_at desc) filter (where n.progress_at is not null))[1] as last_ref
+    from retoma.batch_count n
+    where n.batch_id = r.batch_id
+  ) c
+  -- Of one that ended while it was being submitted: what never became a job.
+  cross join lateral (
+    select case when b.state in ('failed', 'cancelled') then greatest(r.total - b.total, 0) else 0 end as missing
+  ) m
+where r.deleted_at is null and (r.batch_id is null or b.todo is distinct from 'prune' and b.id is not null);
+
+-- The message, the stack and the time are of the last error, of one that was skipped its reason.
+create view retoma.resultados_classificacao as
+select
+  d.id,
+  d.run_id as execucao_id,
+  d.n,
+  d.code as codigo,
+  s.status,
+  coalesce(j.attempt - j.unspent, 0) as tentativas,
+  case
+    when s.status = 'CONCLUIDO' then null
+    when s.status = 'ERRO' and (j.id is null or j.error ->> 'code' = 'resumes_spent') then
+      'execução encerrada após ' || case r.settings ->> 'max_resumes' when '1' then '1 retomada' else (r.settings ->> 'max_resumes') || ' retomadas' end
+        || '; documento não processado'
+    else j.error ->> 'message'
+  end as erro_mensagem,
+  case when s.status <> 'CONCLUIDO' then j.error ->> 'stack' end as erro_stack,
+  case s.status
+    when 'CONCLUIDO' then null
+    when 'PULADO' then null
+    when 'ERRO' then coalesce(j.finished_at, b.finished_at)
+    else f.at
+  end as ultimo_erro_em,
+  d.category as categoria,
+  d.confidence as confianca,
+  d.justification as justificativa,
+  d.model as modelo,
+  d.tokens_in as tokens_entrada,
+  d.tokens_out as tokens_saida,
+  d.cost_usd as custo_usd,
+  d.simulated as simulado,
+  d.reused_from is not null as reaproveitado,
+  d.duplicate_of as duplicado_de,
+  d.file_id as arquivo_id,
+  d.job_id
+from retoma.classifier_document d
+  join retoma.classifier_run r on r.id = d.run_id and r.deleted_at is null
+  left join retoma.batch b on b.id = r.batch_id
+  left join retoma.job j on j.id = d.job_id
+  left join lateral (
+    select l.at from retoma.failure l where l.job_id = j.id order by l.attempt desc limit 1
+  ) f on j.error is not null
+  cross join lateral (
+    select case coalesce(j.state, case when b.state in ('failed', 'cancelled') then b.state else 'waiting' end)
+      when 'waiting' then 'PENDENTE'
+      when 'succeeded' then 'CONCLUIDO'
+      when 'failed' then 'ERRO'
+      when 'skipped' then 'PULADO'
+      when 'cancelled' then 'CANCELADO'
+      else 'PROCESSANDO'
+    end as status
+  ) s
+where r.batch_id is null or b.todo is distinct from 'prune' and b.id is not null;

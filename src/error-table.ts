@@ -568,8 +568,8 @@ export const errorTable = define({
   },
   resumes_spent: {
     status: 409,
-    en: 'batch {id} has failed after {resumes} resumes; retry its failed items instead',
-    pt: 'o lote {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
+    en: '{what} {id} has failed after {resumes} resumes; retry its failed items instead',
+    pt: '{what} {id} falhou depois de {resumes} retomadas; reprocesse os itens com erro',
   },
   batch_cancelled: {
     status: 409,
@@ -730,5 +730,27 @@ export const errorTable = define({
     status: 422,
     en: 'the text file holds no text but binary data',
     pt: 'o arquivo de texto não contém texto, e sim dados binários',
+  },
+
+  // The document classifier
+  execution_paused: {
+    status: 409,
+    en: 'execution {id} is paused; press continuar, then it goes on',
+    pt: 'a execução {id} está pausada; use continuar para que ela siga',
+  },
+  execution_state: {
+    status: 409,
+    en: 'execution {id} is {status}; {verb} is not possible then',
+    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
+  },
+  too_many_documents: {
+    status: 413,
+    en: 'an execution has at most {most} documents; send the rest in another one',
+    pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
+  },
+  document_too_large: {
+    status: 413,
+    en: 'the document "{name}" is larger than {most} bytes',
+    pt: 'o documento "{name}" tem mais de {most} bytes',
   },
 })

@@ -91,7 +91,7 @@ export {
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'
-export { type ErrorCode, isRetomaError, RetomaError } from './errors.ts'
+export { type ErrorCode, isRetomaError, type Language, RetomaError, type Saying, say } from './errors.ts'
 export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './store/batch-items.ts'

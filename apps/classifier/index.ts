@@ -3,14 +3,27 @@
  * `createClassifier` gives what `up`, `serve` and `worker` run; it needs nothing but `retoma` and `retoma/http`.
  */
 import type { System } from 'retoma/http'
+import { createJobs, type OpenRouterOptions } from './jobs.ts'
+import { routesOf } from './routes/index.ts'
+import { createRuns } from './runs.ts'
 
 export interface ClassifierOptions {
-  /** Without a key the local classifier answers, and what it answers is marked simulado. */
-  openRouter: { key: string | undefined; model: string | undefined; baseUrl: string }
+  openRouter: OpenRouterOptions
 }
 
-export const createClassifier = ({ openRouter }: ClassifierOptions): System => ({
-  name: 'classifier',
-  routes: [],
-  simulated: openRouter.key === undefined ? ['openrouter'] : [],
-})
+export function createClassifier({ openRouter }: ClassifierOptions): System {
+  const isSimulated = openRouter.key === undefined
+  const { classification, jobs, limits, queues } = createJobs({ openRouter })
+  const runs = createRuns({ classification, model: openRouter.model, isSimulated })
+  return {
+    name: 'classifier',
+    jobs: [...jobs, runs.openRun],
+    batches: [classification],
+    schedules: [runs.tidy],
+    limits,
+    queues,
+    routes: routesOf(runs),
+    simulated: isSimulated ? ['openrouter'] : [],
+    attach: runs.attach,
+  }
+}

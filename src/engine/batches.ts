@@ -251,7 +251,8 @@ export function createBatches(given: {
 
 function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
   if (verb === 'resume' && state === 'paused') return new RetomaError('batch_paused', { id })
-  if (verb === 'resume' && state === 'failed') return new RetomaError('resumes_spent', { id, resumes })
+  if (verb === 'resume' && state === 'failed')
+    return new RetomaError('resumes_spent', { what: say('batch', 'o lote'), id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
   return new RetomaError('batch_state', { id, state, verb })
 }

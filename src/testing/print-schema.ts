@@ -47,6 +47,12 @@ const indexes = `
   where i.indrelid = $1 and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u'))
   order by c.relname`
 
+const views = `
+  select c.relname as name, pg_get_viewdef(c.oid, true) as definition
+  from pg_class c
+  where c.relnamespace = 'retoma'::regnamespace and c.relkind = 'v'
+  order by c.relname`
+
 interface Column {
   name: string
   type: string
@@ -74,6 +80,8 @@ export async function readCatalog(url: string): Promise<string> {
       for (const { definition } of await read<{ definition: string }>(indexes, [table.oid]))
         printed.push(`${definition};`)
     }
+    for (const view of await read<{ name: string; definition: string }>(views))
+      printed.push(`create view retoma.${view.name} as\n${view.definition.trimEnd()}`)
     return `${printed.join('\n\n')}\n`
   } finally {
     await client.end()

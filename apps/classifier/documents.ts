@@ -1,0 +1,85 @@
+/**
+ * What is sent for an execution: files, streamed into PostgreSQL as they come, or texts. Checked here: how many, their names,
+ * types and sizes.
+ *
+ * Invariant: of a request that is refused, or breaks off, no file is left.
+ */
+import { createHash } from 'node:crypto'
+import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
+import type { Part, UploadedFile } from 'retoma/http'
+import { codeOfFile, createCodes } from './codigo.ts'
+import type { Sent } from './runs.ts'
+import { storable } from './text.ts'
+
+export const mostDocuments = 2000
+export const largestFile = 50 * 1024 * 1024
+/** Of all texts together, as JSON. */
+export const largestTexts = 64 * 1024 * 1024
+
+/** What came in, and the texts among it by their names. */
+export interface Received {
+  documents: Sent[]
+  fields: Map<string, string>
+}
+
+export async function receiveFiles(engine: Engine, parts: AsyncIterable<Part>): Promise<Received> {
+  const codeOf = createCodes()
+  const documents: Sent[] = []
+  const fields = new Map<string, string>()
+  try {
+    for await (const part of parts) {
+      if (part.file === undefined) fields.set(part.field, part.value)
+      else documents.push(await receiveFile(engine, part.file, codeOf))
+    }
+    if (documents.length === 0) throw noDocuments('arquivos')
+    return { documents, fields }
+  } catch (error) {
+    await leave(engine, documents)
+    throw error
+  }
+}
+
+async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: string) => string): Promise<Sent> {
+  const { name, type } = file
+  if (!isReadable(name, type))
+    throw new RetomaError('bad_request', {
+      field: 'arquivos',
+      problem: say(
+        `"${name}" is neither PDF nor text (.pdf, .txt, .md, .csv)`,
+        `"${name}" não é PDF nem texto (.pdf, .txt, .md, .csv)`,
+      ),
+    })
+  try {
+    const { id, sha256 } = await engine.files.put(file.bytes, { name, type, most: largestFile })
+    return { code: codeOf(codeOfFile(name)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
+  } catch (error) {
+    if (!isRetomaError(error, 'file_too_large')) throw error
+    throw new RetomaError('document_too_large', { name, most: largestFile })
+  }
+}
+
+/** By its name, or by what its sender says it is: what it really is shows when it is read. */
+const isReadable = (name: string, type: string): boolean =>
+  /\.(?:pdf|txt|md|csv)$/i.test(name) || type === 'application/pdf' || type.startsWith('text/')
+
+export function receiveTexts(given: readonly { codigo: string; texto: string }[]): Sent[] {
+  if (given.length === 0) throw noDocuments('documentos')
+  if (given.length > mostDocuments) throw new RetomaError('too_many_documents', { most: mostDocuments })
+  const codeOf = createCodes()
+  return given.map(({ codigo, texto }) => {
+    const text = storable(texto)
+    return { code: codeOf(codigo), file: null, text, hash: createHash('sha256').update(text).digest() }
+  })
+}
+
+const noDocuments = (field: string) =>
+  new RetomaError('bad_request', {
+    field,
+    problem: say('it has at least one document', 'deve ter pelo menos um documento'),
+  })
+
+/** What came in is of no use. What cannot be removed now is the janitor's. */
+export async function leave(engine: Engine, documents: readonly Sent[]): Promise<void> {
+  const files = documents.flatMap(({ file }) => (file === null ? [] : [file]))
+  if (files.length > 0) await engine.files.remove(files).catch(() => {})
+}

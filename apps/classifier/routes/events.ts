@@ -1,0 +1,78 @@
+/** An execution as it goes on, in the seed's words; what comes and when is as the engine's own streams have it (docs/events.md). */
+import type { EngineEvent } from 'retoma'
+import { eventsQuery, follow, type Route, route, type Told } from 'retoma/http'
+import type { Runs } from '../runs.ts'
+import { documentStatusOf, statusOf } from '../status.ts'
+import { batchOf, idParams, tag } from './shared.ts'
+
+const verbs: Readonly<Record<string, string>> = {
+  pause: 'pausar',
+  unpause: 'continuar',
+  resume: 'retomar',
+  'retry failed': 'reprocessar-erros',
+  cancel: 'cancelar',
+}
+
+const status = (state: unknown): unknown => statusOf[state as keyof typeof statusOf] ?? state
+const documentStatus = (state: unknown): unknown => documentStatusOf[state as keyof typeof documentStatusOf] ?? state
+
+/** undefined: in these words nothing has changed. */
+function tell(event: EngineEvent): Told | undefined {
+  const { type, position: id, at } = event
+  const told = (data: object): Told => ({ event: type, id, data: { at: at.toISOString(), ...data } })
+  switch (event.type) {
+    case 'state': {
+      const { from, to, reason } = event.data
+      const [before, after] = [from === null ? null : status(from), status(to)]
+      return before === after ? undefined : told({ from: before, to: after, reason })
+    }
+    case 'item': {
+      const { ref, state, attempt, failures = null, reason } = event.data
+      return told({ ref, codigo: ref, state: documentStatus(state), attempt, failures, reason })
+    }
+    case 'action': {
+      const { who, what, from = null, to = null } = event.data
+      return told({ who, what: verbs[what] ?? what, from: status(from), to: status(to) })
+    }
+    case 'progress':
+      return told(progressOf(event.data))
+    case 'warning':
+      return told({ what: event.data.what })
+    default:
+      return told({})
+  }
+}
+
+function progressOf({ rate, etaSeconds, ...counts }: Readonly<Record<string, unknown>>) {
+  const of = (name: string) => Number(counts[name] ?? 0)
+  const named = {
+    total: of('total'),
+    pendentes: of('waiting'),
+    processando: of('running') + of('stalled'),
+    concluidos: of('succeeded'),
+    erros: of('failed'),
+    pulados: of('skipped'),
+    cancelados: of('cancelled'),
+    percentual: counts.percent ?? null,
+  }
+  return { ...named, counts: named, rate, eta_seconds: etaSeconds }
+}
+
+export const eventRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/eventos',
+    name: 'followExecution',
+    tag,
+    summary: 'An execution, as it goes on, until it is over',
+    role: 'viewer',
+    params: idParams,
+    query: eventsQuery,
+    answers: 'text/event-stream',
+    errors: ['not_found', 'queue_full'],
+    async run(call) {
+      const batch = await batchOf(call, runs, call.params.id)
+      return follow(call, { batch }, tell)
+    },
+  }),
+]

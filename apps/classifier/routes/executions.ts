@@ -1,0 +1,157 @@
+/** Executions: made of what is sent, listed, looked at, erased. What is pressed on one is in press.ts. */
+import { createHash } from 'node:crypto'
+import { isRetomaError, RetomaError, say } from 'retoma'
+import { type Call, once, type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import {
+  largestFile,
+  largestTexts,
+  leave,
+  mostDocuments,
+  type Received,
+  receiveFiles,
+  receiveTexts,
+} from '../documents.ts'
+import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
+import { listExecutions } from '../store/executions.ts'
+import { execution, executionWire, status } from '../wire.ts'
+import { count, executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
+
+/** A number is as good as its text. */
+const id = z.union([z.string().min(1).max(40), z.int()]).transform(String)
+
+const texts = z.strictObject({
+  projeto_id: id,
+  reaproveitar: z.boolean().default(false).meta({ description: 'a paid answer to the same bytes is used again' }),
+  documentos: z
+    .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string() }))
+    .meta({ description: `1 to ${mostDocuments}; codigo is made unique and at most 100 characters` }),
+})
+
+const refuse = (field: string, en: string, pt: string) =>
+  new RetomaError('bad_request', { field, problem: say(en, pt) })
+
+function yes(given: string | undefined): boolean {
+  if (given === undefined || given === '' || given === 'false' || given === '0') return false
+  if (given === 'true' || given === '1') return true
+  throw refuse('reaproveitar', 'it is true or false', 'é true ou false')
+}
+
+/** Either form. Names and hashes of what came tell it from any other request. */
+async function received(call: Call<undefined, undefined, z.output<typeof texts>>) {
+  const { engine, upload, body } = call
+  if (upload === undefined)
+    return { documents: receiveTexts(body.documentos), project: body.projeto_id, reuse: body.reaproveitar, digest: '' }
+  const { documents, fields } = await receiveFiles(engine, upload)
+  try {
+    const project = fields.get('projeto_id')?.trim()
+    if (!project) throw refuse('projeto_id', 'it is missing', 'está faltando')
+    const reuse = yes(fields.get('reaproveitar')?.trim())
+    return { documents, project, reuse, digest: digestOf({ documents, fields }) }
+  } catch (error) {
+    await leave(engine, documents)
+    throw error
+  }
+}
+
+const digestOf = ({ documents, fields }: Received): string =>
+  JSON.stringify([[...fields].sort(), documents.map(({ code, hash }) => [code, Buffer.from(hash).toString('hex')])])
+
+/** Of the request, for the row that it makes: after a crash the same request finds it. */
+const keyOf = ({ once }: Call, digest: string): string | null =>
+  once === undefined
+    ? null
+    : createHash('sha256')
+        .update(JSON.stringify([once.who, once.route, once.key, digest]))
+        .update(once.hash)
+        .digest('hex')
+
+export const executionRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'post',
+    path: '/execucoes',
+    name: 'createExecution',
+    tag,
+    summary: 'Documents to be classified: files (PDF, text) as a form, or texts as JSON',
+    role: 'operator',
+    body: texts,
+    largest: largestTexts,
+    upload: {
+      fields: ['projeto_id', 'reaproveitar'],
+      files: ['arquivos'],
+      required: ['projeto_id', 'arquivos'],
+      mostFiles: mostDocuments,
+      // Its own refusal does not name the file, ours does.
+      largestFile: largestFile + 1,
+    },
+    answer: z.object({ id: z.string(), status, total: count, simulado: z.boolean() }),
+    status: 201,
+    makes: true,
+    errors: ['not_found', 'too_many_documents', 'document_too_large'],
+    async run(call) {
+      const { engine, who } = call
+      const { documents, project, reuse, digest } = await received(call)
+      const make = async () => {
+        if (!isId(project)) throw noProject(project)
+        const asked = { project, reuse, documents, by: who.user, key: keyOf(call, digest) }
+        const { id, made } = await makeRun(engine, runs, asked)
+        if (!made) await leave(engine, documents)
+        // It is made, whatever happens now.
+        const { status } = await executionOf(call, runs, id).catch(() => ({ status: 'PENDENTE' as const }))
+        return { status: 201, value: { id, status, total: documents.length, simulado: runs.isSimulated } }
+      }
+      try {
+        return await once(call, digest, make, () => leave(engine, documents))
+      } catch (error) {
+        // Refused, so that nothing was made. Where nobody knows, the files may be an execution's by now: the janitor can tell.
+        if (isRetomaError(error) && error.status < 500) await leave(engine, documents)
+        throw error
+      }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes',
+    name: 'listExecutions',
+    tag,
+    summary: 'Executions, the newest first',
+    role: 'viewer',
+    query: z.strictObject({ projeto_id: z.string().max(40).optional(), status: status.optional(), ...pageQuery }),
+    answer: pageOf(execution),
+    async run({ engine, query: { projeto_id, status = null, after, limit } }) {
+      if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null }
+      const filter = { after: placeOf(after), project: projeto_id ?? null, status, limit: limit + 1 }
+      const found = await listExecutions(engine, filter, engine.clock.instant())
+      const { items, next } = pageFrom(found, limit, each => each.id)
+      return { items: items.map(each => executionWire(each, runs.isSimulated)), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}',
+    name: 'getExecution',
+    tag,
+    summary: 'One execution: its status, its counts and what it cost',
+    role: 'viewer',
+    params: idParams,
+    answer: execution,
+    errors: ['not_found'],
+    run: async call => executionWire(await executionOf(call, runs, call.params.id), runs.isSimulated),
+  }),
+  route({
+    method: 'delete',
+    path: '/execucoes/{id}',
+    name: 'eraseExecution',
+    tag,
+    summary: 'Erases one that is over: documents, files, results, what was bought, errors and events',
+    role: 'operator',
+    params: idParams,
+    status: 204,
+    errors: ['not_found', 'execution_state'],
+    async run({ engine, params }) {
+      if (isId(params.id) && (await eraseRun(engine, params.id))) return
+      const { status } = await readHere(engine, params.id)
+      throw new RetomaError('execution_state', { id: params.id, status, verb: 'DELETE' })
+    },
+  }),
+]

@@ -1,0 +1,189 @@
+/** Projects: what is asked of the AI and how often. A change counts for executions made afterwards. */
+import { createHash } from 'node:crypto'
+import { type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { fold } from '../fold.ts'
+import { currency, dollars } from '../money.ts'
+import { noProject } from '../runs.ts'
+import {
+  hideProject,
+  insertProject,
+  listProjects,
+  type ProjectFields,
+  type ProjectRow,
+  readProject,
+  updateProject,
+} from '../store/projects.ts'
+import { oneLine, storable } from '../text.ts'
+import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+
+const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
+
+const categorias = z
+  .array(line(100))
+  .min(2)
+  .max(100)
+  .refine(list => new Set(list.map(fold)).size === list.length, {
+    error: 'they differ in more than case and accents',
+  })
+  .meta({ description: 'they differ in more than case and accents' })
+
+const retries = z.int().min(0).max(20)
+
+/** Kept exactly: a text, or a number that is one. */
+const limite = z
+  .union([z.number().positive().max(1_000_000), z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)])
+  .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
+  .refine(given => Number(given) > 0 && Number(given) <= 1_000_000)
+  .nullable()
+
+const fields = {
+  nome: line(200),
+  categorias,
+  instrucoes: z.string().overwrite(storable).max(20_000),
+  modelo: line(200).nullable(),
+  max_retries_execucao: retries,
+  max_retries_documento: retries,
+  limite_custo_usd: limite.meta({ description: 'a text or a number of dollars above zero; null: no limit' }),
+}
+
+const given = z.strictObject({
+  ...fields,
+  instrucoes: fields.instrucoes.default(''),
+  modelo: fields.modelo.default(null),
+  max_retries_execucao: retries.default(3),
+  max_retries_documento: retries.default(2),
+  limite_custo_usd: fields.limite_custo_usd.default(null),
+})
+
+const change = z.strictObject(fields).partial()
+
+const project = z
+  .object({
+    id: z.string(),
+    nome: z.string(),
+    categorias: z.array(z.string()),
+    instrucoes: z.string(),
+    modelo: z.string().nullable().meta({ description: 'null: the one of OPENROUTER_MODEL' }),
+    max_retries_execucao: z.number().int(),
+    max_retries_documento: z.number().int(),
+    limite_custo_usd: z.string().nullable(),
+    moeda: z.string(),
+    criado_em: instant,
+    atualizado_em: instant,
+  })
+  .meta({ id: 'Projeto' })
+
+const projectWire = (row: ProjectRow) => ({
+  id: row.id,
+  nome: row.name,
+  categorias: row.categories,
+  instrucoes: row.instructions,
+  modelo: row.model,
+  max_retries_execucao: row.maxResumes,
+  max_retries_documento: row.maxRetries,
+  limite_custo_usd: dollars(row.costLimitUsd),
+  moeda: currency,
+  criado_em: row.createdAt,
+  atualizado_em: row.updatedAt,
+})
+
+/** Only what was given. */
+function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
+  const named = {
+    name: body.nome,
+    categories: body.categorias,
+    instructions: body.instrucoes,
+    model: body.modelo,
+    maxResumes: body.max_retries_execucao,
+    maxRetries: body.max_retries_documento,
+    costLimitUsd: body.limite_custo_usd,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+}
+
+const known = <T>(found: T | undefined, id: string): T => {
+  if (found === undefined) throw noProject(id)
+  return found
+}
+
+export const projectRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/projetos',
+    name: 'createProject',
+    tag,
+    summary: 'A project: categories, instructions for the AI, and how often it is tried',
+    role: 'operator',
+    body: given,
+    answer: project,
+    status: 201,
+    makes: true,
+    async run({ engine, body, once }) {
+      // The same for the same request: one that died in between is found, not made again.
+      const key =
+        once === undefined
+          ? null
+          : createHash('sha256')
+              .update(JSON.stringify([once.who, once.route, once.key]))
+              .update(once.hash)
+              .digest('hex')
+      return projectWire(await insertProject(engine, fieldsOf(body) as ProjectFields, key))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/projetos',
+    name: 'listProjects',
+    tag,
+    summary: 'Projects, the newest first',
+    role: 'viewer',
+    query: z.strictObject(pageQuery),
+    answer: pageOf(project),
+    async run({ engine, query: { after, limit } }) {
+      const { items, next } = pageFrom(await listProjects(engine, placeOf(after), limit + 1), limit, each => each.id)
+      return { items: items.map(projectWire), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/projetos/{id}',
+    name: 'getProject',
+    tag,
+    summary: 'One project',
+    role: 'viewer',
+    params: idParams,
+    answer: project,
+    errors: ['not_found'],
+    run: async ({ engine, params: { id } }) =>
+      projectWire(known(isId(id) ? await readProject(engine, id) : undefined, id)),
+  }),
+  route({
+    method: 'patch',
+    path: '/projetos/{id}',
+    name: 'changeProject',
+    tag,
+    summary: 'Changes what is given of a project; executions that are there keep what they were made with',
+    role: 'operator',
+    params: idParams,
+    body: change,
+    answer: project,
+    errors: ['not_found'],
+    run: async ({ engine, params: { id }, body }) =>
+      projectWire(known(isId(id) ? await updateProject(engine, id, fieldsOf(body)) : undefined, id)),
+  }),
+  route({
+    method: 'delete',
+    path: '/projetos/{id}',
+    name: 'deleteProject',
+    tag,
+    summary: 'A project goes, at the latest with the last of its executions, which stay',
+    role: 'operator',
+    params: idParams,
+    status: 204,
+    errors: ['not_found'],
+    async run({ engine, params: { id } }) {
+      known((isId(id) && (await hideProject(engine, id))) || undefined, id)
+    },
+  }),
+]

@@ -1,0 +1,161 @@
+/** Documents of an execution: how each fares, what went wrong, what it was found to be, and what was sent. */
+import { RetomaError, say } from 'retoma'
+import { type Call, download, type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { csvHead, csvRow } from '../csv.ts'
+import type { Runs } from '../runs.ts'
+import type { DocumentStatus } from '../status.ts'
+import { listResults, type Result, readSource } from '../store/results.ts'
+import {
+  document,
+  documentError,
+  documentErrorWire,
+  documentStatus,
+  documentWire,
+  result,
+  resultWire,
+} from '../wire.ts'
+import { count, executionOf, idParams, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+
+type Asked = Call<{ id: string }, { after?: string | undefined; limit: number }>
+
+async function pageOfResults({ engine, params, query }: Asked, status: DocumentStatus | null) {
+  const { after, limit } = query
+  const from = { after: Number(placeOf(after, '0')), status, limit: limit + 1 }
+  return pageFrom(await listResults(engine, params.id, from), limit, each => String(each.n))
+}
+
+const rowsAtOnce = 500
+
+/** All of them, a page at a time: as many as were sent fit nowhere twice. */
+async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGenerator<Result[]> {
+  for (let after = 0; ; ) {
+    const rows = await listResults(engine, params.id, { after, status: null, limit: rowsAtOnce })
+    if (rows.length > 0) yield rows
+    if (rows.length < rowsAtOnce) return
+    after = rows.at(-1)!.n
+  }
+}
+
+/** Read as fast as it is taken. */
+function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const rows = everyResult(call)
+  return new ReadableStream({
+    start: flow => flow.enqueue(encoder.encode(csvHead())),
+    async pull(flow) {
+      const { done, value } = await rows.next()
+      if (done) flow.close()
+      else flow.enqueue(encoder.encode(value.map(row => csvRow(row, isSimulated)).join('')))
+    },
+    async cancel() {
+      await rows.return(undefined)
+    },
+  })
+}
+
+/** A text that was sent as JSON, as the file it might have been. */
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text)
+}
+
+const noDocument = (id: string) => new RetomaError('not_found', { what: say('document', 'documento'), id })
+
+export const resultRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/documentos',
+    name: 'listDocuments',
+    tag,
+    summary: 'Its documents in the order they were sent, and how each fares',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject({ status: documentStatus.optional(), ...pageQuery }),
+    answer: pageOf(document),
+    errors: ['not_found'],
+    async run(call) {
+      await executionOf(call, runs, call.params.id)
+      const { items, next } = await pageOfResults(call, call.query.status ?? null)
+      return { items: items.map(each => documentWire(each, runs.isSimulated)), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/documentos/{codigo}/arquivo',
+    name: 'downloadDocument',
+    tag,
+    summary: 'A document as it was sent',
+    role: 'viewer',
+    params: z.object({ id: z.string(), codigo: z.string() }),
+    answers: 'application/octet-stream',
+    errors: ['not_found'],
+    async run({ engine, log, params: { id, codigo } }) {
+      await executionOf({ engine, log }, runs, id)
+      const source = await readSource(engine, id, codigo)
+      if (source === undefined) throw noDocument(codigo)
+      if (source.file === null) return textFile(codigo, source.text ?? '')
+      const file = await engine.files.open(source.file)
+      if (file === null) throw noDocument(codigo)
+      return download(file)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/erros',
+    name: 'listDocumentErrors',
+    tag,
+    summary: 'Its documents with an error, each with its last one; the stack is for those who act',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject(pageQuery),
+    answer: z.object({ total: count, documentos: z.array(documentError), next: z.string().nullable() }),
+    errors: ['not_found'],
+    async run(call) {
+      const { erros } = await executionOf(call, runs, call.params.id)
+      const { items, next } = await pageOfResults(call, 'ERRO')
+      const documentos = items.map(each => documentErrorWire(each, call.who.role !== 'viewer'))
+      return { total: erros, documentos, next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/resultados',
+    name: 'listResults',
+    tag,
+    summary: 'What each document was found to be, and what that cost',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject(pageQuery),
+    answer: pageOf(result),
+    errors: ['not_found'],
+    async run(call) {
+      await executionOf(call, runs, call.params.id)
+      const { items, next } = await pageOfResults(call, null)
+      return { items: items.map(each => resultWire(each, runs.isSimulated)), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/resultados.csv',
+    name: 'downloadResults',
+    tag,
+    summary: 'The same as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas',
+    role: 'viewer',
+    params: idParams,
+    answers: 'text/csv',
+    errors: ['not_found'],
+    async run(call) {
+      const { id } = await executionOf(call, runs, call.params.id)
+      call.headers.set('content-type', 'text/csv; charset=utf-8')
+      call.headers.set('content-disposition', `attachment; filename="resultados-${id}.csv"`)
+      return new Response(csvOf(call, runs.isSimulated), { headers: call.headers })
+    },
+  }),
+]
+
+function textFile(codigo: string, text: string): Response {
+  const bytes = new TextEncoder().encode(text)
+  const name = /\.\w{1,5}$/.test(codigo) ? codigo : `${codigo}.txt`
+  const about = { id: '', name, type: 'text/plain', size: bytes.byteLength, sha256: '', createdAt: new Date(0) }
+  return download({ ...about, bytes: bytesOf(text) })
+}

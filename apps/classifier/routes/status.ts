@@ -1,0 +1,62 @@
+/** How an execution fares, for who decides whether to wait: counts, the last sign of life, and one sentence of advice. */
+import type { Engine } from 'retoma'
+import { type Call, type Route, route } from 'retoma/http'
+import { diagnose, type Stuck, type Waiting } from '../diagnosis.ts'
+import type { Runs } from '../runs.ts'
+import type { Execution } from '../store/executions.ts'
+import { recentErrors } from '../store/results.ts'
+import { detailed, detailedWire } from '../wire.ts'
+import { executionOf, idParams, tag } from './shared.ts'
+
+const mostRecent = 5
+const mostStuck = 20
+
+export const statusRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/status-detalhado',
+    name: 'getExecutionStatus',
+    tag,
+    summary: 'How it fares: counts, the last sign of life, recent errors, and whether to wait or what to press',
+    role: 'viewer',
+    params: idParams,
+    answer: detailed,
+    errors: ['not_found'],
+    async run(call) {
+      const execution = await executionOf(call, runs, call.params.id)
+      const { diagnostico, travado_motivo } = await toldOf(call, runs, execution)
+      return {
+        ...detailedWire(execution, runs.isSimulated),
+        diagnostico,
+        travado_motivo,
+        erros_recentes: await recentErrors(call.engine, execution.id, mostRecent),
+      }
+    },
+  }),
+]
+
+async function toldOf({ engine, language }: Call, runs: Runs, execution: Execution) {
+  const { lote_id: batch, status } = execution
+  const isAtWork = status === 'PENDENTE' || status === 'EM_ANDAMENTO'
+  const { sentence, stuckBy } = diagnose({
+    execution,
+    explained: batch === null || !isAtWork ? null : await engine.explain({ batch }, { language }),
+    waiting: isAtWork ? await waitingOf(engine, runs) : [],
+    stuck: batch === null || status !== 'TRAVADO' ? [] : await stuckOf(engine, batch),
+    now: engine.clock.now(),
+  })
+  return { diagnostico: sentence[language], travado_motivo: stuckBy?.[language] ?? null }
+}
+
+/** Providers that keep its documents waiting. */
+async function waitingOf(engine: Engine, { classification }: Runs): Promise<Waiting[]> {
+  const { kind } = classification.job
+  return (await engine.providers()).flatMap(({ name, state, kinds, waitUntil, message }) =>
+    state === 'waiting' && waitUntil !== null && kinds.includes(kind) ? [{ name, until: waitUntil, message }] : [],
+  )
+}
+
+async function stuckOf(engine: Engine, batch: string): Promise<Stuck[]> {
+  const { items } = await engine.items(batch, { state: 'stalled', limit: mostStuck })
+  return items.map(({ ref, checkpoint, worker }) => ({ code: ref, step: checkpoint, worker }))
+}

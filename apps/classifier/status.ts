@@ -1,0 +1,32 @@
+/** The seed's words for the states of a batch and of a job; 013's views say the same in SQL, and a test holds them together. */
+import type { BatchState, State } from 'retoma'
+
+export const statuses = ['PENDENTE', 'EM_ANDAMENTO', 'PAUSADO', 'TRAVADO', 'CONCLUIDO', 'ERRO', 'CANCELADO'] as const
+export type Status = (typeof statuses)[number]
+
+export const documentStatuses = ['PENDENTE', 'PROCESSANDO', 'CONCLUIDO', 'ERRO', 'PULADO', 'CANCELADO'] as const
+export type DocumentStatus = (typeof documentStatuses)[number]
+
+/** Of a batch that has begun; one that has not is PENDENTE, whether submitting or waiting. */
+export const statusOf: Readonly<Record<BatchState, Status>> = {
+  submitting: 'PENDENTE',
+  waiting: 'PENDENTE',
+  running: 'EM_ANDAMENTO',
+  paused: 'PAUSADO',
+  stalled: 'TRAVADO',
+  succeeded: 'CONCLUIDO',
+  failed: 'ERRO',
+  cancelled: 'CANCELADO',
+}
+
+export const documentStatusOf: Readonly<Record<State, DocumentStatus>> = {
+  waiting: 'PENDENTE',
+  running: 'PROCESSANDO',
+  stalled: 'PROCESSANDO',
+  succeeded: 'CONCLUIDO',
+  failed: 'ERRO',
+  skipped: 'PULADO',
+  cancelled: 'CANCELADO',
+}
+
+export const isFinal = (status: Status): boolean => ['CONCLUIDO', 'ERRO', 'CANCELADO'].includes(status)

@@ -1,0 +1,71 @@
+/** Executions as people read them, from retoma.execucoes_classificacao: the words are the seed's already. */
+import type { Engine } from 'retoma'
+import type { Status } from '../status.ts'
+
+type Home = Pick<Engine, 'query'>
+
+/** Money is a text. */
+export interface Execution {
+  id: string
+  projeto_id: string
+  projeto: string
+  status: Status
+  total: number
+  pendentes: number
+  processando: number
+  concluidos: number
+  erros: number
+  pulados: number
+  cancelados: number
+  percentual: number
+  ultimo_heartbeat: Date | null
+  ultimo_codigo_processado: string | null
+  tentativas_retry: number
+  max_retries: number
+  motivo: ({ code: string } & Record<string, unknown>) | null
+  custo_usd: string
+  custo_permitido_usd: string | null
+  reaproveitar: boolean
+  lote_id: string | null
+  criado_por: string
+  criado_em: Date
+  concluido_em: Date | null
+  /** Some answer of it was played, not asked for; null: it has none yet. */
+  simulado: boolean | null
+  segundos_sem_progresso: number
+}
+
+const now = (place: number) => `coalesce($${place}::timestamptz, now())`
+
+// Of one that is over the time until its end; of one that has not ended anything the time since it was made.
+const columns = (at: string) => `
+  e.id::text as id, e.projeto_id::text as projeto_id, e.projeto, e.status, e.total, e.pendentes, e.processando, e.concluidos,
+  e.erros, e.pulados, e.cancelados, e.percentual::float8 as percentual, e.ultimo_heartbeat, e.ultimo_codigo_processado,
+  e.tentativas_retry, e.max_retries, e.motivo, e.custo_usd::text as custo_usd,
+  e.custo_permitido_usd::text as custo_permitido_usd, e.reaproveitar, e.lote_id::text as lote_id, e.criado_por, e.criado_em,
+  e.concluido_em,
+  (select bool_or(d.simulated) from retoma.classifier_document d where d.run_id = e.id) as simulado,
+  greatest(0, floor(extract(epoch from
+    coalesce(e.concluido_em, ${at}) - coalesce(e.ultimo_heartbeat, e.criado_em))))::int as segundos_sem_progresso`
+
+const one = `select ${columns(now(2))} from retoma.execucoes_classificacao e where e.id = $1`
+
+export async function readExecution(home: Home, id: string, at: Date | null): Promise<Execution | undefined> {
+  return (await home.query<Execution>(one, [id, at])).rows[0]
+}
+
+const list = `
+  select ${columns(now(2))}
+  from retoma.execucoes_classificacao e
+  where e.id < $1 and ($3::bigint is null or e.projeto_id = $3) and ($4::text is null or e.status = $4)
+  order by e.id desc
+  limit $5`
+
+/** The newest first. */
+export async function listExecutions(
+  home: Home,
+  filter: { after: string; project: string | null; status: Status | null; limit: number },
+  at: Date | null,
+): Promise<Execution[]> {
+  return (await home.query<Execution>(list, [filter.after, at, filter.project, filter.status, filter.limit])).rows
+}

@@ -1,0 +1,120 @@
+/**
+ * Projects as they are kept. A change counts for executions made afterwards: an execution has what it was made with in its own
+ * row (store/runs.ts).
+ *
+ * Invariant: one that has executions is not removed but hidden, and goes with the last of them.
+ */
+import type { Engine, JobTransaction } from 'retoma'
+
+/** Money comes and goes as a text. */
+export interface ProjectFields {
+  name: string
+  categories: readonly string[]
+  instructions: string
+  model: string | null
+  maxResumes: number
+  maxRetries: number
+  costLimitUsd: string | null
+}
+
+export interface ProjectRow extends ProjectFields {
+  id: string
+  createdAt: Date
+  updatedAt: Date
+}
+
+type Home = Pick<Engine, 'query' | 'transaction' | 'clock'>
+
+const columns = `
+  id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
+  cost_limit_usd::text as "costLimitUsd", created_at as "createdAt", updated_at as "updatedAt"`
+
+const valuesOf = ({
+  name,
+  categories,
+  instructions,
+  model,
+  maxResumes,
+  maxRetries,
+  costLimitUsd,
+}: ProjectFields): unknown[] => [name, categories, instructions, model, maxResumes, maxRetries, costLimitUsd]
+
+const insert = `
+  insert into retoma.classifier_project
+    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, key, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, coalesce($9::timestamptz, now()), coalesce($9::timestamptz, now()))
+  on conflict (key) do nothing
+  returning ${columns}`
+
+const ofKey = `select ${columns} from retoma.classifier_project where key = $1`
+
+/** `key`: of the request. A second one with the same key finds what the first made. */
+export async function insertProject(home: Home, fields: ProjectFields, key: string | null): Promise<ProjectRow> {
+  const made = await home.query<ProjectRow>(insert, [...valuesOf(fields), key, home.clock.instant()])
+  return made.rows[0] ?? (await home.query<ProjectRow>(ofKey, [key])).rows[0]!
+}
+
+const one = `select ${columns} from retoma.classifier_project where id = $1 and deleted_at is null`
+
+export async function readProject(home: Pick<Home, 'query'>, id: string): Promise<ProjectRow | undefined> {
+  return (await home.query<ProjectRow>(one, [id])).rows[0]
+}
+
+const list = `
+  select ${columns} from retoma.classifier_project
+  where deleted_at is null and id < $1
+  order by id desc
+  limit $2`
+
+/** The newest first. */
+export async function listProjects(home: Pick<Home, 'query'>, after: string, limit: number): Promise<ProjectRow[]> {
+  return (await home.query<ProjectRow>(list, [after, limit])).rows
+}
+
+const locked = `
+  select ${columns} from retoma.classifier_project
+  where id = $1 and deleted_at is null
+  for update`
+
+const update = `
+  update retoma.classifier_project
+  set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
+    cost_limit_usd = $7::numeric, updated_at = coalesce($9::timestamptz, now())
+  where id = $8
+  returning ${columns}`
+
+/** Two that change different fields at the same time both count. */
+export function updateProject(home: Home, id: string, change: Partial<ProjectFields>): Promise<ProjectRow | undefined> {
+  return home.transaction(async tx => {
+    const [before] = (await tx.query<ProjectRow>(locked, [id])).rows
+    if (before === undefined) return undefined
+    const values = [...valuesOf({ ...before, ...change }), id, home.clock.instant()]
+    return (await tx.query<ProjectRow>(update, values)).rows[0]
+  })
+}
+
+const hide = `
+  update retoma.classifier_project set deleted_at = coalesce($2::timestamptz, now()), key = null where id = $1`
+
+const remove = `
+  delete from retoma.classifier_project p
+  where id = $1 and deleted_at is not null
+    and not exists (select from retoma.classifier_run r where r.project_id = p.id)`
+
+/** Whether it was there. */
+export function hideProject(home: Home, id: string): Promise<boolean> {
+  return home.transaction(async tx => {
+    if ((await tx.query(locked, [id])).rows.length === 0) return false
+    await tx.query(hide, [id, home.clock.instant()])
+    await removeHidden(tx, id)
+    return true
+  })
+}
+
+const lock = `select from retoma.classifier_project where id = $1 for update`
+
+/** A hidden project whose last execution is gone. Locked first, so that what is made of it meanwhile is seen. */
+export async function removeHidden(tx: JobTransaction, id: string): Promise<void> {
+  await tx.query(lock, [id])
+  await tx.query(remove, [id])
+}

@@ -1,0 +1,72 @@
+/** Documents and their results as people read them, from retoma.resultados_classificacao. */
+import type { Engine } from 'retoma'
+import type { DocumentStatus } from '../status.ts'
+
+type Home = Pick<Engine, 'query'>
+
+/** Money is a text. */
+export interface Result {
+  n: number
+  codigo: string
+  status: DocumentStatus
+  tentativas: number
+  erro_mensagem: string | null
+  erro_stack: string | null
+  ultimo_erro_em: Date | null
+  categoria: string | null
+  confianca: number | null
+  justificativa: string | null
+  modelo: string | null
+  tokens_entrada: number | null
+  tokens_saida: number | null
+  custo_usd: string | null
+  simulado: boolean | null
+  reaproveitado: boolean
+  duplicado_de: string | null
+}
+
+const columns = `
+  n, codigo, status, tentativas, erro_mensagem, erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
+  justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de`
+
+const list = `
+  select ${columns} from retoma.resultados_classificacao
+  where execucao_id = $1 and n > $2 and ($3::text is null or status = $3)
+  order by n
+  limit $4`
+
+/** In the order in which they were sent. */
+export async function listResults(
+  home: Home,
+  run: string,
+  { after, status, limit }: { after: number; status: DocumentStatus | null; limit: number },
+): Promise<Result[]> {
+  return (await home.query<Result>(list, [run, after, status, limit])).rows
+}
+
+const recent = `
+  select codigo, erro_mensagem, ultimo_erro_em from retoma.resultados_classificacao
+  where execucao_id = $1 and ultimo_erro_em is not null
+  order by ultimo_erro_em desc, n desc
+  limit $2`
+
+export type RecentError = Pick<Result, 'codigo' | 'erro_mensagem' | 'ultimo_erro_em'>
+
+/** The last first; of those that are tried again, too. */
+export async function recentErrors(home: Home, run: string, limit: number): Promise<RecentError[]> {
+  return (await home.query<RecentError>(recent, [run, limit])).rows
+}
+
+const source = `
+  select d.file_id::text as file, d.text
+  from retoma.classifier_document d join retoma.execucoes_classificacao e on e.id = d.run_id
+  where d.run_id = $1 and d.code = $2`
+
+/** What was sent; undefined: there is no such document. */
+export async function readSource(
+  home: Home,
+  run: string,
+  code: string,
+): Promise<{ file: string | null; text: string | null } | undefined> {
+  return (await home.query<{ file: string | null; text: string | null }>(source, [run, code])).rows[0]
+}

@@ -1,0 +1,97 @@
+/**
+ * The classifier's routes over an engine on the virtual clock, with a job in place of the real one: each document ends as its
+ * code says, so that a test can put an execution into any state.
+ */
+import { z } from 'zod'
+import { type Duration, defineBatch, defineJob, doNotRetry, minutes, seconds, skip } from '../../../src/index.ts'
+import { doorWith } from '../../../test/http/support.ts'
+import { aborted } from '../../../test/support/engine.ts'
+import { routesOf } from '../routes/index.ts'
+import { createRuns, type RunOptions } from '../runs.ts'
+
+interface Told {
+  /** Longer than a document really may take, for one that hangs. */
+  timeout?: Duration
+  /** Whether one whose code begins with `tenta` fails, as of now. */
+  isDown?: () => boolean
+}
+
+const codeOf = `select code from retoma.classifier_document where id = $1`
+const answered = `
+  update retoma.classifier_document
+  set category = $2, confidence = 0.9, justification = 'porque sim', model = 'm', tokens_in = 10, tokens_out = 2,
+    cost_usd = 0.0123, simulated = false, answered_at = now()
+  where id = $1`
+
+/** By how its code begins: `falha` fails for good, `tenta` fails and is tried again, `pula` is skipped, `trava` hangs. */
+export const standIn = ({ timeout = minutes(2), isDown = () => true }: Told = {}) =>
+  defineJob({
+    kind: 'classify-document',
+    queue: 'classifier',
+    input: z.object({ document: z.string() }),
+    attempts: 3,
+    backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
+    timeout,
+    async run(ctx, { document }) {
+      const code = await ctx.transaction('text', async tx => {
+        const { rows } = await tx.query<{ code: string }>(codeOf, [document])
+        return rows[0]!.code
+      })
+      if (code.startsWith('trava')) await aborted(ctx.signal)
+      if (code.startsWith('falha')) throw doNotRetry(new Error('o documento não pôde ser lido'))
+      if (code.startsWith('tenta') && isDown()) throw new Error('a IA não respondeu')
+      if (code.startsWith('pula')) return skip('documento vazio')
+      await ctx.transaction('save', tx => tx.query(answered, [document, 'Contrato']))
+      return null
+    },
+  })
+
+export function standInBatch(told: Told = {}): RunOptions['classification'] {
+  const stall = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const
+  return defineBatch({ name: 'classification', job: standIn(told), ...stall })
+}
+
+export async function classifierDoor(told: Told = {}) {
+  const classification = standInBatch(told)
+  const runs = createRuns({ classification, model: 'm', isSimulated: false })
+  const given = { jobs: [runs.openRun], batches: [classification], schedules: [runs.tidy] }
+  const { jobs, ...others } = given
+  const door = await doorWith(jobs, { ...others, app: { routes: routesOf(runs) } })
+  runs.attach(door.engine)
+  const { ask, tick, clock } = door
+
+  const project = async (more: object = {}): Promise<string> => {
+    const body = { nome: 'Contratos', categorias: ['Contrato', 'Outro'], ...more }
+    return (await ask('POST', '/projetos', { body })).body.id
+  }
+
+  /** Its id. Of texts, and unless a project is given of a new one. */
+  const execution = async (codes: readonly string[], projeto_id?: string): Promise<string> => {
+    const documentos = codes.map(codigo => ({ codigo, texto: `texto de ${codigo}` }))
+    const body = { projeto_id: projeto_id ?? (await project()), documentos }
+    return (await ask('POST', '/execucoes', { body })).body.id
+  }
+
+  return {
+    ...door,
+    runs,
+    project,
+    execution,
+    async executions(many: number, codes: readonly string[], projeto_id?: string): Promise<string[]> {
+      const of = projeto_id ?? (await project())
+      const ids: string[] = []
+      while (ids.length < many) ids.push(await execution(codes, of))
+      return ids
+    },
+    press: (id: string, verb: string, more: object = {}) => ask('POST', `/execucoes/${id}/${verb}`, more),
+    status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
+    /** For longer than an execution may stand still, with a watchdog that looks all the time. */
+    async nobodyWorks(): Promise<void> {
+      for (let passed = 0; passed <= 330; passed += 9) {
+        await tick()
+        await clock.advance(seconds(9))
+      }
+      await tick()
+    },
+  }
+}

@@ -1,0 +1,214 @@
+/** Executions and documents as HTTP answers them: the names are the seed's, money is a text with its currency beside it. */
+import { z } from 'zod'
+import { currency, dollars } from './money.ts'
+import { documentStatuses, type Status, statuses } from './status.ts'
+import type { Execution } from './store/executions.ts'
+import type { Result } from './store/results.ts'
+
+const count = z.number().int()
+const instant = z.iso.datetime()
+
+const counts = {
+  total: count,
+  pendentes: count,
+  processando: count,
+  concluidos: count,
+  erros: count,
+  pulados: count,
+  cancelados: count,
+  percentual: z.number().meta({ description: 'of a hundred, how many have ended' }),
+}
+
+/** Money: two to six decimals. */
+const usd = z.string().meta({ description: 'dollars, with two to six decimals' })
+const moeda = z.string().meta({ description: 'ISO 4217' })
+const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
+
+export const status = z.enum(statuses)
+const shown = z.string().meta({ description: 'the status for people, such as "Concluído com erros"' })
+
+export const execution = z
+  .object({
+    id: z.string(),
+    projeto_id: z.string(),
+    projeto: z.string(),
+    status,
+    status_exibicao: shown,
+    ...counts,
+    tentativas_retry: count,
+    max_retries: count,
+    reaproveitar: z.boolean(),
+    custo_usd: usd,
+    moeda,
+    simulado,
+    criado_por: z.string(),
+    criado_em: instant,
+    concluido_em: instant.nullable(),
+  })
+  .meta({ id: 'Execucao' })
+
+export const detailed = z
+  .object({
+    id: z.string(),
+    status,
+    status_exibicao: shown,
+    ...counts,
+    ultimo_heartbeat: instant.nullable().meta({ description: 'when the last attempt of a document ended' }),
+    segundos_sem_progresso: count,
+    ultimo_codigo_processado: z.string().nullable(),
+    tentativas_retry: count,
+    max_retries: count,
+    pode_retomar: z.boolean(),
+    rota_origem: z.string(),
+    diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or what to press' }),
+    travado_motivo: z.string().nullable(),
+    custo_usd: usd,
+    limite_custo_usd: usd.nullable(),
+    moeda,
+    simulado,
+    erros_recentes: z.array(
+      z.object({ codigo: z.string(), erro_mensagem: z.string().nullable(), ultimo_erro_em: instant.nullable() }),
+    ),
+  })
+  .meta({ id: 'StatusDetalhado' })
+
+export const documentStatus = z.enum(documentStatuses)
+
+export const document = z
+  .object({
+    codigo: z.string(),
+    status: documentStatus,
+    tentativas: count,
+    erro_mensagem: z.string().nullable(),
+    ultimo_erro_em: instant.nullable(),
+    categoria: z.string().nullable(),
+    confianca: z.number().nullable(),
+    simulado,
+    duplicado_de: z.string().nullable().meta({ description: 'an earlier one of this execution with the same bytes' }),
+    reaproveitado: z.boolean().meta({ description: 'it has the answer to an earlier document with the same bytes' }),
+  })
+  .meta({ id: 'Documento' })
+
+export const documentError = z
+  .object({
+    codigo: z.string(),
+    status: documentStatus,
+    tentativas: count,
+    erro_mensagem: z.string().nullable(),
+    erro_stack: z.string().nullable().meta({ description: 'null for viewers' }),
+    ultimo_erro_em: instant.nullable(),
+  })
+  .meta({ id: 'ErroDeDocumento' })
+
+export const result = z
+  .object({
+    codigo: z.string(),
+    categoria: z.string().nullable(),
+    confianca: z.number().nullable(),
+    justificativa: z.string().nullable(),
+    status: documentStatus,
+    modelo: z.string().nullable(),
+    tokens_entrada: count.nullable(),
+    tokens_saida: count.nullable(),
+    custo_usd: usd.nullable(),
+    moeda,
+    simulado,
+  })
+  .meta({ id: 'Resultado' })
+
+const labels: Readonly<Record<Status, string>> = {
+  PENDENTE: 'Pendente',
+  EM_ANDAMENTO: 'Em andamento',
+  PAUSADO: 'Pausado',
+  TRAVADO: 'Travado',
+  CONCLUIDO: 'Concluído',
+  ERRO: 'Erro',
+  CANCELADO: 'Cancelado',
+}
+
+export const labelOf = ({ status, erros }: Pick<Execution, 'status' | 'erros'>): string =>
+  status === 'CONCLUIDO' && erros > 0 ? 'Concluído com erros' : labels[status]
+
+const countsOf = (from: Execution) => ({
+  total: from.total,
+  pendentes: from.pendentes,
+  processando: from.processando,
+  concluidos: from.concluidos,
+  erros: from.erros,
+  pulados: from.pulados,
+  cancelados: from.cancelados,
+  percentual: from.percentual,
+})
+
+const costOf = (from: Execution) => ({ custo_usd: dollars(from.custo_usd), moeda: currency })
+
+export const executionWire = (from: Execution, isSimulated: boolean) => ({
+  id: from.id,
+  projeto_id: from.projeto_id,
+  projeto: from.projeto,
+  status: from.status,
+  status_exibicao: labelOf(from),
+  ...countsOf(from),
+  tentativas_retry: from.tentativas_retry,
+  max_retries: from.max_retries,
+  reaproveitar: from.reaproveitar,
+  ...costOf(from),
+  simulado: from.simulado ?? isSimulated,
+  criado_por: from.criado_por,
+  criado_em: from.criado_em,
+  concluido_em: from.concluido_em,
+})
+
+export const detailedWire = (from: Execution, isSimulated: boolean) => ({
+  id: from.id,
+  status: from.status,
+  status_exibicao: labelOf(from),
+  ...countsOf(from),
+  ultimo_heartbeat: from.ultimo_heartbeat,
+  segundos_sem_progresso: from.segundos_sem_progresso,
+  ultimo_codigo_processado: from.ultimo_codigo_processado,
+  tentativas_retry: from.tentativas_retry,
+  max_retries: from.max_retries,
+  // One that has spent its resumes does not stand still: it is ERRO.
+  pode_retomar: from.status === 'TRAVADO',
+  rota_origem: '/classificador/',
+  ...costOf(from),
+  limite_custo_usd: dollars(from.custo_permitido_usd),
+  simulado: from.simulado ?? isSimulated,
+})
+
+export const documentWire = (from: Result, isSimulated: boolean) => ({
+  codigo: from.codigo,
+  status: from.status,
+  tentativas: from.tentativas,
+  erro_mensagem: from.erro_mensagem,
+  ultimo_erro_em: from.ultimo_erro_em,
+  categoria: from.categoria,
+  confianca: from.confianca,
+  simulado: from.simulado ?? isSimulated,
+  duplicado_de: from.duplicado_de,
+  reaproveitado: from.reaproveitado,
+})
+
+export const documentErrorWire = (from: Result, mayReadStacks: boolean) => ({
+  codigo: from.codigo,
+  status: from.status,
+  tentativas: from.tentativas,
+  erro_mensagem: from.erro_mensagem,
+  erro_stack: mayReadStacks ? from.erro_stack : null,
+  ultimo_erro_em: from.ultimo_erro_em,
+})
+
+export const resultWire = (from: Result, isSimulated: boolean) => ({
+  codigo: from.codigo,
+  categoria: from.categoria,
+  confianca: from.confianca,
+  justificativa: from.justificativa,
+  status: from.status,
+  modelo: from.modelo,
+  tokens_entrada: from.tokens_entrada,
+  tokens_saida: from.tokens_saida,
+  custo_usd: dollars(from.custo_usd),
+  moeda: currency,
+  simulado: from.simulado ?? isSimulated,
+})

@@ -1,0 +1,58 @@
+/** What goes on in the engine as a stream of events: of everything, of one batch, of one job; from now on, or after an earlier event. */
+import { z } from 'zod'
+import { readCursor } from '../core/cursor.ts'
+import type { EngineEvent } from '../core/event.ts'
+import { RetomaError, say } from '../errors.ts'
+import type { Call } from './route.ts'
+import { type SseOptions, sse, sseHeaders } from './sse.ts'
+
+/** A database that is away is waited for inside the stream, not in front of it. */
+const openMs = 3000
+
+/** What a stream of events may be asked. */
+export const eventsQuery = z.strictObject({
+  after: z.string().max(200).optional().meta({ description: 'the `id` of the last event that was seen' }),
+  last_event_id: z.string().max(200).optional().meta({ description: 'the same; the header Last-Event-ID goes first' }),
+})
+
+type Asked = Call<unknown, z.output<typeof eventsQuery>>
+
+/** `tell`: in whose words. It is the same function for every client, so that an event is written once for all of them. */
+export async function follow(
+  call: Asked,
+  of: { job?: string; batch?: string },
+  tell: SseOptions<EngineEvent>['tell'],
+): Promise<Response> {
+  const after = cursorIn(call)
+  const events = call.engine.events({ ...of, after })
+  const late = new AbortController()
+  try {
+    const opened = await Promise.race([
+      events.opened(),
+      call.engine.clock.sleep(openMs, late.signal).then(() => true as const),
+    ])
+    if (call.request.method === 'HEAD' || !opened) await events.return?.()
+    // It is over and all of it was told: 204 is how an EventSource is told not to come again.
+    if (!opened) return new Response(null, { status: 204, headers: call.headers })
+    if (call.request.method === 'HEAD') return new Response(null, { headers: sseHeaders() })
+    return sse(call, events, { tell, idleSeconds: () => events.idleSeconds() })
+  } finally {
+    late.abort()
+  }
+}
+
+/** The header is the newer: an EventSource that comes back sends it to the address it began with. */
+function cursorIn({ request, query }: Asked): string | undefined {
+  const given: [string, string | undefined | null][] = [
+    ['Last-Event-ID', request.headers.get('last-event-id')],
+    ['last_event_id', query.last_event_id],
+    ['after', query.after],
+  ]
+  const [field, cursor] = given.find(([, value]) => value) ?? []
+  if (cursor && readCursor(cursor) === undefined)
+    throw new RetomaError('bad_request', {
+      field: field!,
+      problem: say('it is the id of an earlier event', 'é o id de um evento anterior'),
+    })
+  return cursor ?? undefined
+}
