@@ -685,6 +685,28 @@ export const errorTable = define({
     en: 'something went wrong inside Retoma; its log has the details',
     pt: 'algo deu errado dentro do Retoma; os detalhes estão no log',
   },
+
+  // The document classifier
+  execution_paused: {
+    status: 409,
+    en: 'execution {id} is paused; press continuar, then it goes on',
+    pt: 'a execução {id} está pausada; use continuar para que ela siga',
+  },
+  execution_state: {
+    status: 409,
+    en: 'execution {id} is {status}; {verb} is not possible then',
+    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
+  },
+  too_many_documents: {
+    status: 413,
+    en: 'an execution has at most {most} documents; send the rest in another one',
+    pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
+  },
+  document_too_large: {
+    status: 413,
+    en: 'the document "{name}" is larger than {most} bytes',
+    pt: 'o documento "{name}" tem mais de {most} bytes',
+  },
   // Documents: what is wrong with a file that was sent
   not_a_pdf: {
     status: 422,
@@ -730,27 +752,5 @@ export const errorTable = define({
     status: 422,
     en: 'the text file holds no text but binary data',
     pt: 'o arquivo de texto não contém texto, e sim dados binários',
-  },
-
-  // The document classifier
-  execution_paused: {
-    status: 409,
-    en: 'execution {id} is paused; press continuar, then it goes on',
-    pt: 'a execução {id} está pausada; use continuar para que ela siga',
-  },
-  execution_state: {
-    status: 409,
-    en: 'execution {id} is {status}; {verb} is not possible then',
-    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
-  },
-  too_many_documents: {
-    status: 413,
-    en: 'an execution has at most {most} documents; send the rest in another one',
-    pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
-  },
-  document_too_large: {
-    status: 413,
-    en: 'the document "{name}" is larger than {most} bytes',
-    pt: 'o documento "{name}" tem mais de {most} bytes',
   },
 })

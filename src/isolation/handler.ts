@@ -15,7 +15,7 @@ type Importer = (href: string) => Promise<unknown>
 /** What the command line loads configurations with: TypeScript too. See src/cli/child-loader.ts. */
 export interface Loader {
   importModule: Importer
-  findHandler(folder: string, file: string, kind: string): Promise<Handler>
+  findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler>
 }
 
 /** Undefined loader: as Node does it. */

@@ -47,7 +47,8 @@ export type CallEnd = { text: string } | { error: PackedError }
 
 export interface ConfigPlace {
   folder: string
-  file: string
+  /** Undefined: there is none, and the kinds are those of Retoma's own systems. */
+  file?: string | undefined
 }
 
 /** What a child is made with. */
