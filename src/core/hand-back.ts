@@ -45,7 +45,7 @@ export interface HandBack {
 /** Why a batch is paused: what is kept as its reason. */
 export type PauseReason = { code: string; message: string; provider?: string; answer?: string }
 
-export const firstWait = seconds(5)
+export const firstWait = seconds(1)
 export const longestBackoff = minutes(5)
 export const shortestWait = seconds(1)
 /** Whatever it asks for: once a day it is asked whether it still wants that. */

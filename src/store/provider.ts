@@ -100,18 +100,22 @@ const stop = {
 export const cleared = (now: string) =>
   `wait_until = '-infinity', waits = 0, stopped_at = null, probe_at = null, probe_job = null, cleared_at = ${now}`
 
-// Only what whoever asked had seen: somebody may have been told to wait since.
+// Only what whoever asked had seen comes to an end: somebody may have been told to wait since. But one that answers some of those
+// who ask at once, and has others wait, is not shut: its next wait is a first one again.
 const answer = {
   name: 'provider_answered',
   text: `
     with home as materialized (
-      select name, stopped_at is not null as stopped from retoma.provider
-      where name = $1 and at = ${given('$3')} and waits = $4
+      select name, stopped_at is not null as stopped, at = ${given('$3')} and waits = $4 as same
+      from retoma.provider
+      where name = $1
       for update
     ), done as (
-      update retoma.provider p set ${cleared(now)} from home h where p.name = h.name
+      update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
+    ), eased as (
+      update retoma.provider p set waits = 0 from home h where p.name = h.name and not h.same and p.waits > 0
     )
-    select stopped from home`,
+    select stopped from home where same`,
 }
 
 /** The one who asks, or answers for it. */

@@ -124,14 +124,14 @@ describe('a provider that says wait', () => {
     expect(outside.calls).toHaveLength(10)
     const [provider] = await t.engine.providers()
     expect(provider).toMatchObject({ state: 'waiting', waits: 1 })
-    expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(5000)
+    expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
     // The next storm is the second wait.
     await passes(t, seconds(6))
     expect((await t.engine.providers())[0]).toMatchObject({ state: 'waiting', waits: 2 })
   })
 
   test('without saying for how long waits grow to five minutes, and an answer ends them', async () => {
-    const outside = service(call => (call < 10 ? wait() : 'ok'))
+    const outside = service(call => (call < 12 ? wait() : 'ok'))
     const job = jobAsking(id => outside.ask(id))
     const t = await engineOf({ jobs: [job] })
     const { id } = await t.engine.enqueue(job, undefined)
@@ -144,13 +144,40 @@ describe('a provider that says wait', () => {
       waits.push(ms / 1000)
       await t.clock.advance(seconds(ms / 1000 + 5))
     }
-    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300])
-    expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', starts: 1, attempt: 10 })
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+    expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', starts: 1, attempt: 12 })
     outside.says = () => wait()
     await t.engine.enqueue(job, undefined)
     await t.run()
     const [provider] = await t.engine.providers()
-    expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(5000)
+    expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
+  })
+
+  test('does not have the waits grow while it answers others of the same round', async () => {
+    // Of every round of ten the first is told to wait, and the others are answered after it.
+    const outside = service()
+    const refused = new Set<string>()
+    let round = gate()
+    const job = jobAsking(async id => {
+      outside.ask(id)
+      if (outside.calls.length % 10 !== 1 || refused.has(id)) return round.passed
+      refused.add(id)
+      throw wait()
+    })
+    const t = await engineOf({ jobs: [job] })
+    await t.engine.enqueueMany(job, items(60))
+    const waits: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const running = t.run()
+      await until(async () => (await t.engine.providers())[0]?.state === 'waiting')
+      const [provider] = await t.engine.providers()
+      waits.push(provider!.waitUntil!.getTime() - t.clock.now().getTime())
+      round.open()
+      await running
+      round = gate()
+      await t.clock.advance(seconds(20))
+    }
+    expect(waits).toEqual([1000, 2000, 1000, 2000])
   })
 
   test('never stalls its batch: a storm of ten minutes', async () => {
