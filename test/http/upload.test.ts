@@ -169,6 +169,13 @@ test.each([
   expect(await rows()).toBe(0)
 })
 
+test('a file that comes behind what is refused, in the same piece, is not waited for', async () => {
+  const { send } = await door()
+  const refused = part('form-data; name="other"; filename="a.pdf"')
+  const { body, headers } = raw(`${refused}${part('form-data; name="file"; filename="b.pdf"').slice(0, -3)}`)
+  expect(await send(body, headers)).toMatchObject({ status: 400, body: { error: { field: 'other' } } })
+})
+
 test.each([
   ['multipart/form-data', 400, 'bad_request'],
   ['multipart/mixed; boundary=b', 415, 'not_json'],
