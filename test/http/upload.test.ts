@@ -193,6 +193,18 @@ test.each([
   expect(await send('x', { 'content-type': type })).toMatchObject({ status, body: { error: { code } } })
 })
 
+test('the document says what may be sent, and how much of it', async () => {
+  const { ask } = await door()
+  const { body } = await ask('GET', '/api/openapi.json')
+  const { content } = body.paths['/store'].post.requestBody
+  expect(Object.keys(content)).toEqual(['application/json', 'multipart/form-data'])
+  expect(content['multipart/form-data'].schema).toMatchObject({
+    properties: { title: { type: 'string' }, file: { type: 'array', maxItems: 3 } },
+    required: ['file'],
+  })
+  expect(Object.keys(body.paths['/store/{id}'].get.responses[200].content)).toContain('application/pdf')
+})
+
 test('the same route takes JSON as before', async () => {
   const { ask } = await door()
   expect((await ask('POST', '/store', { body: { text: 'hi' } })).body).toEqual({ fields: { text: 'hi' }, files: [] })
