@@ -24,8 +24,6 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
     parser.destroy()
   }
   const tell = (next: Part | Coming) => {
-    // Destroyed in the middle of a piece, the parser tells of what else is in it; a file of that would never end.
-    if (failure !== undefined) return
     came.push(next)
     wake()
   }
@@ -54,6 +52,7 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
   try {
     for (;;) {
       const next = came.shift()
+      // First: destroyed in the middle of a piece, the parser tells of what else is in it, and a file of that never ends.
       if (failure !== undefined) throw failure
       if (next instanceof Coming) {
         if (await next.isNamed()) yield { file: next }

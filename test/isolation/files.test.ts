@@ -23,8 +23,8 @@ test.each<Isolation>(['inline', 'thread', 'process'])(
     const job = jobIn(place)
     const { ends, engine } = await workingOn(job)
     const { id, sha256 } = await engine.files.put(bytes(2_500_000), pdf)
-    const { result, state } = await ends(job, { do: 'file', note: id })
-    expect({ state, result }).toMatchObject({
+    const { result, ...ended } = await ends(job, { do: 'file', note: id })
+    expect({ ...ended, result }).toMatchObject({
       state: 'succeeded',
       result: { name: pdf.name, read: sha256, copy: sha256, mode: '600', same: true },
     })
