@@ -14,7 +14,7 @@ export async function serverForTest(): Promise<OpenRouterServer> {
   return server
 }
 
-export const categories = ['Contrato', 'Petição Inicial', 'Outros']
+const categories = ['Contrato', 'Petição Inicial', 'Outros']
 
 export interface Made {
   /** Their texts, or the ids of their files; a number: so many, `D-1` and so on, of which each speaks of a contract. */
@@ -42,7 +42,7 @@ export interface Seen {
   reused_from: string | null
 }
 
-export const textOf = (n: number): string => `D-${n} é um contrato de locação.`
+const textOf = (n: number): string => `D-${n} é um contrato de locação.`
 
 /** The rows of an execution, as the routes write them. */
 export async function insertRun(sql: Sql, made: Made) {
