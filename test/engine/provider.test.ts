@@ -261,6 +261,16 @@ describe('a provider that stops', () => {
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
   })
 
+  test('that a person has one batch go on for stops no other one for longer than a tick', async () => {
+    const { t, outside, batch, id } = await stopped(2)
+    const other = await t.engine.submit(batch, items(2))
+    await t.run()
+    outside.says = () => 'ok'
+    await t.engine.unpause(id)
+    await passes(t, seconds(5))
+    for (const each of [id, other.id]) expect(await t.engine.batch(each)).toMatchObject({ state: 'succeeded' })
+  })
+
   test('does not have a batch go on that a person has paused meanwhile', async () => {
     const { t, outside, id } = await stopped(4)
     await t.engine.pause(id)
