@@ -34,7 +34,7 @@ export interface Caller {
 export type Isolate = (call: IsolatedCall, caller: Caller) => Promise<string>
 
 /** From its signal until it is killed. */
-const lastWordMs = 250
+const lastWordMs = 500
 /** What an earlier call left in a child may end it under this one: so often it goes to another. */
 const otherChildren = 3
 

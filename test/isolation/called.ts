@@ -13,7 +13,7 @@ type Given = { signal: AbortSignal; log: JobLog }
 
 const deeds = {
   answer: ({ note }: Errand) => ({ note, pid: process.pid, map: new Map([['a', 1n]]) }),
-  log: (_: Errand, { log }: Given) => log.info({ page: 1 }, 'read'),
+  log: (_: Errand, { log }: Given) => log.info({ page: 1 }, 'read a page'),
   large: ({ note }: Errand) => 'x'.repeat(Number(note)),
   class: () => new (class Money {})(),
   fail: () => {
@@ -32,10 +32,6 @@ const deeds = {
   },
   allocate() {
     for (const all: unknown[] = []; ; ) all.push(Buffer.alloc(10_000_000, 1))
-  },
-  leak({ note }: Errand) {
-    leaked.push(Buffer.alloc(Number(note), 1))
-    return process.pid
   },
   /** Says who it is, and never gives its loop back. */
   spin({ note }: Errand) {
@@ -56,7 +52,6 @@ const deeds = {
   },
 } satisfies Record<string, (errand: Errand, given: Given) => unknown>
 
-const leaked: Buffer[] = []
 const forEver = () => new Promise<never>(() => {})
 
 export default (errand: Errand, given: Given): unknown =>

@@ -33,8 +33,9 @@ export async function extractText(ctx: JobContext, source: Source, options: Extr
   const { path, name, type = '' } = source
   const ends = await endsOf(path)
   if (ends.size === 0) return { skip: 'arquivo vazio' }
-  if (!isPdf(ends)) {
-    if (claimsToBePdf(name, type)) throw trouble('not_a_pdf', { likeness: likenessOf(ends) })
+  const claimed = claimsToBePdf(name, type)
+  if (!isPdf(ends, claimed)) {
+    if (claimed) throw trouble('not_a_pdf', { likeness: likenessOf(ends) })
     return readPlain(path, ends.size)
   }
   if (!isWhole(ends)) throw trouble('pdf_truncated', {})

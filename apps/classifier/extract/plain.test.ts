@@ -51,6 +51,11 @@ test('a text file is its text; one without any is skipped, and one that is binar
   await expect(extracted(Buffer.from([1, 0, 2]))).rejects.toMatchObject({ code: 'text_binary' })
 })
 
+test('a text that speaks of PDFs is a text, and a PDF without its name is one', async () => {
+  expect(await extracted('o arquivo começa com %PDF-1.7')).toMatchObject({ truncated: false })
+  await expect(extracted('%PDF-1.7\n')).rejects.toMatchObject({ code: 'pdf_truncated' })
+})
+
 test('what was sent as text is bounded as well', async () => {
   const of = (text: string) => extractText(nowhere, { text, name: 'a' })
   expect(await of('olá')).toEqual({ text: 'olá', pages: null, truncated: false })

@@ -30,7 +30,9 @@ export async function endsOf(path: string): Promise<Ends> {
 export const claimsToBePdf = (name: string, type: string): boolean =>
   /\.pdf$/i.test(name) || /^application\/(x-)?pdf\b/i.test(type)
 
-export const isPdf = ({ head }: Ends): boolean => head.includes('%PDF-')
+/** A text may well speak of PDFs; what is called one may have something before it. */
+export const isPdf = ({ head }: Ends, claimed: boolean): boolean =>
+  claimed ? head.includes('%PDF-') : head.subarray(0, 5).equals(Buffer.from('%PDF-'))
 
 /** An upload that broke off is not read as if it were whole, though some of its pages could be. */
 export function isWhole({ tail }: Ends): boolean {
