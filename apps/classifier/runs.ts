@@ -179,7 +179,7 @@ function endedMeanwhile(error: unknown): string {
   throw error
 }
 
-/** Rows, purchases, checkpoints, failures, events and files. false: it is not final. Throws not_found. */
+/** Rows, purchases, checkpoints, failures, events and files. false: there is none that is final. */
 export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
   const hidden = await engine.transaction(tx => hideRun(engine, tx, id))
   if (hidden === undefined && (await readHidden(engine, id)) === undefined) return false
@@ -196,10 +196,6 @@ export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
 
 async function finishErasing(engine: Engine, id: string): Promise<void> {
   const batch = await readHidden(engine, id)
-  if (batch !== undefined) await engine.eraseBatch(batch).catch(goneAlready)
+  if (batch !== undefined) await engine.eraseBatch(batch)
   await removeHiddenRun(engine, id)
-}
-
-function goneAlready(error: unknown): void {
-  if (!isRetomaError(error, 'not_found')) throw error
 }

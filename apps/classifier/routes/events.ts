@@ -45,15 +45,17 @@ function tell(event: EngineEvent): Told | undefined {
 
 function progressOf({ rate, etaSeconds, ...counts }: Readonly<Record<string, unknown>>) {
   const of = (name: string) => Number(counts[name] ?? 0)
+  const total = of('total')
+  const ended = of('succeeded') + of('failed') + of('skipped') + of('cancelled')
   const named = {
-    total: of('total'),
+    total,
     pendentes: of('waiting'),
     processando: of('running') + of('stalled'),
     concluidos: of('succeeded'),
     erros: of('failed'),
     pulados: of('skipped'),
     cancelados: of('cancelled'),
-    percentual: counts.percent ?? null,
+    percentual: total === 0 ? 0 : Math.floor((ended * 1000) / total) / 10,
   }
   return { ...named, counts: named, rate, eta_seconds: etaSeconds }
 }

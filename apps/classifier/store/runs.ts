@@ -157,11 +157,15 @@ export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: r
   await home.query(goesOn, [id, from])
 }
 
-// Once for each time that the limit was reached: when it is raised, the cost is below it again.
+// Once for each time that the limit was reached: when it is raised, the cost is below it again, however far beyond it had come
+// by what was on its way.
 const allowMore = `
   update retoma.classifier_run r
-  set cost_allowed_usd = r.cost_allowed_usd + (r.settings ->> 'cost_limit_usd')::numeric
+  set cost_allowed_usd = r.cost_allowed_usd + l.usd * (floor((r.cost_usd - r.cost_allowed_usd) / l.usd) + 1)
   from retoma.batch b
+    cross join lateral (
+      select (settings ->> 'cost_limit_usd')::numeric as usd from retoma.classifier_run where id = $1
+    ) l
   where r.id = $1 and b.id = r.batch_id and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
     and r.cost_usd >= r.cost_allowed_usd`
 

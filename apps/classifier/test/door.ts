@@ -3,7 +3,18 @@
  * code says, so that a test can put an execution into any state.
  */
 import { z } from 'zod'
-import { type Duration, defineBatch, defineJob, doNotRetry, minutes, seconds, skip } from '../../../src/index.ts'
+import {
+  type Duration,
+  defineBatch,
+  defineJob,
+  doNotRetry,
+  minutes,
+  pauseBatch,
+  providerStop,
+  providerWait,
+  seconds,
+  skip,
+} from '../../../src/index.ts'
 import { doorWith } from '../../../test/http/support.ts'
 import { aborted } from '../../../test/support/engine.ts'
 import { routesOf } from '../routes/index.ts'
@@ -12,8 +23,10 @@ import { createRuns, type RunOptions } from '../runs.ts'
 interface Told {
   /** Longer than a document really may take, for one that hangs. */
   timeout?: Duration
-  /** Whether one whose code begins with `tenta` fails, as of now. */
+  /** Whether what is outside fails, as of now. */
   isDown?: () => boolean
+  /** Told that one hangs. */
+  begun?: () => void
 }
 
 const codeOf = `select code from retoma.classifier_document where id = $1`
@@ -23,8 +36,18 @@ const answered = `
     cost_usd = 0.0123, simulated = false, answered_at = now()
   where id = $1`
 
-/** By how its code begins: `falha` fails for good, `tenta` fails and is tried again, `pula` is skipped, `trava` hangs. */
-export const standIn = ({ timeout = minutes(2), isDown = () => true }: Told = {}) =>
+const spent = `
+  select from retoma.classifier_run r join retoma.classifier_document d on d.run_id = r.id
+  where d.id = $1 and r.cost_usd >= r.cost_allowed_usd`
+const pay = `
+  update retoma.classifier_run set cost_usd = cost_usd + 1
+  where id = (select run_id from retoma.classifier_document where id = $1)`
+
+/**
+ * By how its code begins: `falha` fails for good, `tenta` fails and is tried again, `pula` is skipped, `trava` hangs, `espera`
+ * and `crédito` are told by their provider to wait and to stop, `custo` costs a dollar.
+ */
+const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}) =>
   defineJob({
     kind: 'classify-document',
     queue: 'classifier',
@@ -37,7 +60,23 @@ export const standIn = ({ timeout = minutes(2), isDown = () => true }: Told = {}
         const { rows } = await tx.query<{ code: string }>(codeOf, [document])
         return rows[0]!.code
       })
-      if (code.startsWith('trava')) await aborted(ctx.signal)
+      if (code.startsWith('trava')) {
+        begun?.()
+        await aborted(ctx.signal)
+      }
+      if (code.startsWith('espera') && isDown())
+        await ctx.provider('openrouter', () => {
+          throw providerWait({ retryAfter: seconds(90), message: 'rate limit' })
+        })
+      if (code.startsWith('crédito') && isDown())
+        await ctx.provider('openrouter', () => {
+          throw providerStop({ code: '402', message: 'Insufficient credits' })
+        })
+      if (code.startsWith('custo')) {
+        const { rows } = await ctx.query(spent, [document])
+        if (rows.length > 0) throw pauseBatch({ code: 'cost_limit', message: 'limite de custo atingido' })
+        await ctx.transaction('pay', tx => tx.query(pay, [document]))
+      }
       if (code.startsWith('falha')) throw doNotRetry(new Error('o documento não pôde ser lido'))
       if (code.startsWith('tenta') && isDown()) throw new Error('a IA não respondeu')
       if (code.startsWith('pula')) return skip('documento vazio')
@@ -46,7 +85,7 @@ export const standIn = ({ timeout = minutes(2), isDown = () => true }: Told = {}
     },
   })
 
-export function standInBatch(told: Told = {}): RunOptions['classification'] {
+function standInBatch(told: Told = {}): RunOptions['classification'] {
   const stall = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const
   return defineBatch({ name: 'classification', job: standIn(told), ...stall })
 }

@@ -1,0 +1,143 @@
+/** Results, errors and the table for a spreadsheet; and that what is erased is gone, everywhere. */
+import { expect, test } from 'vitest'
+import { days, minutes } from '../../src/index.ts'
+import { classifierDoor } from './test/door.ts'
+
+type Door = Awaited<ReturnType<typeof classifierDoor>>
+
+test('results are read a page at a time, and as one table', async () => {
+  const { ask, execution, run } = await classifierDoor()
+  const id = await execution(['a', '=cmd()', 'falha', 'pula'])
+  await run()
+  const { items, next } = (await ask('GET', `/execucoes/${id}/resultados?limit=1`)).body
+  expect(items).toEqual([
+    {
+      codigo: 'a',
+      categoria: 'Contrato',
+      confianca: 0.9,
+      justificativa: 'porque sim',
+      status: 'CONCLUIDO',
+      modelo: 'm',
+      tokens_entrada: 10,
+      tokens_saida: 2,
+      custo_usd: '0.0123',
+      moeda: 'USD',
+      simulado: false,
+    },
+  ])
+  const rest = (await ask('GET', `/execucoes/${id}/resultados?after=${next}`)).body
+  expect(rest.items.map((each: { status: string }) => each.status)).toEqual(['CONCLUIDO', 'ERRO', 'PULADO'])
+  expect(rest.next).toBe(null)
+  const table = await ask('GET', `/execucoes/${id}/resultados.csv`)
+  expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(table.headers.get('content-disposition')).toBe(`attachment; filename="resultados-${id}.csv"`)
+  const lines = table.body.split('\r\n')
+  expect(lines).toHaveLength(6)
+  expect(lines[2]).toBe(`"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,0123";"false"`)
+})
+
+test('a table of two thousand documents is whole', async () => {
+  const { ask, execution } = await classifierDoor()
+  const codes = Array.from({ length: 2000 }, (_, n) => `d${n}`)
+  const id = await execution(codes)
+  const lines = (await ask('GET', `/execucoes/${id}/resultados.csv`)).body.trimEnd().split('\r\n')
+  expect(lines).toHaveLength(2001)
+  expect(lines.slice(1).map((line: string) => line.split(';')[0])).toEqual(codes.map(code => `"${code}"`))
+  const { body } = await ask('GET', `/execucoes/${id}/documentos?status=PENDENTE&limit=500&after=1500`)
+  expect([body.items.length, body.items[0].codigo, body.next]).toEqual([500, 'd1500', null])
+})
+
+test('an error has its message, its time, and for those who act its stack', async () => {
+  const { ask, clock, engine, execution, run, status } = await classifierDoor()
+  const id = await execution(['a', 'falha', 'tenta'])
+  await run()
+  const { body } = await ask('GET', `/execucoes/${id}/erros`)
+  const at = clock.now().toISOString()
+  const failed = { codigo: 'falha', status: 'ERRO', tentativas: 1, erro_mensagem: 'o documento não pôde ser lido' }
+  expect(body).toMatchObject({ total: 1, next: null, documentos: [{ ...failed, ultimo_erro_em: at }] })
+  expect(body.documentos[0].erro_stack).toContain('at ')
+  expect((await status(id)).erros_recentes).toEqual([
+    { codigo: 'tenta', erro_mensagem: 'a IA não respondeu', ultimo_erro_em: at },
+    { codigo: 'falha', erro_mensagem: 'o documento não pôde ser lido', ultimo_erro_em: at },
+  ])
+  const { body: waiting } = await ask('GET', `/execucoes/${id}/documentos?status=PENDENTE`)
+  expect(waiting.items).toMatchObject([{ codigo: 'tenta', tentativas: 1, erro_mensagem: 'a IA não respondeu' }])
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { body: seen } = await ask('GET', `/execucoes/${id}/erros`, { token })
+  expect(seen.documentos).toEqual([{ ...body.documentos[0], erro_stack: null }])
+})
+
+const tables = ['job', 'batch', 'checkpoint', 'failure', 'event', 'file', 'file_chunk'].map(name => `retoma.${name}`)
+const own = ['run', 'document', 'purchase'].map(name => `retoma.classifier_${name}`)
+
+/** What is left in every table, but of the job that submits executions. */
+async function left({ engine }: Door): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const table of [...tables, ...own]) {
+    const only = table === 'retoma.job' ? `where kind <> 'open-execution'` : ''
+    const { rows } = await engine.query<{ n: number }>(`select count(*)::int as n from ${table} ${only}`)
+    if (rows[0]!.n > 0) counts[table] = rows[0]!.n
+  }
+  return counts
+}
+
+test('an execution is erased when it is over, with all that is its; before that it is 409', async () => {
+  const door = await classifierDoor()
+  const { ask, engine, execution, fetch, press, project, run } = door
+  const of = await project()
+  const form = new FormData()
+  form.append('projeto_id', of)
+  for (const name of ['a.txt', 'falha.txt', 'tenta.txt']) form.append('arquivos', new Blob(['texto']), name)
+  const made = await fetch(new Request('http://127.0.0.1:3000/execucoes', { method: 'POST', body: form }))
+  const { id } = (await made.json()) as { id: string }
+  await run()
+  const purchase = `
+    insert into retoma.classifier_purchase (document_id, attempt, provider, cost_usd, usable, at)
+    select id, 1, 'p', 1, true, now() from retoma.classifier_document where run_id = $1`
+  await engine.query(purchase, [id])
+  expect(await ask('DELETE', `/execucoes/${id}`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'execution_state', status: 'EM_ANDAMENTO' } },
+  })
+  await press(id, 'cancelar')
+  expect((await ask('DELETE', `/projetos/${of}`)).status).toBe(204)
+  expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(204)
+  expect(await left(door)).toEqual({})
+  expect((await engine.query('select from retoma.classifier_project')).rows).toEqual([])
+  for (const path of ['', '/status-detalhado', '/erros', '/documentos', '/resultados.csv', '/eventos'])
+    expect((await ask('GET', `/execucoes/${id}${path}`)).status, path).toBe(404)
+  expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(404)
+  const other = await execution(['b'])
+  expect((await ask('GET', `/execucoes/${other}`)).status).toBe(200)
+})
+
+test('what died in the middle of erasing is gone for all, and removed by the next to tidy up', async () => {
+  const door = await classifierDoor()
+  const { ask, clock, engine, execution, run, schedule } = door
+  const id = await execution(['a'])
+  await run()
+  await schedule()
+  await engine.query('update retoma.classifier_run set deleted_at = now() where id = $1', [id])
+  expect((await ask('GET', `/execucoes/${id}`)).status).toBe(404)
+  await clock.advance(minutes(61))
+  await schedule()
+  await run()
+  const { 'retoma.job': _, 'retoma.checkpoint': __, ...rest } = await left(door)
+  expect(rest).toEqual({})
+})
+
+test('an execution goes with its batch when the time is over for which work is kept', async () => {
+  const door = await classifierDoor()
+  const { ask, clean, clock, engine, execution, run, schedule, tick } = door
+  const id = await execution(['a'])
+  await run()
+  await schedule()
+  await clock.advance(days(91))
+  await clean()
+  for (let n = 0; n < 3; n++) await tick()
+  expect((await ask('GET', `/execucoes/${id}`)).status).toBe(404)
+  expect((await ask('GET', '/execucoes')).body.items).toEqual([])
+  await schedule()
+  await run()
+  expect((await engine.query('select from retoma.classifier_document')).rows).toEqual([])
+})

@@ -1,0 +1,155 @@
+/** What a person is told of an execution: in every state one sentence that says whether to wait or what to press. */
+import { expect, test } from 'vitest'
+import { minutes, seconds } from '../../src/index.ts'
+import { gate, timePasses } from '../../test/support/engine.ts'
+import { documentStatusOf, statusOf } from './status.ts'
+import { classifierDoor } from './test/door.ts'
+
+type Door = Awaited<ReturnType<typeof classifierDoor>>
+
+const told = async ({ ask }: Door, id: string, language = 'pt-BR') =>
+  (await ask('GET', `/execucoes/${id}/status-detalhado`, { headers: { 'accept-language': language } })).body
+
+test('a worker that nobody started, a document that is tried again, and an end are told as such', async () => {
+  const door = await classifierDoor()
+  const { clock, execution, run, status } = door
+  const id = await execution(['a', 'pula', 'tenta'])
+  expect(await told(door, id)).toMatchObject({
+    status: 'PENDENTE',
+    ultimo_heartbeat: null,
+    ultimo_codigo_processado: null,
+    diagnostico: 'nenhum worker ativo: inicie um (retoma worker) e a execução continua sozinha',
+  })
+  await clock.advance(seconds(7))
+  expect((await status(id)).segundos_sem_progresso).toBe(7)
+  await run()
+  const ended = clock.now().toISOString()
+  await clock.advance(seconds(2))
+  expect(await told(door, id)).toMatchObject({
+    status: 'EM_ANDAMENTO',
+    ultimo_heartbeat: ended,
+    segundos_sem_progresso: 2,
+    ultimo_codigo_processado: expect.stringMatching(/^(?:a|pula|tenta)$/),
+    percentual: 66.6,
+    diagnostico: expect.stringContaining('nenhum worker ativo'),
+  })
+  for (let n = 0; n < 2; n++) {
+    await clock.advance(seconds(20))
+    await run()
+  }
+  expect(await told(door, id)).toMatchObject({
+    status: 'CONCLUIDO',
+    status_exibicao: 'Concluído com erros',
+    erros: 1,
+    diagnostico:
+      'concluída com erros: 1 de 3 documentos classificados, 1 pulados, 1 com erro: pressione reprocessar-erros para tentar só esses de novo',
+  })
+  expect((await told(door, id, 'en')).diagnostico).toContain('press reprocessar-erros to try only those again')
+})
+
+test('with a worker there, what waits for its next try is told when that is', async () => {
+  const door = await classifierDoor()
+  const { clock, engine, execution, status } = door
+  const id = await execution(['tenta'])
+  await using _ = await engine.work({ queues: { classifier: 2 } })
+  await timePasses(clock, async () => (await status(id)).ultimo_heartbeat !== null)
+  expect((await told(door, id)).diagnostico).toMatch(
+    /^os documentos que faltam esperam a próxima tentativa, a primeira em \d s: aguarde, ela continua sozinha; 0 de 1 documentos encerrados$/,
+  )
+})
+
+test('a provider that asks to wait is told with its words and until when', async () => {
+  let down = true
+  const door = await classifierDoor({ isDown: () => down })
+  const { clock, execution, run, status } = door
+  const id = await execution(['espera'])
+  await run()
+  const { diagnostico, status: now } = await told(door, id)
+  expect(now).toBe('EM_ANDAMENTO')
+  expect(diagnostico).toMatch(
+    /^o provedor openrouter pede para esperar até 12:01:\d\d UTC, mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha$/,
+  )
+  down = false
+  await clock.advance(minutes(3))
+  await run()
+  expect(await status(id)).toMatchObject({ status: 'CONCLUIDO' })
+})
+
+test('a provider without credit pauses it in its own words, and continuar goes on', async () => {
+  let down = true
+  const door = await classifierDoor({ isDown: () => down })
+  const { ask, execution, press, run, status } = door
+  const id = await execution(['crédito', 'crédito'])
+  await run()
+  const { status: now, erros, diagnostico } = await told(door, id)
+  expect({ now, erros }).toEqual({ now: 'PAUSADO', erros: 0 })
+  expect(diagnostico).toMatch(/^pausada pelo provedor openrouter: "Insufficient credits": .* pressione continuar;/)
+  down = false
+  expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  await run()
+  expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', concluidos: 2 })
+  const { items } = (await ask('GET', `/execucoes/${id}/documentos`)).body
+  expect(items.map((each: { tentativas: number }) => each.tentativas)).toEqual([1, 1])
+})
+
+test('a cost limit pauses it, and continuar allows as much again, once however many press', async () => {
+  const door = await classifierDoor()
+  const { clock, engine, execution, press, project, status } = door
+  const codes = Array.from({ length: 5 }, (_, n) => `custo ${n}`)
+  const id = await execution(codes, await project({ limite_custo_usd: 2 }))
+  await using _ = await engine.work({ queues: { classifier: 1 } })
+  const becomes = (state: string) => timePasses(clock, async () => (await status(id)).status === state)
+  await becomes('PAUSADO')
+  const first = await told(door, id)
+  expect(first).toMatchObject({ status: 'PAUSADO', limite_custo_usd: '2.00', moeda: 'USD' })
+  expect(first.diagnostico).toContain('pressione continuar para permitir o mesmo valor de novo')
+  const pressed = await Promise.all(Array.from({ length: 10 }, () => press(id, 'continuar')))
+  expect(pressed.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  expect((await status(id)).limite_custo_usd).toBe('4.00')
+  await becomes('PAUSADO')
+  expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  await becomes('CONCLUIDO')
+  expect(await status(id)).toMatchObject({ custo_usd: '5.00', limite_custo_usd: '6.00' })
+})
+
+test('what hung is named: the document, what it was doing, and where', async () => {
+  const begun = gate()
+  const door = await classifierDoor({ timeout: minutes(20), begun: begun.open })
+  const { clock, engine, execution, status } = door
+  const id = await execution(['a', 'trava "x".pdf'])
+  await using worker = await engine.work({ queues: { classifier: 2 } })
+  await begun.passed
+  await clock.advance(minutes(5))
+  await timePasses(clock, async () => (await status(id)).status === 'TRAVADO')
+  const { diagnostico, travado_motivo, pode_retomar } = await told(door, id)
+  expect(pode_retomar).toBe(true)
+  expect(travado_motivo).toMatch(
+    /^nenhum documento terminou em 5 min; o que travou: "trava 'x'\.pdf" \(esperando a IA, worker [\w-]+\)$/,
+  )
+  expect(diagnostico).toBe(
+    `travada: ${travado_motivo}: pressione retomar; o que já terminou fica (restam 3 de 3 retomadas)`,
+  )
+  void worker
+})
+
+test('a person who paused, and one who cancelled, are told', async () => {
+  const door = await classifierDoor()
+  const { execution, press } = door
+  const id = await execution(['a'])
+  await press(id, 'pausar')
+  expect((await told(door, id)).diagnostico).toBe('pausada por uma pessoa: pressione continuar para seguir')
+  await press(id, 'cancelar')
+  expect((await told(door, id)).diagnostico).toMatch(/^cancelada: /)
+  expect(await told(door, id)).toMatchObject({ percentual: 100, cancelados: 1, pendentes: 0 })
+})
+
+test('the views and the streams have the same words for every state', async () => {
+  const { engine } = await classifierDoor()
+  const definition = async (view: string) =>
+    (await engine.query<{ text: string }>(`select pg_get_viewdef($1::regclass) as text`, [`retoma.${view}`])).rows[0]!
+      .text
+  const executions = await definition('execucoes_classificacao')
+  for (const status of Object.values(statusOf)) expect(executions).toContain(`'${status}'`)
+  const documents = await definition('resultados_classificacao')
+  for (const status of Object.values(documentStatusOf)) expect(documents).toContain(`'${status}'`)
+})
