@@ -6,8 +6,9 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 COPY scripts scripts
 RUN node scripts/setup.mjs
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json tsconfig.apps.json ./
 COPY src src
+COPY apps apps
 RUN node scripts/setup.mjs --build
 
 FROM node:20-slim AS packages

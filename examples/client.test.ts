@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createApp } from '../src/http/index.ts'
 import { listen } from '../src/http/server.ts'
 import { batchDoor } from '../test/http/batch-support.ts'
-import { compiler, installed, root, run, start } from './support.ts'
+import { generatedClient, run, start, strictly } from './support.ts'
 
 async function serving() {
   const { engine } = await batchDoor()
@@ -14,35 +14,10 @@ async function serving() {
   return `http://127.0.0.1:${server.port}`
 }
 
-async function generated(address: string): Promise<string> {
-  const folder = await installed('client')
-  const generator = join(folder, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
-  const { code, output } = await run(folder, [generator, `${address}/api/openapi.json`, '-o', 'api.ts'])
-  expect(code, output).toBe(0)
-  return folder
-}
-
-const strict = [
-  compiler,
-  '--strict',
-  '--skipLibCheck',
-  '--target',
-  'es2022',
-  '--lib',
-  'es2022,dom,dom.iterable',
-  '--module',
-  'nodenext',
-  '--rewriteRelativeImportExtensions',
-  '--types',
-  'node',
-  '--typeRoots',
-  join(root, 'node_modules', '@types'),
-]
-
 test('it compiles, and what it asks is answered', async () => {
   const address = await serving()
-  const folder = await generated(address)
-  expect(await run(folder, [...strict, 'main.ts'])).toEqual({ code: 0, output: '' })
+  const folder = await generatedClient(address)
+  expect(await run(folder, [...strictly, 'main.ts'])).toEqual({ code: 0, output: '' })
   const child = start(folder, ['main.js'], { RETOMA_URL: address })
   let output = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += chunk))
@@ -58,7 +33,7 @@ the first of them: {"n":1}; more: true
 })
 
 test('a path or a field that is not there does not compile', async () => {
-  const folder = await generated(await serving())
+  const folder = await generatedClient(await serving())
   const wrong = `
     import createClient from 'openapi-fetch'
     import type { paths } from './api.ts'
@@ -69,7 +44,7 @@ test('a path or a field that is not there does not compile', async () => {
     const state: 'done' | undefined = data?.state
     export { state }`
   await writeFile(join(folder, 'wrong.ts'), wrong)
-  const { code, output } = await run(folder, [...strict, 'wrong.ts'])
+  const { code, output } = await run(folder, [...strictly, 'wrong.ts'])
   expect(code).not.toBe(0)
   for (const told of ['wrong.ts(5,', "'itens' does not exist", `'"done" | undefined'`]) expect(output).toContain(told)
 })

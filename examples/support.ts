@@ -55,3 +55,30 @@ export async function run(folder: string, args: string[], databaseUrl = ''): Pro
   const [code] = await once(child, 'close')
   return { code, output }
 }
+
+/** The example's client, with the types that a tool of others makes of the document at that address. */
+export async function generatedClient(address: string): Promise<string> {
+  const folder = await installed('client')
+  const generator = join(folder, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
+  const { code, output } = await run(folder, [generator, `${address}/api/openapi.json`, '-o', 'api.ts'])
+  if (code !== 0) throw new Error(output)
+  return folder
+}
+
+/** Compiles it with every check. */
+export const strictly = [
+  compiler,
+  '--strict',
+  '--skipLibCheck',
+  '--target',
+  'es2022',
+  '--lib',
+  'es2022,dom,dom.iterable',
+  '--module',
+  'nodenext',
+  '--rewriteRelativeImportExtensions',
+  '--types',
+  'node',
+  '--typeRoots',
+  join(root, 'node_modules', '@types'),
+]

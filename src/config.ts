@@ -17,6 +17,8 @@ export interface Config {
   queues?: Readonly<Record<string, number>>
   /** What queues allow over all workers: at once, within a time, waiting. */
   limits?: Limits
+  /** False: without the systems that Retoma brings itself (apps/), such as the document classifier. */
+  systems?: boolean
 }
 
 /** Nothing but types: the editor then knows what may stand in the file. */

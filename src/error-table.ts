@@ -471,6 +471,26 @@ export const errorTable = define({
     en: 'the handler of {kind} jobs, {file}, cannot be used: {problem}',
     pt: 'o handler dos jobs {kind}, {file}, não pode ser usado: {problem}',
   },
+  isolated_timeout: {
+    status: 500,
+    en: 'step "{step}" took longer than its timeout of {seconds} s, and its process was ended',
+    pt: 'a etapa "{step}" passou do seu timeout de {seconds} s, e seu processo foi encerrado',
+  },
+  isolated_memory: {
+    status: 500,
+    en: 'step "{step}" took more than its {megabytes} MB of memory, and its process was ended',
+    pt: 'a etapa "{step}" passou dos seus {megabytes} MB de memória, e seu processo foi encerrado',
+  },
+  isolated_crash: {
+    status: 500,
+    en: 'the process of step "{step}" died: {how}',
+    pt: 'o processo da etapa "{step}" morreu: {how}',
+  },
+  isolated_unusable: {
+    status: 500,
+    en: 'the module of step "{step}", {file}, cannot be used: {problem}',
+    pt: 'o módulo da etapa "{step}", {file}, não pode ser usado: {problem}',
+  },
   step_twice: {
     status: 500,
     en: 'two steps of one job are named "{step}"; each needs a name of its own',
@@ -686,5 +706,51 @@ export const errorTable = define({
     status: 413,
     en: 'the document "{name}" is larger than {most} bytes',
     pt: 'o documento "{name}" tem mais de {most} bytes',
+  },
+  // Documents: what is wrong with a file that was sent
+  not_a_pdf: {
+    status: 422,
+    en: 'the file is no PDF: {likeness}',
+    pt: 'o arquivo não é um PDF: {likeness}',
+  },
+  pdf_truncated: {
+    status: 422,
+    en: 'the PDF is incomplete: the end of the file is missing',
+    pt: 'o PDF está incompleto: falta o fim do arquivo',
+  },
+  pdf_corrupt: {
+    status: 422,
+    en: 'the PDF is damaged and cannot be read: {problem}',
+    pt: 'o PDF está danificado e não pode ser lido: {problem}',
+  },
+  pdf_encrypted: {
+    status: 422,
+    en: 'the PDF is protected by a password',
+    pt: 'o PDF está protegido por senha',
+  },
+  pdf_without_pages: {
+    status: 422,
+    en: 'the PDF has no pages',
+    pt: 'o PDF não tem páginas',
+  },
+  pdf_timeout: {
+    status: 422,
+    en: 'the PDF could not be read within {seconds} s',
+    pt: 'o PDF não pôde ser lido em {seconds} s',
+  },
+  pdf_memory: {
+    status: 422,
+    en: 'reading the PDF takes more than {megabytes} MB of memory',
+    pt: 'a leitura do PDF passou de {megabytes} MB de memória',
+  },
+  pdf_crash: {
+    status: 422,
+    en: 'reading the PDF ended the process that read it: {how}',
+    pt: 'a leitura do PDF derrubou o processo que o lia: {how}',
+  },
+  text_binary: {
+    status: 422,
+    en: 'the text file holds no text but binary data',
+    pt: 'o arquivo de texto não contém texto, e sim dados binários',
   },
 })

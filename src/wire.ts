@@ -15,6 +15,7 @@ import type {
   JobView,
   Passed,
   PerGroupLimits,
+  ProviderView,
   QueueLimits,
   QueueView,
   Rate,
@@ -47,6 +48,7 @@ export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
 export const tokenWire = (token: TokenView) => snakeCase(token)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
+export const providerWire = (provider: ProviderView) => snakeCase(provider)
 
 /** As a stream of events sends it (http/sse.ts). A batch's counts are there as GET shows them, and as one thing. */
 export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEvent) => ({

@@ -41,7 +41,7 @@ export async function answerFor(
     const reply = classifyLocally(text, document.settings.categories)
     return { is: 'ok', attempt, reply, model: localModel, simulated: true, reusedFrom: null, bought: null }
   }
-  const spent = await readSpent(ctx, document.run)
+  const spent = document.limited ? await readSpent(ctx, document.run) : undefined
   if (spent !== undefined) {
     const why = new RetomaError('cost_limit', { limit: spent.allowed, cost: spent.cost })
     throw pauseBatch({ code: why.code, message: why.in('pt') })

@@ -22,6 +22,7 @@ import {
 } from 'retoma'
 import { z } from 'zod'
 import { answerFor, type Kept, type Paid, providerName } from './ask.ts'
+import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
 import { type Document, readDocument, saveAnswer, savePurchase } from './store/answers.ts'
 
@@ -85,9 +86,10 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
 
 async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
   const document = await readDocument(ctx, id)
-  if (document === undefined) throw doNotRetry(failed(new RetomaError('document_gone', { id })))
-  const text = await textOf(ctx, document)
-  if (text.trim() === '') return skip('documento sem texto')
+  if (document === undefined) throw gone(id)
+  const read = await textOf(ctx, document)
+  if ('skip' in read) return skip(read.skip)
+  const { text } = read
   for (let n = 1; ; n++) {
     const kept = await answered(ctx, n, signal => answerFor(ctx, { document, text, paid }, signal))
     await ctx.transaction(`save ${n}`, async tx => {
@@ -118,6 +120,17 @@ function uselessError({ code, message, final }: Extract<Kept, { is: 'useless' }>
   return final ? doNotRetry(error) : error
 }
 
-async function textOf(_: JobContext, document: Document): Promise<string> {
-  return document.text ?? ''
+async function textOf(ctx: JobContext, { id, code, text, file }: Document): Promise<Extracted> {
+  if (text !== null) return extractText(ctx, { text, name: code })
+  if (ctx.resumeData === wasPdf) return readBefore(ctx)
+  const [about, path] = file === null ? [null, null] : [await ctx.files.open(file), await ctx.files.path(file)]
+  if (about === null || path === null) throw gone(id)
+  const read = await extractText(ctx, { path, name: about.name, type: about.type })
+  // A provider that asks us to wait may hand it back many times: the file is fetched for the first of them.
+  if ('text' in read && read.pages !== null) await ctx.checkpoint('text', wasPdf)
+  return read
 }
+
+const wasPdf = 'pdf'
+
+const gone = (id: string) => doNotRetry(failed(new RetomaError('document_gone', { id })))

@@ -1,6 +1,7 @@
 /** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import type { FileView } from '../core/file.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import type { ProviderStand } from '../core/provider.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -65,6 +66,8 @@ export class Asking implements Keeper {
   }
 
   provider: Keeper['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
+
+  isolate = (call: IsolatedCall) => this.#ask<string>({ verb: 'isolate', call })
 
   transact: Keeper['transact'] = async (_, name, work, signal) => {
     const tx = ++this.#calls

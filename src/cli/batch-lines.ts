@@ -17,12 +17,12 @@ export const page = 80
 
 export function stateSentence(batch: BatchView, { word }: Voice): string {
   const { state } = word.batch
-  const { code, failed, ended } = batch.reason ?? { code: '', failed: 0, ended: 0 }
+  const { code } = batch.reason ?? { code: '' }
   switch (batch.state) {
     case 'submitting':
       return state.submitting(batch.total)
     case 'paused':
-      return code === 'stop_after' ? state.pausedByPolicy(Number(failed), Number(ended)) : state.pausedByPerson
+      return pausedSentence(batch.reason, state)
     case 'stalled':
       return code === '' || code === 'no_progress' ? state.stalled : state.stalledBecause(code)
     case 'failed':
@@ -35,6 +35,15 @@ export function stateSentence(batch: BatchView, { word }: Voice): string {
     default:
       return state[batch.state]
   }
+}
+
+function pausedSentence(reason: BatchView['reason'], state: Words['batch']['state']): string {
+  if (reason === null || reason.code === 'person') return state.pausedByPerson
+  if (reason.code === 'stop_after') return state.pausedByPolicy(Number(reason.failed), Number(reason.ended))
+  const words = String(reason.message ?? reason.code)
+  return typeof reason.provider === 'string'
+    ? state.pausedByProvider(reason.provider, words)
+    : state.pausedBecause(words)
 }
 
 const endedOf = ({ succeeded, failed, skipped, cancelled }: BatchView): number =>

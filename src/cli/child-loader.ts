@@ -1,20 +1,27 @@
 /**
- * How a child of a worker that was started from a retoma.config finds its handlers: in that config, by kind, and in modules
- * that only its loader can read. Loaded by address, in the child (src/isolation/handler.ts).
+ * How a child of a worker that the command line started finds its handlers: in the retoma.config or a system of Retoma, by
+ * kind, and in modules that only the config's loader can read. Loaded by address, in the child (src/isolation/handler.ts).
  */
 import { fileURLToPath } from 'node:url'
 import { RetomaError, say } from '../errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler.ts'
-import { importModule as importFile, loadConfig } from './config.ts'
+import { readEnvironment, readSettings } from '../settings/index.ts'
+import { importModule as importFile } from './config.ts'
+import { loadAll } from './systems.ts'
 
-export const importModule: Loader['importModule'] = href => importFile(fileURLToPath(href))
+/** Where the systems are, too, which Node reads by itself: a loader would compile what they import anew in every child. */
+const ours = new URL('..', import.meta.url).href
 
-export async function findHandler(folder: string, file: string, kind: string): Promise<Handler> {
-  const { jobs } = await loadConfig({ folder, configFile: file })
+export const importModule: Loader['importModule'] = href =>
+  href.startsWith(ours) ? import(href) : importFile(fileURLToPath(href))
+
+export async function findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler> {
+  const settings = readSettings(readEnvironment(folder, process.env))
+  const { jobs } = await loadAll({ folder, configFile: file, settings })
   const job = jobs.find(each => each.kind === kind)
   if (job === undefined) {
     const problem = say('it has no such job any more', 'não tem mais esse job')
-    throw new RetomaError('handler_unusable', { kind, file, problem })
+    throw new RetomaError('handler_unusable', { kind, file: file ?? folder, problem })
   }
   return job.run ?? loadHandler(kind, job.handler!, importModule)
 }

@@ -22,9 +22,8 @@ import { badConfig, configTrouble } from './config-trouble.ts'
 import type { Context } from './context.ts'
 import { both } from './words/index.ts'
 
-export interface LoadedConfig {
-  /** Undefined: there is none, and nothing is registered. */
-  readonly file: string | undefined
+/** What a config or a system brings, with nothing left out. */
+export interface Registered {
   /** Those of the batches, schedules and guards included. */
   readonly jobs: readonly AnyJob[]
   readonly batches: readonly AnyBatch[]
@@ -33,6 +32,13 @@ export interface LoadedConfig {
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
   readonly limits: Limits
+}
+
+export interface LoadedConfig extends Registered {
+  /** Undefined: there is none, and nothing is registered. */
+  readonly file: string | undefined
+  /** Whether those of Retoma run beside it. */
+  readonly systems: boolean
 }
 
 export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
@@ -44,7 +50,7 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, jobs: [], batches: [], schedules: [], guards: [], queues: {}, limits: {} }
+  if (file === undefined) return { file, systems: true, ...registered({}) }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
@@ -52,21 +58,25 @@ export async function loadConfig({
       both(word => word.config.noFile),
     )
   const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
+  return { file, systems: config.systems ?? true, ...registered(config) }
+}
+
+export function registered(config: Config): Registered {
   const { batches = [], schedules = [], guards = [], queues = {}, limits = {} } = config
   const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
   const ofSchedules = schedules.map(schedule => schedule.job)
   const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
   const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...ofSchedules, ...ofGuards])]
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
-  return { file, jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits }
+  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits }
 }
 
 /** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
-export const strayLimits = ({ limits, queues }: LoadedConfig): string[] =>
+export const strayLimits = ({ limits, queues }: Registered): string[] =>
   Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
 
 /** Why there is nothing to run, for those who need something. */
-export const whyNoJobs = (config: LoadedConfig): Saying =>
+export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): Saying =>
   both(word => (config.file === undefined ? word.config.missing : word.config.none(basename(config.file))))
 
 async function findConfig(folder: string): Promise<string | undefined> {
@@ -108,7 +118,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits']
+const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'systems']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -118,13 +128,14 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, batches, schedules, guards, queues, limits } = exported as Record<keyof Config, unknown>
+  const { jobs, batches, schedules, guards, queues, limits, systems } = exported as Record<keyof Config, unknown>
   checkJobs(jobs, refuse)
   checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
   checkGuards(guards, refuse)
   checkQueues(queues, refuse)
   checkQueueLimits(limits, refuse)
+  if (systems !== undefined && typeof systems !== 'boolean') throw refuse(both(word => word.config.systemsNoBoolean))
   return exported as Config
 }
 

@@ -17,12 +17,13 @@ import { systemClock } from '../lib/clock.ts'
 import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
 import { mark, unmark } from '../supervisor/marks.ts'
 import { papersFolder } from '../supervisor/papers.ts'
-import { type LoadedConfig, strayLimits } from './config.ts'
+import { strayLimits } from './config.ts'
 import type { Context } from './context.ts'
 import { type Database, hasData, openDatabase } from './database.ts'
 import { Door } from './door.ts'
 import { notifyOf } from './notify.ts'
 import { hearSignals, whenAborted } from './signals.ts'
+import type { Loaded } from './systems.ts'
 
 /** What a child of a worker loads the config with. */
 const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
@@ -46,7 +47,7 @@ export interface Running {
 /** Resolves with its exit code once everything is stopped again. `ready` is called when everything runs. */
 export async function live(
   context: Context,
-  config: LoadedConfig,
+  loaded: Loaded,
   parts: Parts,
   ready: (running: Running) => void,
 ): Promise<number> {
@@ -55,12 +56,12 @@ export async function live(
   const papers = papersFolder()
   signals.asked.addEventListener('abort', () => mark(papers, 'asked'), { once: true })
   const house = new House(context)
-  for (const queue of strayLimits(config)) {
-    const hint = suggestion(queue, Object.keys(config.queues))[voice.language]
+  for (const queue of strayLimits(loaded)) {
+    const hint = suggestion(queue, Object.keys(loaded.queues))[voice.language]
     voice.note(voice.word.config.strayLimits(queue, hint))
   }
   try {
-    const running = await house.open(config, parts, signals.asked)
+    const running = await house.open(loaded, parts, signals.asked)
     if (running !== undefined) {
       mark(papers, 'ready')
       ready(running)
@@ -88,7 +89,7 @@ class House {
   }
 
   /** Undefined: it was asked to stop before everything ran. */
-  async open(config: LoadedConfig, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
+  async open(loaded: Loaded, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
     const { settings, log, voice } = this.#context
     if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
     if (parts.http) await this.#openDoor(parts, asked)
@@ -100,23 +101,25 @@ class House {
     const { url, where, embedded } = this.#database!
     this.#engine = await createEngine({
       databaseUrl: url,
-      jobs: config.jobs,
-      batches: config.batches,
-      limits: config.limits,
-      schedules: config.schedules,
-      guards: config.guards,
+      jobs: loaded.jobs,
+      batches: loaded.batches,
+      limits: loaded.limits,
+      schedules: loaded.schedules,
+      guards: loaded.guards,
       ...rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       notify: notifyOf(settings),
       log,
     })
     unmark(papersFolder(), 'database')
+    for (const system of loaded.systems) system.attach?.(this.#engine)
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
-    if (config.file !== undefined) startedFrom(childLoader, { folder: this.#context.folder, file: config.file })
+    startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file })
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
-    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings) }))
+    const routes = loaded.systems.flatMap(each => each.routes)
+    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes }))
     return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
   }
 

@@ -102,8 +102,11 @@ export function handBack(said: HandBack, cause?: unknown): Error {
   for (const [name, value] of Object.entries(parts)) {
     if (value !== null && name !== 'message') Object.defineProperty(error, name, { value, enumerable: true })
   }
-  return brand(error, 'handBack')
+  return marked(error)
 }
+
+/** An error that is one, or was on the other side of a process boundary. */
+export const marked = (error: Error): Error => brand(error, 'handBack')
 
 export const isHandBack = (error: unknown): error is Error => hasBrand(error, 'handBack')
 

@@ -67,6 +67,8 @@ export const systemMetrics = {
     'retoma_worker_unwritten_seconds',
     'How long the oldest outcome of a worker has waited for the database',
   ),
+  providerWaiting: gauge('retoma_provider_waiting', '1: the provider has asked all workers to wait, and they do'),
+  providerStopped: gauge('retoma_provider_stopped', '1: the provider has stopped, and is asked once a minute'),
   watchdogLag: gauge('retoma_watchdog_lag_seconds', 'How long ago a watchdog looked, anywhere; they look every 5 s'),
 } satisfies Record<string, Metric>
 

@@ -130,11 +130,12 @@ function why({ reason }: IncidentFacts): Saying {
       `${reason.failed} de ${reason.ended} falharam, mais do que o permitido. Veja os erros e então continue ou cancele.`,
     )
   const words = typeof reason?.message === 'string' ? reason.message : (reason?.code ?? '?')
-  const provider = typeof reason?.provider === 'string' ? `${reason.provider}: ` : ''
-  return say(
-    `${provider}${words}. It goes on when you unpause it.`,
-    `${provider}${words}. Ele segue quando você mandar continuar.`,
-  )
+  if (typeof reason?.provider === 'string')
+    return say(
+      `${reason.provider}: ${words}. It goes on when that answers again, or when you unpause it.`,
+      `${reason.provider}: ${words}. Ele segue quando o provedor voltar a responder, ou quando você mandar continuar.`,
+    )
+  return say(`${words}. It goes on when you unpause it.`, `${words}. Ele segue quando você mandar continuar.`)
 }
 
 function starved({ queue, kinds = [], jobs, no_worker: noWorker }: IncidentFacts): Saying {

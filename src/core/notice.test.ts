@@ -36,7 +36,7 @@ test('a batch paused by a provider is told in the words of the provider', () => 
     { language: 'pt', link: null },
   )
   expect(sentence).toBe(
-    'O lote 17 (notas) está pausado em 4/10: openrouter: 402 Insufficient credits. Ele segue quando você mandar continuar.',
+    'O lote 17 (notas) está pausado em 4/10: openrouter: 402 Insufficient credits. Ele segue quando o provedor voltar a responder, ou quando você mandar continuar.',
   )
 })
 

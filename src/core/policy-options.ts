@@ -193,7 +193,7 @@ function messagesOf(
 }
 
 /** A process that has done nothing takes half of that. */
-const leastMemory = megabytes(128)
+export const leastMemory = megabytes(128)
 
 function memoryOf(memory: number | undefined, refuse: Refuse): number | undefined {
   if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0))

@@ -38,6 +38,13 @@ export const transitions: readonly Transition[] = [
     when: 'the handler returned snooze(duration); no try is spent',
   },
   {
+    verb: 'hand back',
+    from: ['running'],
+    to: 'waiting',
+    by: 'worker',
+    when: 'its provider waits or has stopped, or it paused its batch; no try is spent, and it is no start',
+  },
+  {
     verb: 'fail',
     from: ['running'],
     to: 'failed',

@@ -87,6 +87,7 @@ async function takeIn(
   let size = 0
   let n = 0
   let piece = Buffer.allocUnsafe(pieceBytes)
+  let other: typeof piece | undefined
   let filled = 0
   let writing: Promise<void> = Promise.resolve()
   const send = async () => {
@@ -96,6 +97,8 @@ async function takeIn(
     writing = write(n++, full)
     // Heard here too: it may fail while the source is slow to give more.
     writing.catch(() => {})
+    // What the one before had is free again.
+    ;[piece, other] = [other ?? Buffer.allocUnsafe(pieceBytes), piece]
     filled = 0
   }
   try {
@@ -108,9 +111,7 @@ async function takeIn(
         piece.set(some, filled)
         filled += some.byteLength
         from += some.byteLength
-        if (filled < pieceBytes) continue
-        await send()
-        piece = Buffer.allocUnsafe(pieceBytes)
+        if (filled === pieceBytes) await send()
       }
     }
     if (filled > 0) await send()

@@ -8,13 +8,19 @@ import {
   other,
   systemMetrics,
 } from '../core/metric.ts'
+import type { ProviderView } from '../core/provider.ts'
 import type { Series } from '../store/metric.ts'
 import type { Pulse, Readings } from '../store/stats.ts'
 import type { KindStats, QueueStats, Stats } from './stats.ts'
 
 const family = (metric: Metric, samples: readonly MetricSample[]): MetricFamily => ({ ...metric, samples })
 
-export function familiesOf(stats: Stats, readings: Readings, counted: readonly Series[]): MetricFamily[] {
+export function familiesOf(
+  stats: Stats,
+  readings: Readings,
+  counted: readonly Series[],
+  providers: readonly ProviderView[],
+): MetricFamily[] {
   const { queues, kinds, batches, findings, watchdogLagSeconds } = stats
   const { sampleAgeSeconds } = readings
   const of = systemMetrics
@@ -22,6 +28,8 @@ export function familiesOf(stats: Stats, readings: Readings, counted: readonly S
     queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
   const perWorker = (value: (worker: Pulse) => number) =>
     readings.workers.map(worker => ({ labels: { worker: worker.id, host: worker.host }, value: value(worker) }))
+  const perProvider = (state: ProviderView['state']) =>
+    providers.map(provider => ({ labels: { provider: provider.name }, value: Number(provider.state === state) }))
   const stalled = queues.reduce((sum, queue) => sum + queue.stalled, 0)
   const found = { hung: 0, slow: 0, starved: 0, ...findings, stalled, stalled_batch: batches.stalled ?? 0 }
   return [
@@ -44,6 +52,8 @@ export function familiesOf(stats: Stats, readings: Readings, counted: readonly S
     family(of.workerMemory, perWorker(worker => worker.memoryBytes ?? 0)),
     family(of.workerAbandoned, perWorker(worker => worker.abandoned)),
     family(of.workerUnwritten, perWorker(worker => worker.unwrittenMs / 1000)),
+    family(of.providerWaiting, perProvider('waiting')),
+    family(of.providerStopped, perProvider('stopped')),
     family(of.watchdogLag, known(watchdogLagSeconds)),
   ] // biome-ignore format: a metric a line
 }

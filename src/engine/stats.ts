@@ -2,6 +2,7 @@
 import type { MetricFamily } from '../core/metric.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
+import { viewProviders } from '../store/provider.ts'
 import { type Readings, readMetrics, readStats } from '../store/stats.ts'
 import { familiesOf } from './metrics.ts'
 
@@ -59,8 +60,12 @@ export function createStats({ db, clock }: { db: Db; clock: Clock }): StatsDesk 
     stats: async () => statsOf(await readStats(db, clock.instant())),
     async metrics() {
       const now = clock.instant()
-      const [readings, counted] = await Promise.all([readStats(db, now, deadlineMs), readMetrics(db, deadlineMs)])
-      return familiesOf(statsOf(readings), readings, counted)
+      const [readings, counted, providers] = await Promise.all([
+        readStats(db, now, deadlineMs),
+        readMetrics(db, deadlineMs),
+        viewProviders(db, now, deadlineMs),
+      ])
+      return familiesOf(statsOf(readings), readings, counted, providers)
     },
   }
 }

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../lib/clock.ts'
 
 /** In each patience: over the default 120 s that is 2 KB a second. */
-export const leastBytes = 256 * 1024
+const leastBytes = 256 * 1024
 
 interface Arriving {
   /** When its present patience began, and how much its connection had brought by then. */

@@ -24,6 +24,8 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
     parser.destroy()
   }
   const tell = (next: Part | Coming) => {
+    // Destroyed in the middle of a piece, the parser tells of what else is in it; a file of that would never end.
+    if (failure !== undefined) return
     came.push(next)
     wake()
   }
@@ -52,11 +54,11 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
   try {
     for (;;) {
       const next = came.shift()
+      if (failure !== undefined) throw failure
       if (next instanceof Coming) {
         if (await next.isNamed()) yield { file: next }
         await next.leave()
       } else if (next !== undefined) yield next
-      else if (failure !== undefined) throw failure
       else if (isOver) return
       else
         await new Promise<void>(resolve => {

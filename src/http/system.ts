@@ -5,7 +5,7 @@
 import type { Config, Engine } from '../index.ts'
 import type { Route } from './route.ts'
 
-export interface System extends Config {
+export interface System extends Omit<Config, 'systems'> {
   readonly name: string
   readonly routes: readonly Route[]
   /** The services outside that it has no key for, and plays itself. */

@@ -26,7 +26,9 @@ export interface UploadedFile {
 }
 
 /** In the order they were sent. */
-export type Part = { field: string; value: string; file?: undefined } | { file: UploadedFile; field?: undefined }
+export type Part =
+  | { field: string; value: string; file?: undefined }
+  | { file: UploadedFile; field?: undefined; value?: undefined }
 
 /** Bytes of a text among the files. */
 export const largestField = 64 * 1024

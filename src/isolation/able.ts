@@ -6,7 +6,7 @@ import { careOf } from '../core/care.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Isolation } from '../core/policy.ts'
 import { type Handler, importerOf, loadHandler } from './handler.ts'
-import type { ConfigPlace, Work } from './wire.ts'
+import type { ConfigPlace, ModuleWork, Work } from './wire.ts'
 
 /** What loads the configuration, and modules as it does: src/cli/child-loader.ts. */
 interface Configured {
@@ -29,10 +29,12 @@ export const isolationOf = (job: AnyJob, care: Parameters<typeof careOf>[0]): Is
 
 /** Where a child finds the function. */
 export function workOf({ handler }: AnyJob): Work | undefined {
-  const loader = configured?.loader.href
-  if (handler !== null) return { module: handler, loader: loader ?? null }
+  if (handler !== null) return moduleOf(handler)
   return configured === undefined ? undefined : { config: configured.config, loader: configured.loader.href }
 }
+
+/** Where a child finds a function that a handler calls. */
+export const moduleOf = (module: string): ModuleWork => ({ module, loader: configured?.loader.href ?? null })
 
 /** The function of a kind that has it in a module, to be run here. */
 export const handlerOf = async ({ kind, handler }: AnyJob): Promise<Handler> =>

@@ -15,7 +15,7 @@ import { crashOf, placeName } from './crash.ts'
 import { startProcess } from './process-child.ts'
 import { type Host, Run } from './run.ts'
 import { startThread } from './thread-child.ts'
-import type { Errand, Nature } from './wire.ts'
+import type { CallErrand, Errand, Nature } from './wire.ts'
 
 interface Idle {
   child: Child
@@ -30,6 +30,7 @@ export class Children {
   readonly #log: Log
   /** By what they have loaded and how they were made. */
   readonly #idle = new Map<string, Idle[]>()
+  readonly #starting = new Set<Child>()
   #runs = 0
   #leftBehind = 0
   #closed = false
@@ -43,7 +44,7 @@ export class Children {
     return this.#leftBehind
   }
 
-  run(errand: Errand, nature: Nature, host: Host): Run {
+  run(errand: Errand | CallErrand, nature: Nature, host: Host): Run {
     const key = JSON.stringify([nature, errand.work])
     return new Run(++this.#runs, errand, nature, host, {
       take: () => this.#take(key, nature),
@@ -55,7 +56,8 @@ export class Children {
   /** No more are kept; those that work are their runs' to end. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#idle.values()].flat().map(({ child }) => this.#kill(child)))
+    const idle = [...this.#idle.values()].flat().map(({ child }) => child)
+    await Promise.all([...idle, ...this.#starting].map(child => this.#kill(child)))
   }
 
   async #take(key: string, nature: Nature): Promise<Child> {
@@ -74,10 +76,12 @@ export class Children {
     const place = placeName(nature)
     let child: Child
     try {
+      if (this.#closed) throw new Error('its worker has stopped')
       child = nature.isolation === 'process' ? startProcess(nature) : startThread(nature)
     } catch (error) {
       throw new RetomaError('child_not_started', { place, problem: asText(error) }, { cause: error })
     }
+    this.#starting.add(child)
     try {
       await withDeadline(
         child.ready,
@@ -95,6 +99,8 @@ export class Children {
       const problem =
         remains.error === undefined ? crashOf(remains, nature, false).thrown.message : asText(remains.error)
       throw new RetomaError('child_not_started', { place, problem: last === '' ? problem : `${problem}; ${last}` })
+    } finally {
+      this.#starting.delete(child)
     }
   }
 

@@ -9,6 +9,7 @@ import type { Nature } from './wire.ts'
 export interface Crash {
   thrown: RetomaError
   evidence: Evidence
+  crash: { how: Saying; outOfMemory: boolean }
 }
 
 export const placeName = (nature: Nature): Saying =>
@@ -17,10 +18,15 @@ export const placeName = (nature: Nature): Saying =>
 /** `killed`: by us, because it did not end when it was told to. */
 export function crashOf(remains: Remains, nature: Nature, killed: boolean): Crash {
   const cause = causeOf(remains)
-  const facts = { place: placeName(nature), how: howOf(remains, nature, killed) }
+  const how = howOf(remains, nature, killed)
+  const facts = { place: placeName(nature), how }
   const thrown = new RetomaError('child_crashed', facts, cause === undefined ? {} : { cause })
   const { signal, exitCode, memoryBytes, stderr } = remains
-  return { thrown, evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : cleanText(stderr) } }
+  return {
+    thrown,
+    evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : cleanText(stderr) },
+    crash: { how, outOfMemory: isOfMemory(remains) },
+  }
 }
 
 function howOf(remains: Remains, nature: Nature, killed: boolean): Saying {

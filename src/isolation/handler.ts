@@ -1,30 +1,56 @@
 /** Handlers in modules: found when a worker starts, loaded where they run. */
 import { access, constants } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { JobContext } from '../core/context.ts'
+import type { JobContext, JobLog } from '../core/context.ts'
 import type { AnyJob } from '../core/job.ts'
 import { asText } from '../core/json.ts'
 import { refuseDefinition } from '../core/refuse.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 
 export type Handler = (context: JobContext, input: never) => unknown
+export type Called = (input: unknown, given: { signal: AbortSignal; log: JobLog }) => unknown
 
 type Importer = (href: string) => Promise<unknown>
 
 /** What the command line loads configurations with: TypeScript too. See src/cli/child-loader.ts. */
 export interface Loader {
   importModule: Importer
-  findHandler(folder: string, file: string, kind: string): Promise<Handler>
+  findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler>
 }
 
 /** Undefined loader: as Node does it. */
 export const importerOf = async (loader: string | null): Promise<Importer> =>
-  loader === null ? href => import(href) : ((await import(loader)) as Loader).importModule
+  loader === null ? nodeImport : ((await import(loader)) as Loader).importModule
+
+const nodeImport: Importer = href => import(href)
+
+/**
+ * For a function that has a child to itself: plain JavaScript as Node does it, where it can. A loader would read every package
+ * it imports through a compiler, at each start of a child.
+ */
+export async function lightImporterOf(loader: string | null): Promise<Importer> {
+  if (loader === null) return nodeImport
+  return async href => {
+    if (!/\.[cm]?js$/.test(new URL(href).pathname)) return (await importerOf(loader))(href)
+    return nodeImport(href).catch(async () => (await importerOf(loader))(href))
+  }
+}
+
+type Unusable = (problem: Saying, options?: ErrorOptions) => RetomaError
 
 /** Throws handler_unusable, which names the file. */
-export async function loadHandler(kind: string, href: string, importer: Importer): Promise<Handler> {
-  const unusable = (problem: Saying, options: ErrorOptions = {}) =>
-    new RetomaError('handler_unusable', { kind, file: fileURLToPath(href), problem }, options)
+export const loadHandler = (kind: string, href: string, importer: Importer): Promise<Handler> =>
+  loadFunction(href, importer, '(ctx, input)', (problem, options) => {
+    return new RetomaError('handler_unusable', { kind, file: fileURLToPath(href), problem }, options)
+  })
+
+/** A function that a handler calls in a child. Throws isolated_unusable, which names the file. */
+export const loadCalled = (step: string, href: string, importer: Importer): Promise<Called> =>
+  loadFunction(href, importer, '(input, { signal, log })', (problem, options) => {
+    return new RetomaError('isolated_unusable', { step, file: fileURLToPath(href), problem }, options)
+  })
+
+async function loadFunction<Loaded>(href: string, importer: Importer, takes: string, unusable: Unusable) {
   let module: Record<string, unknown>
   try {
     module = (await importer(href)) as Record<string, unknown>
@@ -37,11 +63,11 @@ export async function loadHandler(kind: string, href: string, importer: Importer
   if (found === undefined)
     throw unusable(
       say(
-        'it exports no function: export default async (ctx, input) => …',
-        'não exporta uma função: export default async (ctx, input) => …',
+        `it exports no function: export default async ${takes} => …`,
+        `não exporta uma função: export default async ${takes} => …`,
       ),
     )
-  return found as Handler
+  return found as Loaded
 }
 
 /** A file that is not there is told when the worker starts, not by each of its jobs. */

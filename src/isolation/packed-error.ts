@@ -2,8 +2,7 @@
  * Errors between a parent and its child: name, message, stack, cause, what hangs on them as plain data (the code and the
  * constraint of a database error), whether they are final, and whether they hand their attempt back. `origin` leads back to the very error that was sent over.
  */
-import { brand } from '../brand.ts'
-import { isHandBack } from '../core/hand-back.ts'
+import { isHandBack, marked } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
@@ -66,7 +65,7 @@ export function unpackError(packed: PackedError): unknown {
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
   if (origin !== undefined) origins.set(error, origin)
-  if (handBack) brand(error, 'handBack')
+  if (handBack) marked(error)
   return final ? doNotRetry(error) : error
 }
 

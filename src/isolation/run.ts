@@ -6,13 +6,14 @@
  * rolled back.
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { Evidence } from '../core/outcome.ts'
 import type { ProviderWord } from '../core/provider.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Child, Remains } from './child.ts'
-import { crashOf } from './crash.ts'
+import { type Crash, crashOf } from './crash.ts'
 import { originOf, type PackedError, packError, unpackError } from './packed-error.ts'
-import type { Asked, Errand, Nature, ToParent } from './wire.ts'
+import type { Asked, CallErrand, Errand, Nature, ToParent } from './wire.ts'
 
 /** What the parent does for its child; what it answers goes to the child as it is. */
 export interface Host {
@@ -28,6 +29,8 @@ export interface Host {
   look(query: JobQuery): Promise<unknown>
   provider(name: string, word: ProviderWord): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
+  /** A function in a process of its own; answers what it returned as text. */
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
 
@@ -38,7 +41,10 @@ export interface Lender {
 }
 
 /** `end`: what the child made of it. `handBack`: the child is gone, and it was not this job's doing. */
-export type RunEnd = { end: unknown } | { handBack: string } | { thrown: unknown; evidence?: Evidence }
+export type RunEnd =
+  | { end: unknown }
+  | { handBack: string }
+  | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
 
 /** `unbegun`: its child died while it was idle, and nobody knew yet. It goes to another one. */
 type Tried = RunEnd | 'unbegun'
@@ -61,18 +67,20 @@ interface Transaction {
 export class Run {
   readonly ended: Promise<RunEnd>
   readonly #number: number
-  readonly #errand: Errand
+  readonly #errand: Errand | CallErrand
   readonly #nature: Nature
   readonly #host: Host
   readonly #lender: Lender
   readonly #asked = new Set<Promise<unknown>>()
   readonly #transactions = new Map<number, Transaction>()
+  /** Functions that its handler has called, in processes of their own. */
+  readonly #calls = new Set<AbortController>()
   #child: Child | undefined
   #reason: { thrown: unknown } | undefined
   #killed = false
   #over = false
 
-  constructor(number: number, errand: Errand, nature: Nature, host: Host, lender: Lender) {
+  constructor(number: number, errand: Errand | CallErrand, nature: Nature, host: Host, lender: Lender) {
     this.#number = number
     this.#errand = errand
     this.#nature = nature
@@ -96,6 +104,7 @@ export class Run {
 
   #cut(reason: unknown): void {
     for (const { controller } of this.#transactions.values()) controller.abort(reason)
+    for (const call of this.#calls) call.abort(reason)
   }
 
   /** Resolves when the child is dead and nothing of it is on its way, or it is left behind. Nothing once it has ended. */
@@ -133,7 +142,7 @@ export class Run {
         // A child that is used again may still say something of an earlier run.
         if (!('run' in message) || message.run !== this.#number) return
         if (message.type === 'ended')
-          resolve({ ended: { end: message.end }, leaves: isFull(message.grown, this.#nature) ? 'spent' : 'kept' })
+          resolve({ ended: { end: message.end }, leaves: isSpent(message, this.#nature) ? 'spent' : 'kept' })
         else if (message.type === 'unusable')
           resolve({ ended: { thrown: unpackError(message.error) }, leaves: 'spent' })
         else this.#hear(message)
@@ -215,6 +224,8 @@ export class Run {
         return this.#host.provider(asked.name, asked.word)
       case 'transact':
         return this.#transact(asked.name, asked.tx)
+      case 'isolate':
+        return this.#isolate(asked.call)
       case 'query':
         return this.#query(asked.tx, asked.query)
     }
@@ -238,6 +249,17 @@ export class Run {
     }
   }
 
+  async #isolate(call: IsolatedCall): Promise<string> {
+    const controller = new AbortController()
+    if (this.#reason !== undefined) controller.abort(this.#reason.thrown)
+    this.#calls.add(controller)
+    try {
+      return await this.#host.isolate(call, controller.signal)
+    } finally {
+      this.#calls.delete(controller)
+    }
+  }
+
   async #query(number: number, query: Omit<JobQuery, 'types'>): Promise<unknown> {
     const open = this.#transactions.get(number)
     if (open?.tx === undefined) throw new Error('this transaction is over')
@@ -250,7 +272,8 @@ export class Run {
   }
 }
 
-const isFull = (grown: number, { memoryBytes }: Nature) => memoryBytes !== null && grown > memoryBytes / 4
+const isSpent = ({ grown, spent = false }: { grown: number; spent?: boolean }, { memoryBytes }: Nature) =>
+  spent || (memoryBytes !== null && grown > memoryBytes / 4)
 
 /** The error that was sent over, if it is one of ours: what PostgreSQL said decides what becomes of the transaction. */
 function known(open: Transaction, packed: PackedError): unknown {

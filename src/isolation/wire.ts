@@ -6,6 +6,7 @@
  * Values of a handler's travel as the text they are kept as (core/value.ts), so that none arrives as something else.
  */
 import type { JobQuery } from '../core/context.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ProviderWord } from '../core/provider.ts'
 import type { PackedError } from './packed-error.ts'
@@ -28,11 +29,26 @@ export interface Errand {
 }
 
 /** Where the function is: in a module, or among the jobs of the configuration that the parent was started from. */
-export type Work = { module: string; loader: string | null } | { config: ConfigPlace; loader: string }
+export type Work = ModuleWork | { config: ConfigPlace; loader: string }
+
+export interface ModuleWork {
+  module: string
+  loader: string | null
+}
+
+/** A function to be called, for a handler that runs elsewhere. */
+export interface CallErrand {
+  readonly call: IsolatedCall
+  readonly work: ModuleWork
+}
+
+/** What it returned, as core/value.ts writes it, or threw. */
+export type CallEnd = { text: string } | { error: PackedError }
 
 export interface ConfigPlace {
   folder: string
-  file: string
+  /** Undefined: there is none, and the kinds are those of Retoma's own systems. */
+  file?: string | undefined
 }
 
 /** What a child is made with. */
@@ -44,7 +60,7 @@ export interface Nature {
 }
 
 export type ToChild =
-  | { type: 'run'; run: number; errand: Errand }
+  | { type: 'run'; run: number; errand: Errand | CallErrand }
   | { type: 'abort'; run: number; reason: PackedError }
   | { type: 'answer'; run: number; call: number; value?: unknown; error?: PackedError }
   /** Its transaction is open: do what belongs into it. */
@@ -61,6 +77,7 @@ export type Asked =
   | { verb: 'look'; query: Omit<JobQuery, 'types'> }
   | { verb: 'provider'; name: string; word: ProviderWord }
   | { verb: 'transact'; name: string; tx: number }
+  | { verb: 'isolate'; call: IsolatedCall }
   | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }
 
 export type ToParent =
@@ -77,8 +94,8 @@ export type ToParent =
       facts: Record<string, unknown>
       message: string
     }
-  /** `grown`: by how many bytes since the child began. */
-  | { type: 'ended'; run: number; end: unknown; grown: number }
+  /** `grown`: by how many bytes since the child began. `spent`: it is not to be used again. */
+  | { type: 'ended'; run: number; end: unknown; grown: number; spent?: boolean }
   /** Its function could not be loaded. */
   | { type: 'unusable'; run: number; error: PackedError }
   /** From a thread; a process writes them where they arrive though it dies (process-child.ts). */

@@ -2,7 +2,7 @@
 import { type BatchFacts, most } from '../core/explain/facts.ts'
 import { viewBatch } from './batch-view.ts'
 import type { Db } from './db.ts'
-import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
 type Around = Pick<
   BatchFacts,
@@ -16,6 +16,7 @@ type Around = Pick<
   | 'dueAt'
   | 'seenAll'
   | 'runners'
+  | 'provider'
   | 'gates'
   | 'takers'
   | 'watch'
@@ -52,6 +53,7 @@ const around = {
         ) r
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
+      ${providerOf('b.kind = any (p.kinds)')} as provider,
       case when q.gated then ${gatesOf('q')} else '[]' end as gates,
       ${takersOf('b.queue', 'b.kind', version)} as takers,
       ${watch} as watch

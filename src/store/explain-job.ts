@@ -3,7 +3,7 @@ import { careOf } from '../core/care.ts'
 import { type JobFacts, most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import type { Db } from './db.ts'
-import { gatesOf, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 import { policyInForce } from './override.ts'
 
 const maxId = '9223372036854775807'
@@ -62,7 +62,7 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
-      j.gated and coalesce(q.grouped, false) as turns,
+      j.gated and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)')} as provider,
       case when j.state = 'waiting' and j.gated then ${gatesOf('q', 'j.gate_key')} else '[]' end as gates,
       ${takersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
       ${watch} as watch

@@ -86,6 +86,16 @@ export const watch = `(
     from retoma.tick where name = 'watchdog'
   )`
 
+/** ProviderFacts of the one that waits or is stopped, the stopped ones first; `isMet`: of a row p, that it is one of theirs. */
+export const providerOf = (isMet: string): string => `(
+    select jsonb_build_object('name', p.name, 'freeAt', case when p.wait_until > ${now} then p.wait_until end, 'stoppedAt', p.stopped_at,
+      'probeAt', p.probe_at, 'code', p.code, 'message', left(p.message, 2000))
+    from retoma.provider p
+    where (p.wait_until > ${now} or p.stopped_at is not null) and ${isMet}
+    order by p.stopped_at is null, p.wait_until desc
+    limit 1
+  )`
+
 /** How many of so many rows were asked for, as a Count. */
 export const countOf = (rows: string): string =>
   `(select jsonb_build_object('jobs', count(*), 'more', count(*) >= ${most}) from (${rows} limit ${most}) counted)`

@@ -1,7 +1,7 @@
 /** All it takes to explain a queue, in one statement: its depth up to the cap, lane by lane, and who serves it. */
 import { most, type QueueFacts } from '../core/explain/facts.ts'
 import type { Db } from './db.ts'
-import { countOf, gatesOf, isLive, now, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { countOf, gatesOf, isLive, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 
 // One probe a lane: the first that is ready, or the first that is not yet.
 const head = (due: '<=' | '>') => `
@@ -75,6 +75,7 @@ const queue = {
           limit 3
         ) h
       ) as hung,
+      ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2)')} as provider,
       case when q.gated then ${gatesOf('q')} else '[]' end as gates,
       ${takersOf('$2')} as takers,
       ${watch} as watch

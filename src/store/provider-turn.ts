@@ -92,22 +92,24 @@ const goOn = {
 /** Batches whose provider does not stand any more go on; answers them. */
 export const letBatchesGoOn = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
 
-/** Rows that are looked at for one that waits: in front of its lanes, and at its end. */
+/** Rows that are looked at for one that is ready: in front of its lanes, and at its end; and batches, for one that has such a job. */
 const depth = 1000
 const last = 100
+const some = 20
 
 const ofLane = (gated: string) => `
   select l.id, l.rank from (values (b.priority * 2), (b.priority * 2 + 1)) as r (rank)
     cross join lateral (
       select id, rank, batch_id from retoma.job
-      where queue = b.queue and rank = r.rank and state = 'waiting' and ${gated}
+      where queue = b.queue and rank = r.rank and state = 'waiting' and ${gated} and run_at <= ${now}
       limit ${depth}
     ) l
   where l.batch_id = b.id`
 
-// First the job that met it. Of a batch b, one that waits; what came back before what is new.
+// Of a batch b, one that is ready: first the job that met it; what came back before what is new.
 const candidates = `
-  select id, -1 as rank from retoma.job where id = (b.reason ->> 'job')::bigint and batch_id = b.id and state = 'waiting'
+  select id, -1 as rank from retoma.job
+  where id = (b.reason ->> 'job')::bigint and batch_id = b.id and state = 'waiting' and run_at <= ${now}
   union all
   (${ofLane('not gated')} limit 1)
   union all
@@ -117,9 +119,9 @@ const candidates = `
     select j.id, 99
     from (select last_id from retoma.batch_chunk where batch_id = b.id order by n desc limit 1) c
       cross join lateral (
-        select id, state from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = b.id
+        select id, state, run_at from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = b.id
       ) j
-    where j.state = 'waiting'
+    where j.state = 'waiting' and j.run_at <= ${now}
     limit 1
   )`
 
@@ -137,15 +139,18 @@ const arm = {
       from due d
         cross join lateral (
           select j.id, b.queue
-          from retoma.batch b
+          from (
+            select id, queue, priority, reason from retoma.batch
+            where held and state = 'paused' and reason ->> 'provider' = d.name
+              and not exists (select from retoma.queue q where q.name = batch.queue and q.paused)
+            order by not exists (
+                select from retoma.worker w
+                where w.dead_at is null and w.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+                  and w.queues ? batch.queue
+              ), id
+            limit ${some}
+          ) b
             cross join lateral (select x.id from (${candidates}) x order by x.rank limit 1) j
-          where b.held and b.state = 'paused' and b.reason ->> 'provider' = d.name
-            and not exists (select from retoma.queue q where q.name = b.queue and q.paused)
-          order by not exists (
-              select from retoma.worker w
-              where w.dead_at is null and w.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
-                and w.queues ? b.queue
-            ), b.id
           limit 1
         ) c
     ), armed as (

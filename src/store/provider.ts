@@ -171,7 +171,7 @@ const stateOf = (now: string) => `
   case when p.stopped_at is not null then 'stopped' when p.wait_until > ${now} then 'waiting' else 'open' end`
 
 /** A row p of provider as ProviderView. */
-export const providerColumns = (now: string) => `
+const providerColumns = (now: string) => `
   p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits,
   p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at`
 
@@ -180,4 +180,5 @@ const list = {
   text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p order by p.name limit 1000`,
 }
 
-export const viewProviders = (db: Db, at: Date | null): Promise<ProviderView[]> => db.run<ProviderView>(list, [at])
+export const viewProviders = (db: Db, at: Date | null, deadlineMs?: number): Promise<ProviderView[]> =>
+  db.run<ProviderView>(list, [at], deadlineMs)

@@ -10,11 +10,13 @@
  */
 import { milliseconds } from '../core/duration.ts'
 import { handBackOf } from '../core/hand-back.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { AnyJob } from '../core/job.ts'
 import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { handlerOf, isolationOf } from '../isolation/able.ts'
+import type { Isolate } from '../isolation/calls.ts'
 import type { Children } from '../isolation/children.ts'
 import type { Run } from '../isolation/run.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -51,6 +53,8 @@ export interface AttemptOptions {
   abandoned: (more: 1 | -1) => void
   /** Where handlers run that do not run here; undefined: in a child itself. */
   children?: Children
+  /** Functions in a process of their own: run by this worker, or asked of a child's parent. */
+  isolate: Isolate
   /** The most memory the worker's process may have. */
   memoryBytes?: number | undefined
 }
@@ -295,6 +299,16 @@ export class Attempt {
     const how = typeof answer === 'string' ? answer : answer.how
     if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
     return answer
+  }
+
+  /** Its time stands still until the function has a child; a clock that a test moves, until it has ended. */
+  readonly isolate = (call: IsolatedCall, signal: AbortSignal): Promise<string> => {
+    const { isolate, clock } = this.#options
+    const { id, kind, attempt } = this.claimed
+    const log = this.#options.log.child({ job: id, kind, attempt })
+    const parentStoppedMs = this.job.policy.orphanAfter / 2
+    const work = this.time.waiting(awake => isolate(call, { signal, awake, log, parentStoppedMs }))
+    return clock.during?.(work) ?? work
   }
 
   /** What the context asks for when the handler keeps something. */

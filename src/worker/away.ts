@@ -61,6 +61,7 @@ export function sendAway(
     provider: (name, word) => attempt.time.waiting(() => keeper.provider(claimed, name, word, attempt.signal)),
     transact: (name, work, signal) =>
       told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
+    isolate: (call, signal) => attempt.isolate(call, signal),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),
   })
   return { run, ended: run.ended.then(ended => known(ended, facts, log)) }

@@ -1,6 +1,16 @@
 /** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
-import type { EachOptions, JobContext, JobFiles, JobLog, JobQuery, JobTransaction, Progress } from '../core/context.ts'
+import type {
+  EachOptions,
+  IsolatedOptions,
+  JobContext,
+  JobFiles,
+  JobLog,
+  JobQuery,
+  JobTransaction,
+  Progress,
+} from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
+import { checkIsolated, type IsolatedCall } from '../core/isolated.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { checkStepName } from '../core/step.ts'
@@ -34,6 +44,8 @@ export interface ContextHost extends ProviderHost {
   /** The database's clock, as far as we can tell without asking it, in milliseconds. */
   now(): number
   look(query: JobQuery): Promise<Answer>
+  /** Answers what its function returned, as core/value.ts writes it. */
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   /** Ends the attempt, to begin again after so many milliseconds. */
   rest(ms: number): void
 }
@@ -157,7 +169,14 @@ export class Context implements JobContext {
   }
 
   get isolated(): JobContext['isolated'] {
-    return () => Promise.reject(new Error('isolated'))
+    return (name, module, input, options) =>
+      this.#outside('isolated', () => this.#isolated(name, module, input, options)) as Promise<never>
+  }
+
+  async #isolated(name: string, module: URL, input: unknown, given?: IsolatedOptions): Promise<unknown> {
+    const { call, options } = checkIsolated(name, module, input, given)
+    const work = async (signal: AbortSignal) => decodeValue(JSON.parse(await this.#host.isolate(call, signal)))
+    return this.#host.steps.keep(call.step, work, options)
   }
 
   get files(): JobContext['files'] {
@@ -185,7 +204,7 @@ const dataOf = (name: string) => say(`the data of checkpoint "${name}"`, `o dado
 
 const unkept = (what: Saying, problem: Saying) => doNotRetry(new RetomaError('bad_value', { what, problem }))
 
-function jobLog(log: Log): JobLog {
+export function jobLog(log: Log): JobLog {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>

@@ -145,8 +145,8 @@ export class Intake {
     this.#pump()
   }
 
-  /** A handler has ended, after so many milliseconds: its slot is free. */
-  ended(claimed: Claimed, ms: number): void {
+  /** A handler has ended, after so many milliseconds if that says anything: its slot is free. */
+  ended(claimed: Claimed, ms: number | undefined): void {
     this.#running--
     if (claimed.care === null || !this.#quarantine.ended(claimed)) this.#slotsOf(claimed.queue)?.ended(claimed.kind, ms)
     this.#pump()

@@ -22,11 +22,11 @@ export function createKeeper(given: {
   worker: string
   committer: Committer
   clock: Clock
+  copies: Copies
   /** A provider that had stopped answers again. */
   answered: () => Promise<void>
-  copies: Copies
 }): Keeper {
-  const { db, worker, committer, clock, answered, copies } = given
+  const { db, worker, committer, clock, copies, answered } = given
 
   /** That the database is away is no failure of the job. */
   async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
@@ -42,9 +42,15 @@ export function createKeeper(given: {
   }
 
   const keeper: Keeper = {
-    async load({ id, attempt }, signal) {
-      // A first attempt has nobody before it.
-      return attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal)
+    // A first attempt has nobody before it.
+    load: async ({ id, attempt }, signal) =>
+      attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
+    async provider({ id, kind }, name, word, signal) {
+      const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
+      // What was answered is not kept waiting for it.
+      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
+      if (goesOn) await answered()
+      return stand
     },
     file: async (_, id, signal) => (await patiently(() => findFile(db, id), signal)) ?? null,
     async piece(_, id, n, signal) {
@@ -59,13 +65,6 @@ export function createKeeper(given: {
         nameOf(claimed),
         opened(file, n => keeper.piece(claimed, id, n, signal)),
       )
-    },
-    async provider({ id, kind }, name, word, signal) {
-      const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
-      // What was answered is not kept waiting for it.
-      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
-      if (goesOn) await answered()
-      return stand
     },
     look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),

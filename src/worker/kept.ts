@@ -6,6 +6,7 @@
  */
 import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
 import { type FileView, opened } from '../core/file.ts'
+import type { IsolatedCall } from '../core/isolated.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -52,6 +53,7 @@ interface Of {
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
+  readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
   readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
 
@@ -151,6 +153,10 @@ export class Kept implements ContextHost {
       },
       path: id => time.waiting(() => keeper.copy(claimed, id, of.signal)),
     }
+  }
+
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string> {
+    return this.#of.isolate(call, signal)
   }
 
   now(): number {

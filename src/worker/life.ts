@@ -9,6 +9,7 @@ import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
+import type { Isolate } from '../isolation/calls.ts'
 import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -37,9 +38,10 @@ export interface LifeOptions {
   graceMs: number
   children: Children
   copies: Copies
+  isolate: Isolate
   memoryBytes?: number | undefined
-  /** The handler has ended, after so many milliseconds: its slot is free. */
-  ended: (claimed: Claimed, ms: number) => void
+  /** The handler has ended, after so many milliseconds if that says anything: its slot is free. */
+  ended: (claimed: Claimed, ms: number | undefined) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
   /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
@@ -201,8 +203,10 @@ export class Life {
       const ms = clock.elapsed() - startedAt
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
-      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, ms))
-      else ended(claimed, ms)
+      // One that was handed back has not shown how long its kind takes.
+      const took = end.state === 'handed_back' ? undefined : ms
+      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took))
+      else ended(claimed, took)
       try {
         how = await this.#settle(claimed, end)
       } finally {

@@ -79,11 +79,11 @@ export class Slots {
     this.#used--
   }
 
-  /** A handler has ended, after so many milliseconds. */
-  ended(kind: string, ms: number): void {
+  /** A handler has ended, after so many milliseconds; undefined: that says nothing of how quick its kind is. */
+  ended(kind: string, ms: number | undefined): void {
     this.release()
     this.#blocked = false
-    this.#pace.ended(kind, ms)
+    if (ms !== undefined) this.#pace.ended(kind, ms)
   }
 
   /** Takes out those claimed before that instant: others may run them sooner. */

@@ -212,7 +212,8 @@ interface Timed {
   end: () => void
 }
 
-function textOf(name: string, value: unknown, most: number): string {
+/** What is kept of it. */
+export function textOf(name: string, value: unknown, most: number): string {
   const encoded = encodeValue(value)
   if (!encoded.ok) throw unkept(name, encoded.problem)
   const bytes = Buffer.byteLength(encoded.text)

@@ -8,6 +8,7 @@
 import { hostname, tmpdir } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
 import { type Takes, takesOf } from '../core/version.ts'
+import { Calls } from '../isolation/calls.ts'
 import { Children } from '../isolation/children.ts'
 import { checkHandlers } from '../isolation/handler.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -60,6 +61,7 @@ export class Worker {
   readonly #intake: Intake
   readonly #children: Children
   readonly #copies = new Copies(tmpdir())
+  readonly #calls: Calls
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -98,6 +100,7 @@ export class Worker {
     this.#options = options
     this.#takes = takesOf(options.jobs)
     this.#children = new Children(options.log)
+    this.#calls = new Calls(this.#children)
     const life = () => this.#life
     this.#size = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#intake = new Intake({ ...options, takes: this.#takes, life, unsure: () => this.#unsure() })
@@ -177,7 +180,7 @@ export class Worker {
       )
     }
     over.abort()
-    await this.#children.close()
+    await Promise.all([this.#calls.close(), this.#children.close()])
     await this.#copies.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
@@ -197,6 +200,7 @@ export class Worker {
       id: randomName('w'),
       children: this.#children,
       copies: this.#copies,
+      isolate: this.#calls.call,
       memoryBytes: this.#options.heart?.memoryBytes,
       ended: (claimed, ms) => this.#intake.ended(claimed, ms),
       settled: ({ id, queue, batch_id }, delay) => {

@@ -85,6 +85,7 @@ describe('the rules notice', () => {
       `db.query("WITH a AS (select 1) select a")`,
       'SQL outside store/: WITH a AS (select 1) select a',
     ],
+    ['apps/quotes/jobs.ts', `db.query('select id from quote')`, 'SQL outside store/: select id from quote'],
     ['src/engine.ts', 'const at = Date.now()', 'Date.now outside lib/'],
     ['src/engine.ts', 'const at = new Date()', 'new Date() outside lib/'],
     ['src/engine.ts', 'const text = `at ${setTimeout(go, 1)}`', 'setTimeout outside lib/'],
@@ -97,6 +98,7 @@ describe('the rules notice', () => {
   test.each([
     ['src/core/job.ts', `import type { Clock } from '../lib/clock.ts'\nimport { RetomaError } from '../errors.ts'`],
     ['src/store/db.ts', `import pg from 'pg'\nconst sql = 'select 1'\nimport { job } from '../core/job.ts'`],
+    ['apps/quotes/store/quotes.ts', `import { route } from 'retoma/http'\ndb.query('select id from quote')`],
     ['src/testing/clock.ts', `import { run } from '../worker/run.ts'\nsetTimeout(run, 1)`],
     ['src/cli/init.ts', "const example = `import { test } from 'vitest'\nsetTimeout(test, 1)`"],
     [

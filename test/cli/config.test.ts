@@ -73,6 +73,7 @@ const all = defineBatch({ name: 'all', job: hello, onComplete: done })`
 test('without a config there is nothing registered', async () => {
   expect(await load({})).toEqual({
     file: undefined,
+    systems: true,
     jobs: [],
     batches: [],
     schedules: [],

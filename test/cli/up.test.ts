@@ -91,8 +91,8 @@ test('with --json every answer is one document in the shape of the API', async (
   expect(rest).toMatchObject({ next: null })
   expect(rest.items.map(each => each.kind)).toEqual(['hello', 'hello'])
   expect(await answer(['status'], { folder })).toMatchObject({
-    queues: [{ queue: 'default', ready: 0, scheduled: 0, running: 0, stalled: 0 }],
-    workers: [{ queues: { default: 4 }, beat_age_seconds: expect.any(Number) }],
+    queues: [{ queue: 'classifier' }, { queue: 'default', ready: 0, scheduled: 0, running: 0, stalled: 0 }],
+    workers: [{ queues: { classifier: 20, default: 4 }, beat_age_seconds: expect.any(Number) }],
   })
 })
 
@@ -111,10 +111,10 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
     max_depth: 500,
   }
   expect(await answer(['queues', 'list'], { folder })).toMatchObject({
-    items: [{ queue: 'default', paused: true, ready: 1, limits: shown }],
+    items: [{ queue: 'classifier' }, { queue: 'default', paused: true, ready: 1, limits: shown }],
   })
   const { queues } = await answer<{ queues: { limits: unknown }[] }>(['status'], { folder })
-  expect(queues[0]!.limits).toEqual(shown)
+  expect(queues[1]!.limits).toEqual(shown)
   const env = { LANG: 'pt_BR.UTF-8' }
   expect(await run(['queues', 'pause', 'default'], { folder, env })).toMatchObject({
     stdout: 'a fila default já estava pausada\n',

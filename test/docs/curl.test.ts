@@ -1,32 +1,58 @@
-/** What the READMEs have the reader type at a server is answered, in the order it stands there. */
+/**
+ * What the READMEs have the reader type at a server is answered, in the order it stands there: by the built program in a
+ * folder of its own, without any key, to the reader's own shell and curl.
+ */
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { defineJob } from '../../src/index.ts'
-import { doorWith } from '../http/support.ts'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { createTestDatabase } from '../../src/testing/index.ts'
+import { folderWith, start } from '../cli/support.ts'
 
-const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) => `Hello, ${name}` })
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** A curl of the pages: -d, -H, -N and an address. */
-function requestOf(line: string, id: string): Request {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!)
-  const after = (option: string) => words.flatMap((word, i) => (words[i - 1] === option ? [word] : []))
-  const [body] = after('-d')
-  const headers = new Headers(after('-H').map(each => each.split(': ', 2) as [string, string]))
-  const address = words.find(word => word.startsWith('http'))!.replace('/42/', `/${id}/`)
-  return new Request(address, { headers, ...(body === undefined ? {} : { method: 'POST', body }) })
+/** `npm start`, with what is set up already, and whatever port is free. */
+async function started() {
+  const database = await createTestDatabase(inject('serverUrl'))
+  onTestFinished(database.drop)
+  // A curl that is refused fails.
+  const files = { 'retoma.config.ts': read('retoma.config.ts'), '.curlrc': 'fail-with-body\nsilent\n' }
+  const folder = folderWith(files, 'file')
+  const env = { DATABASE_URL: database.url, PORT: '0', LANG: 'pt_BR.UTF-8' }
+  const program = start(['up', '--no-supervise'], { folder, env })
+  const said = await program.said('Ctrl-C')
+  onTestFinished(async () => {
+    program.tell('SIGTERM')
+    await program.ended
+  })
+  return { folder, said, address: /http:\/\/[\d.:]+/.exec(said)![0] }
 }
 
-test.each(['README.md', 'README.pt-BR.md'])('every curl in %s is answered', async page => {
-  const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')
-  const lines = text.match(/^curl .*$/gm) ?? []
-  expect(lines.length).toBeGreaterThanOrEqual(4)
-  const { fetch, run } = await doorWith([hello])
-  let id = ''
+test.each(['README.md', 'README.pt-BR.md'])('every curl in %s is answered, and the CSV comes out', async page => {
+  const { folder, said, address } = await started()
+  expect(said).toContain('\nsimulado: openrouter, anthropic, serpapi, fipe, pluggy\n')
+  const lines = read(page).match(/^(?:curl|node examples\/) ?.*$/gm) ?? []
+  expect(lines.length).toBeGreaterThanOrEqual(10)
+  let job = ''
   for (const line of lines) {
-    const response = await fetch(requestOf(line.replace(/ +#.*/, ''), id))
-    expect(response.status, line).toBeLessThan(300)
-    if (!line.startsWith('curl -N')) id ||= ((await response.json()) as { id: string }).id
-    else await response.body?.cancel()
-    await run()
+    const typed = line
+      .replaceAll('http://127.0.0.1:3000', address)
+      .replace('/jobs/42/', `/jobs/${job}/`)
+      .replace('node examples/', `node ${root}examples/`)
+    const { stdout } = await promisify(execFile)('sh', ['-c', typed], {
+      cwd: folder,
+      env: { ...process.env, HOME: folder },
+    })
+    if (line.includes('"kind"') && job === '') job = JSON.parse(stdout).id
+  }
+  const rows = readFileSync(join(folder, 'resultados.csv'), 'utf8').trim().split('\r\n')
+  expect(rows).toHaveLength(11)
+  const expected = { contrato: 'Contrato', 'nota-fiscal': 'Nota fiscal', peticao: 'Petição' }
+  for (const row of rows.slice(1)) {
+    const [, name] = /^"\d\d-([\w-]+)\.pdf";/.exec(row) as unknown as [string, keyof typeof expected]
+    expect(row.split(';')).toEqual(expect.arrayContaining([`"${expected[name]}"`, '"CONCLUIDO"']))
   }
 })

@@ -17,12 +17,12 @@ function rowsOf(text: string): Row[] {
   }))
 }
 
-/** A proof is `file: title`, several are divided by `; `. */
+/** A proof is `file: title`, several are divided by `; `, which a title may have as well. */
 function missingProofs(rows: readonly Row[], read: (file: string) => string | undefined): string[] {
   return rows.flatMap(({ number, proof }) =>
     proof === 'open' || proof === 'differs'
       ? []
-      : proof.split('; ').flatMap(each => {
+      : proof.split(/; (?=\w+\/)/).flatMap(each => {
           const [file, title] = each.split(/: (.*)/s)
           const text = read(file ?? '')
           if (text === undefined) return [`row ${number}: there is no file ${file}`]

@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { holdInquest } from '../../src/supervisor/inquest.ts'
 import { papersVariable, readCulprit } from '../../src/supervisor/papers.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
+import { onTestFinished, together } from '../support/together.ts'
 
 const script = fileURLToPath(new URL('./heart-guest.ts', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
@@ -137,48 +138,10 @@ test('supervised, a loop blocked where nobody can be named ends its process once
   expect(logged()).toContain('nobody can be named')
 })
 
-test('a process that was stopped as a whole charges nobody for it, not even a job that runs alone', async () => {
-  const { engine, child, says, worker, bad, enough } = await guest('doze', { alone: true })
-  await says('begins')
-  const stopped = performance.now()
-  child.kill('SIGSTOP')
-  // Longer than its timeout.
-  await until(async () => {
-    await worker()
-    return performance.now() - stopped > 8000
-  })
-  child.kill('SIGCONT')
-  // It would be told now.
-  for (let looks = 0; looks < 10; looks++) await worker()
-  enough()
-  await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))
-  expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })
-})
-
 test('supervised, a job that takes all memory ends its process before the kernel does, and is named', async () => {
   const { ended, bad, culprit } = await guest('memory', { supervised: true })
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
   expect(culprit()).toMatchObject({ job: bad, how: 'memory', stack: expect.stringContaining('devour') })
-})
-
-test('a worker that was declared dead starts over under a new id, for which its heart beats', async () => {
-  const { engine, url } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })])
-  const admin = new pg.Client({ connectionString: url })
-  await admin.connect()
-  onTestFinished(() => admin.end())
-  const worker = await engine.work()
-  const first = worker.id
-  const sessions = async () =>
-    (
-      await admin.query(
-        `select application_name as name from pg_stat_activity where application_name like 'retoma w-%'`,
-      )
-    ).rows
-  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${first}`))
-  await admin.query(`update retoma.worker set dead_at = now() where id = $1`, [first])
-  await until(() => worker.id !== first)
-  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${worker.id}`))
-  expect((await engine.workers()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
 })
 
 test('a heart beats at once when the database is back', async () => {
@@ -201,7 +164,45 @@ test('a heart beats at once when the database is back', async () => {
   expect((await admin.query(early, [last])).rows).toEqual([{ early: true }])
 })
 
-test('where a heart cannot beat, the main loop does, and says so once', async () => {
+together('a process that was stopped as a whole charges nobody for it, not even a job that runs alone', async () => {
+  const { engine, child, says, worker, bad, enough } = await guest('doze', { alone: true })
+  await says('begins')
+  const stopped = performance.now()
+  child.kill('SIGSTOP')
+  // Longer than its timeout.
+  await until(async () => {
+    await worker()
+    return performance.now() - stopped > 8000
+  })
+  child.kill('SIGCONT')
+  // It would be told now.
+  for (let looks = 0; looks < 10; looks++) await worker()
+  enough()
+  await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))
+  expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })
+})
+
+together('a worker that was declared dead starts over under a new id, for which its heart beats', async () => {
+  const { engine, url } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })])
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  onTestFinished(() => admin.end())
+  const worker = await engine.work()
+  const first = worker.id
+  const sessions = async () =>
+    (
+      await admin.query(
+        `select application_name as name from pg_stat_activity where application_name like 'retoma w-%'`,
+      )
+    ).rows
+  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${first}`))
+  await admin.query(`update retoma.worker set dead_at = now() where id = $1`, [first])
+  await until(() => worker.id !== first)
+  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${worker.id}`))
+  expect((await engine.workers()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
+})
+
+together('where a heart cannot beat, the main loop does, and says so once', async () => {
   const lines: string[] = []
   const log = createLog({ level: 'warn', format: 'json', write: line => void lines.push(line) })
   const nowhere = 'postgres://nobody@127.0.0.1:1/nothing'

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { defineBatch, defineJob, hours, minutes, presets, seconds } from '../../src/index.ts'
+import { defineBatch, defineJob, hours, minutes, presets, providerStop, seconds } from '../../src/index.ts'
 import { type TestEngine, type TestEngineOptions, testEngine } from '../../src/testing/index.ts'
 import { aborted, engineOf, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { answerWith, webhook } from '../support/webhook.ts'
@@ -192,6 +192,38 @@ test('a batch that stops itself is told, one that a person pauses is not', async
     severity: 'warning',
     facts: { batch: id, reason: { code: 'stop_after' } },
   })
+})
+
+test('a batch that its provider stops is told in its words, and over when it goes on by itself', async () => {
+  const hook = await webhook()
+  let answer: Error | undefined = providerStop({ code: '402', message: 'Insufficient credits' })
+  const job = defineJob({
+    kind: 'ask',
+    queue: 'q',
+    run: ctx =>
+      ctx.provider('openrouter', () => {
+        if (answer !== undefined) throw answer
+      }),
+  })
+  const batch = defineBatch({ name: 'b', job })
+  const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
+  await t.notify()
+  const { id } = await t.engine.submit(batch, [undefined, undefined])
+  await t.run()
+  await pass(t, 2)
+  await t.run()
+  expect(hook.events()).toEqual(['batch.paused'])
+  expect(hook.posts[0]!.notice).toMatchObject({
+    sentence: expect.stringContaining('openrouter: Insufficient credits.'),
+    facts: { batch: id, reason: { code: 'provider', provider: 'openrouter', message: 'Insufficient credits' } },
+  })
+  answer = undefined
+  for (let minute = 0; minute < 3; minute++) {
+    await pass(t, 7)
+    await t.run()
+  }
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
+  expect(hook.events()).toEqual(['batch.paused', 'batch.paused.cleared', 'batch.succeeded'])
 })
 
 test('a queue nobody takes is told, by the process that watches when no worker is left, and over a minute after it is taken again', async () => {

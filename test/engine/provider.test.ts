@@ -1,17 +1,21 @@
 /** Services outside that ask jobs to wait, or stop: `ctx.provider` and what all workers make of it. */
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import type { DrivenEngine } from '../../src/engine.ts'
 import {
   type AnyJob,
   defineBatch,
   defineJob,
+  doNotRetry,
   type JobContext,
   minutes,
+  pauseBatch,
   providerStop,
   providerWait,
   seconds,
 } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
-import { engineOf, gate } from '../support/engine.ts'
+import { engineOf, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 
 const noBackoff = { first: seconds(0.001), factor: 1, max: seconds(1), jitter: 0 }
 
@@ -61,6 +65,15 @@ async function isWatched(t: TestEngine, ms: number): Promise<void> {
     await t.clock.advance(seconds(5))
     await t.tick()
   }
+}
+
+async function sqlOf(t: TestEngine, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: t.databaseUrl })
+  await client.connect()
+  return client
+    .query(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end())
 }
 
 const wait = (retryAfter?: number) =>
@@ -248,6 +261,16 @@ describe('a provider that stops', () => {
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
   })
 
+  test('that a person has one batch go on for stops no other one for longer than a tick', async () => {
+    const { t, outside, batch, id } = await stopped(2)
+    const other = await t.engine.submit(batch, items(2))
+    await t.run()
+    outside.says = () => 'ok'
+    await t.engine.unpause(id)
+    await passes(t, seconds(5))
+    for (const each of [id, other.id]) expect(await t.engine.batch(each)).toMatchObject({ state: 'succeeded' })
+  })
+
   test('does not have a batch go on that a person has paused meanwhile', async () => {
     const { t, outside, id } = await stopped(4)
     await t.engine.pause(id)
@@ -295,5 +318,229 @@ describe('a provider that stops', () => {
     outside.says = () => 'ok'
     for (let minute = 0; minute < 3; minute++) await passes(t, seconds(70))
     for (const id of ids) expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', starts: 1, failures: 0 })
+  })
+
+  test('is asked by another when the one that was to ask dies over it', async () => {
+    const { t, outside, id } = await stopped(4)
+    const before = outside.calls.length
+    await t.clock.advance(seconds(61))
+    await t.tick()
+    // As a worker does that claims it, asks whether it may, and is gone.
+    await sqlOf(
+      t,
+      `
+      with taken as (
+        update retoma.job set state = 'running', attempt = attempt + 1, worker_id = 'gone', started_at = run_at
+        where id = (select probe_job from retoma.provider) returning id
+      )
+      update retoma.provider p set probe_job = null from taken`,
+    )
+    outside.says = () => 'ok'
+    await passes(t, seconds(30))
+    expect(outside.calls).toHaveLength(before)
+    await passes(t, seconds(31))
+    await t.run()
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 4 })
+    for (const each of await jobsOf(t, id)) expect(each.failures).toBe(0)
+  })
+
+  test('is not stopped again by what was asked before a person had it go on', async () => {
+    const [first, second, asked] = [gate(), gate(), gate()]
+    let calls = 0
+    const job = jobAsking(async () => {
+      if (++calls === 2) asked.open()
+      if (calls <= 2) await (calls === 1 ? first : second).passed
+      if (calls <= 2) throw stop()
+      return 'ok'
+    })
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    const { id } = await t.engine.submit(batch, items(2))
+    const run = t.run()
+    await asked.passed
+    await t.clock.advance(seconds(1))
+    first.open()
+    await until(async () => (await t.engine.batch(id))!.state === 'paused')
+    await t.engine.unpause(id)
+    second.open()
+    await run
+    await t.clock.advance(seconds(10))
+    await t.run()
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('leaves nothing of its batch begun: what workers of two processes had claimed ahead goes back, and is no start', async () => {
+    const url = await shareDatabase()
+    const outside = service(() => stop())
+    const make = async () => {
+      const job = jobAsking(id => outside.ask(id))
+      const batch = batchOf(job)
+      return { batch, ...(await liveEngine([], { batches: [batch] }, url)) }
+    }
+    const [one, other] = [await make(), await make()]
+    const { id } = await one.engine.submit(one.batch, items(120))
+    await Promise.all([one, other].map(({ engine }) => engine.work({ queues: { q: 10 } })))
+    await until(async () => {
+      const { state, running } = (await one.engine.batch(id))!
+      return state === 'paused' && running === 0
+    })
+    expect(outside.calls.length).toBeLessThanOrEqual(20)
+    outside.says = () => 'ok'
+    await other.engine.unpause(id)
+    expect(await one.engine.wait({ batch: id })).toMatchObject({ state: 'succeeded', failed: 0 })
+    for (const each of (await one.engine.items(id, { limit: 500 })).items)
+      expect(each).toMatchObject({ starts: 1, failures: 0 })
+  })
+})
+
+describe('the words', () => {
+  const passing = {
+    waits: () => wait(1),
+    stops: () => stop(),
+    pauses: () => pauseBatch({ code: 'cost_limit', message: 'US$ 5' }),
+  }
+
+  test.each(Object.keys(passing) as (keyof typeof passing)[])(
+    '%s: are the same out of a step, a list, a transaction, or as the cause of another error; none of them is tried again there',
+    async word => {
+      const ways: Record<string, (ctx: JobContext, fail: () => never) => unknown> = {
+        bare: (_, fail) => fail(),
+        step: (ctx, fail) => ctx.step('s', fail, { attempts: 5 }),
+        each: (ctx, fail) => ctx.each('l', [1, 2], fail),
+        transaction: (ctx, fail) => ctx.transaction('t', fail, { attempts: 5 }),
+        cause: async (ctx, fail) => {
+          try {
+            await ctx.step('s', fail)
+          } catch (error) {
+            throw doNotRetry(new Error('could not', { cause: error }))
+          }
+        },
+      }
+      let calls = 0
+      const job = defineJob<string>({
+        kind: 'k',
+        queue: 'q',
+        attempts: 1,
+        run: (ctx, way) =>
+          ctx.attempt > 1
+            ? 'ok'
+            : ways[way]!(ctx, () => {
+                calls++
+                throw passing[word]()
+              }),
+      })
+      const batch = defineBatch({ name: 'b', job })
+      const t = await engineOf({ batches: [batch] })
+      for (const way of Object.keys(ways)) {
+        calls = 0
+        const { id } = await t.engine.submit(batch, [way])
+        await t.run()
+        expect({ way, calls }).toEqual({ way, calls: 1 })
+        const view = (await t.engine.batch(id))!
+        if (word !== 'waits') {
+          expect(view).toMatchObject({ state: 'paused' })
+          expect(view.reason).toMatchObject(
+            word === 'stops'
+              ? { code: 'provider', message: 'Insufficient credits' }
+              : { code: 'cost_limit', message: 'US$ 5' },
+          )
+          await t.engine.unpause(id)
+        }
+        await t.clock.advance(seconds(2))
+        await t.run()
+        expect(await jobsOf(t, id)).toMatchObject([{ state: 'succeeded', starts: 1, failures: 0, error: null }])
+      }
+      expect(await t.engine.providers()).toEqual([])
+    },
+  )
+
+  test('may be caught: the job goes on without, and its batch too', async () => {
+    const outside = service(() => stop())
+    const job = defineJob({
+      kind: 'k',
+      queue: 'q',
+      run: ctx => ctx.provider('first', () => outside.ask(ctx.id)).catch(() => ctx.provider('second', () => 'other')),
+    })
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    const { id } = await t.engine.submit(batch, items(3))
+    await t.run()
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3 })
+    expect(await t.engine.providers()).toMatchObject([{ name: 'first', state: 'stopped' }])
+  })
+
+  test('are refused where they make no sense, and a provider inside a transaction is, too', async () => {
+    expect(() => providerWait({ retryAfter: Number.NaN as never })).toThrow(/bad_option/)
+    expect(() => providerWait({ after: 1 } as never)).toThrow(/bad_option/)
+    expect(() => pauseBatch({ code: 'person', message: '' })).toThrow(/bad_option/)
+    const job = defineJob<boolean>({
+      kind: 'k',
+      queue: 'q',
+      attempts: 1,
+      run: (ctx, inside) =>
+        inside ? ctx.transaction('t', () => ctx.provider('p', () => 1)) : ctx.provider('a provider', () => 1),
+    })
+    const t = await engineOf({ jobs: [job] })
+    const ids = [(await t.engine.enqueue(job, true)).id, (await t.engine.enqueue(job, false)).id]
+    await t.run()
+    expect(await t.engine.job(ids[0]!)).toMatchObject({ state: 'failed' })
+    expect(await t.engine.job(ids[1]!)).toMatchObject({ state: 'failed', error: { code: 'bad_option' } })
+  })
+
+  test('keep no secret of what a provider said', async () => {
+    const job = jobAsking(() => {
+      throw providerStop({ code: '401', message: 'GET https://x.example/?api_key=abc123&q=1 refused' })
+    })
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    const { id } = await t.engine.submit(batch, items(1))
+    await t.run()
+    for (const { message } of [
+      ...(await t.engine.providers()),
+      (await t.engine.batch(id))!.reason as unknown as { message: string },
+    ]) {
+      expect(message).toContain('refused')
+      expect(message).not.toContain('abc123')
+    }
+  })
+})
+
+describe('explained', () => {
+  test('in its words and with how long: while it waits, and while it is stopped', async () => {
+    const outside = service(() => wait(240))
+    const job = jobAsking(id => outside.ask(id))
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    const { id } = await t.engine.submit(batch, items(2))
+    await t.run()
+    let worker = await (t.engine as DrivenEngine).begin({}, 'by hand')
+    const [item] = await jobsOf(t, id)
+    const say = async (of: object) => (await t.engine.explain(of as { job: string }, { language: 'en' })).sentence
+    expect(await say({ job: item!.id })).toMatch(
+      /waits 4 min.* more: provider "openrouter" asks to wait 4 min more: slow down; no try was spent/,
+    )
+    expect(await say({ batch: id })).toMatch(
+      /^batch \d+ waits: provider "openrouter" asks to wait 4 min more: slow down; 0 of 2 ended/,
+    )
+    expect(await say({ queue: 'q' })).toMatch(/provider "openrouter" asks to wait 4 min more: slow down/)
+    const { id: next } = await t.engine.enqueue(job, undefined)
+    expect(await say({ job: next })).toMatch(/^job \d+ waits: provider "openrouter" asks to wait/)
+    outside.says = () => stop()
+    await t.clock.advance(seconds(270))
+    await worker.stop()
+    worker = await (t.engine as DrivenEngine).begin({}, 'by hand')
+    await worker.drain()
+    expect(await say({ job: item!.id })).toMatch(
+      /waits because its batch \d+ is paused; provider "openrouter" has stopped: Insufficient credits; it is asked once a minute, next in/,
+    )
+    expect(await t.engine.explain({ batch: id }, { language: 'pt' })).toMatchObject({
+      verdict: 'paused',
+      sentence: expect.stringContaining(
+        'foi pausado porque o provedor "openrouter" parou: Insufficient credits; um item por minuto o consulta',
+      ),
+      advice: { action: 'unpause' },
+    })
+    expect(await say({ queue: 'q' })).toMatch(/provider "openrouter" has stopped: Insufficient credits/)
+    await worker.stop()
   })
 })

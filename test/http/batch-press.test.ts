@@ -72,6 +72,11 @@ test('what a cancelled batch is told is 409 with the code, but to cancel it agai
   for (const verb of ['resume', 'retry-failed', 'pause', 'unpause'])
     expect(await press(verb), verb).toMatchObject({ status: 409, body: { error: { code: 'batch_cancelled', id } } })
   expect(await press('priority', { priority: 1 })).toMatchObject({ status: 409 })
+  const [item] = (await ask('GET', `/api/v1/batches/${id}/items`)).body.items
+  expect(await press(`items/${item.id}/retry`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'batch_cancelled' } },
+  })
 })
 
 test('what is in no state for it is 409 with the code of the engine', async () => {
@@ -84,8 +89,11 @@ test('what is in no state for it is 409 with the code of the engine', async () =
   })
   const over = await submitted(ask, items)
   await run()
-  for (const verb of ['pause', 'unpause', 'cancel'])
-    expect(await ask('POST', `/api/v1/batches/${over}/${verb}`), verb).toMatchObject({
+  for (const verb of ['pause', 'unpause', 'cancel', 'priority'])
+    expect(
+      await ask('POST', `/api/v1/batches/${over}/${verb}`, verb === 'priority' ? { body: { priority: 1 } } : {}),
+      verb,
+    ).toMatchObject({
       status: 409,
       body: { error: { code: 'batch_state', state: 'succeeded' } },
     })

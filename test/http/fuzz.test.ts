@@ -4,9 +4,10 @@
  */
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { isRetomaError } from '../../src/errors.ts'
 import { routesOf } from '../../src/http/app.ts'
-import type { Route } from '../../src/http/index.ts'
+import { once, type Route, route } from '../../src/http/index.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
 import { defineJob, defineSchedule, minutes } from '../../src/index.ts'
 import { type Log, silentLog } from '../../src/lib/log.ts'
@@ -17,7 +18,32 @@ const runs = Number(process.env.RETOMA_FUZZ_RUNS ?? 15)
 const seed = Number(process.env.RETOMA_FUZZ_SEED ?? 6)
 const at = 'http://127.0.0.1:3000'
 // A stream has no end, and its form is held elsewhere.
-const routes = routesOf({}).filter(({ answers }) => answers !== 'text/event-stream')
+const files = route({
+  method: 'post',
+  path: '/files',
+  name: 'takeFiles',
+  tag: 'files',
+  summary: 'for who sends files',
+  role: 'operator',
+  makes: true,
+  body: z.object({ text: z.string() }),
+  upload: { fields: ['title'], files: ['file'], mostFiles: 3, largestFile: 1000 },
+  async run(call) {
+    const sent: string[] = []
+    for await (const { file, value } of call.upload ?? []) {
+      if (file === undefined) sent.push(value)
+      else sent.push((await call.engine.files.put(file.bytes, { name: file.name, type: file.type })).sha256)
+    }
+    const value = { sent: sent.length }
+    return once(
+      call,
+      JSON.stringify(sent),
+      async () => ({ status: 200, value }),
+      async () => {},
+    )
+  },
+})
+const routes = routesOf({ routes: [files] }).filter(({ answers }) => answers !== 'text/event-stream')
 const { paths, components } = openApiOf(routes)
 
 const sweep = defineJob({ kind: 'sweep', queue: 'nightly', run: () => 'ok' })
@@ -28,7 +54,7 @@ async function stage() {
   const error = ({ err }: { err?: unknown }) => void (isRetomaError(err) || errors.push(err))
   const log = { ...silentLog, error } as Log
   const schedules = [defineSchedule({ name: 'nightly', job: sweep, every: minutes(5) })]
-  const door = await batchDoor({ schedules, app: { log } })
+  const door = await batchDoor({ schedules, app: { log, routes: [files] } })
   onTestFinished(() => expect(errors).toEqual([]))
   const batch = await submitted(door.ask, [{ n: 1 }, { n: 2, fails: 'no ink' }])
   await door.run()
@@ -171,6 +197,50 @@ test('a body that breaks off, or never comes to its end within bounds, is refuse
   expect((await send(endless())).status).toBe(413)
   const gone = () => new ReadableStream<Uint8Array>({ pull: controller => controller.error(new Error('aborted')) })
   for (const headers of [{}, { 'content-length': '10' }]) expect((await send(gone(), headers)).status).toBe(400)
+})
+
+/** A form, and one that was bent: cut, with other names, with a byte that is not in its place. */
+const forms = fc
+  .record({
+    parts: fc.array(
+      fc.record({
+        name: fc.oneof(fc.constantFrom('title', 'file'), anyText),
+        filename: fc.option(anyText, { nil: undefined }),
+        type: fc.option(headerText, { nil: undefined }),
+        body: fc.oneof(fc.string({ unit: 'binary', maxLength: 1500 }), anyText),
+      }),
+      { maxLength: 5 },
+    ),
+    cut: fc.option(fc.nat(3000), { nil: undefined }),
+    flip: fc.option(fc.tuple(fc.nat(3000), fc.nat(255)), { nil: undefined }),
+    steps: fc.integer({ min: 1, max: 400 }),
+  })
+  .map(({ parts, cut, flip, steps }) => {
+    const texts = parts.map(({ name, filename, type, body }) => {
+      const file = filename === undefined ? '' : `; filename="${filename}"`
+      const kind = type === undefined ? '' : `\r\nContent-Type: ${type}`
+      return `--b\r\nContent-Disposition: form-data; name="${name}"${file}${kind}\r\n\r\n${body}\r\n`
+    })
+    const bytes = Buffer.from(`${texts.join('')}--b--\r\n`).subarray(0, cut)
+    if (flip !== undefined && flip[0] < bytes.length) bytes[flip[0]] = flip[1]
+    return { bytes, steps }
+  })
+
+test('a form does no harm, whatever is in it and in whatever pieces it comes', async () => {
+  const { fetch } = await stage()
+  const property = fc.asyncProperty(forms, headers, async ({ bytes, steps }, more) => {
+    let from = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(flow) {
+        if (from >= bytes.length) flow.close()
+        else flow.enqueue(bytes.subarray(from, from + steps))
+        from += steps
+      },
+    })
+    const head = { ...more, 'content-type': 'multipart/form-data; boundary=b' }
+    await harmless(fetch, new Request(`${at}/files`, { method: 'POST', body, duplex: 'half' as const, headers: head }))
+  })
+  await fc.assert(property, { seed, numRuns: runs * 20, timeout: 20_000 })
 })
 
 const tricks = [

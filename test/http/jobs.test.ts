@@ -143,12 +143,40 @@ test('a verb answers the state and whether it changed it; in the wrong state it 
   })
 })
 
-test('one that is stalled is resumed', async () => {
+test('one that is stalled is resumed, and cannot be run anew', async () => {
   const { ask, engine, databaseUrl } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'ana' })
   const sql = await sqlOf({ databaseUrl })
   await sql(`update retoma.job set state = 'stalled'`)
+  expect(await ask('POST', `/api/v1/jobs/${id}/rerun`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'wrong_state', state: 'stalled' } },
+  })
   expect(await ask('POST', `/api/v1/jobs/${id}/resume`)).toMatchObject({ status: 200, body: { state: 'waiting' } })
+})
+
+test('what has ended does not run again while another job has its key', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const first = await engine.enqueue(send, { to: 'nobody' }, { key: 'k', keyUntil: 'final' })
+  await run()
+  await engine.enqueue(send, { to: 'bia' }, { key: 'k', keyUntil: 'final' })
+  for (const verb of ['retry', 'rerun'])
+    expect(await ask('POST', `/api/v1/jobs/${first.id}/${verb}`), verb).toMatchObject({
+      status: 409,
+      body: { error: { code: 'key_held' } },
+    })
+})
+
+test('what a cancelled batch has left behind does not run again', async () => {
+  const { ask, engine } = await doorWith([send], { batches: [letters] })
+  const batch = await engine.submit(letters, [{ to: 'ana' }])
+  await engine.cancel(batch.id)
+  const [item] = (await engine.jobs()).items
+  for (const verb of ['retry', 'rerun'])
+    expect(await ask('POST', `/api/v1/jobs/${item!.id}/${verb}`), verb).toMatchObject({
+      status: 409,
+      body: { error: { code: 'batch_cancelled' } },
+    })
 })
 
 test('the list is filtered, newest first, and goes on where the page before ended', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineGuard, defineJob, defineSchedule, hours, minutes } from '../../src/index.ts'
 import { doorWith } from './support.ts'
 
-const lists = ['jobs', 'batches', 'queues', 'workers', 'schedules', 'guards', 'tokens'] as const
+const lists = ['jobs', 'batches', 'queues', 'workers', 'providers', 'schedules', 'guards', 'tokens'] as const
 
 const jobs = ['a', 'b', 'c'].map(kind => defineJob({ kind, queue: `queue-${kind}`, run: () => kind }))
 const schedules = jobs.map(job => defineSchedule({ name: `every-${job.kind}`, job, every: hours(1) }))

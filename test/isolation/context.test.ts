@@ -81,3 +81,20 @@ test.each(['thread', 'process'] as const)('%s: a child is used again, and jobs a
   expect(new Set(at).size).toBe(2)
   expect(at).toContain(first.at)
 })
+
+test.each(['thread', 'process'] as const)(
+  '%s: what a provider says reaches all workers, and hands the attempt back',
+  async place => {
+    const job = jobIn(place, { attempts: 1 })
+    const { ends, engine } = await workingOn(job)
+    expect(await ends(job, { do: 'waits' })).toMatchObject({
+      state: 'succeeded',
+      result: 'answered',
+      attempt: 3,
+      starts: 1,
+      failures: 0,
+      history: [],
+    })
+    expect(await engine.providers()).toMatchObject([{ name: 'outside', state: 'open', waits: 0, message: 'slow down' }])
+  },
+)

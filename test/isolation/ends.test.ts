@@ -8,13 +8,32 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { defineBatch, type ItemOptions, seconds } from '../../src/index.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
+import { onTestFinished, together } from '../support/together.ts'
 import type { Told } from './handler.ts'
 import { begun, jobIn } from './jobs.ts'
 import { isAlive, workingOn, workingWith } from './support.ts'
+
+/** A process of its own that works on one job, in a child that spins. */
+async function parentOfSpinning(): Promise<{ parent: number; child: number }> {
+  const url = await shareDatabase()
+  const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
+  const guest = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const gone = once(guest, 'exit')
+  onTestFinished(async () => {
+    guest.kill('SIGKILL')
+    await gone
+  })
+  for await (const line of createInterface({ input: guest.stdout })) {
+    const child = Number(line)
+    onTestFinished(() => void (isAlive(child) && process.kill(child, 'SIGKILL')))
+    return { parent: guest.pid!, child }
+  }
+  throw new Error('the guest ended before its job began')
+}
 
 test.each(['listen', 'spin'] as const)(
   'a worker that stops hands back what runs in its child, which is gone then (%s)',
@@ -36,25 +55,6 @@ test('a worker that stops hands back what runs in its thread', async () => {
   await begun(engine, id)
   await worker.stop()
   expect(await engine.job(id)).toMatchObject({ state: 'waiting', attempt: 1, failures: 0, crashes: 0 })
-})
-
-test('a thread that cannot be ended is left behind, and another one takes its place', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
-  const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  // Long enough for the other one to answer on a busy machine.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
-  const { ends } = await workingOn(job)
-  try {
-    const stuck = await ends(job, { do: 'stuck', note: pipe })
-    // No evidence: it is not dead.
-    expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
-    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
-  } finally {
-    // Whoever waits for a writer has one now.
-    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
-    await rm(folder, { recursive: true })
-  }
 })
 
 test('a cancelled job is dead in its child, though that spins', async () => {
@@ -87,91 +87,6 @@ test('a process without a descriptor left lives on when it cannot start a child'
   expect(said).toBe('child_not_started\n')
 })
 
-test('the place of a thread that cannot be ended is free again, however long its grace', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
-  const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
-  const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
-  try {
-    expect(await ends(job, { do: 'stuck', note: pipe })).toMatchObject({ state: 'failed', failures: 1 })
-    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded' })
-  } finally {
-    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
-    await rm(folder, { recursive: true })
-  }
-})
-
-test('a worker that cannot be heard ends its children, and hands their jobs back once the database is there again', async () => {
-  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
-  const link = await linkTo(await shareDatabase())
-  const { engine } = await liveEngine([job], {}, link.url)
-  await engine.work({ grace: seconds(60) })
-  const { id } = await engine.enqueue(job, { do: 'spin' })
-  const { pid } = await begun(engine, id)
-  link.cut()
-  const cut = performance.now()
-  await until(() => !isAlive(pid))
-  expect(performance.now() - cut).toBeGreaterThan(5000)
-  link.mend()
-  const row = () => engine.job(id).catch(() => undefined)
-  await until(async () => ((await row())?.attempt ?? 0) > 1)
-  expect(await engine.job(id)).toMatchObject({ state: 'running', failures: 0, crashes: 0, restarts: 0, history: [] })
-})
-
-test('where only its heart cannot be heard, a worker keeps its children: its main loop beats', async () => {
-  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
-  const { engine, url } = await liveEngine([job], { databaseDirectUrl: 'postgres://nobody@127.0.0.1:1/nothing' })
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  onTestFinished(() => client.end())
-  await engine.work()
-  const { id } = await engine.enqueue(job, { do: 'wait' })
-  const { pid } = await begun(engine, id)
-  // Longer than a worker may be silent.
-  await client.query('select pg_sleep(16)')
-  expect(isAlive(pid)).toBe(true)
-  expect(await engine.job(id)).toMatchObject({ state: 'running', attempt: 1 })
-})
-
-/** A process of its own that works on one job, in a child that spins. */
-async function parentOfSpinning(): Promise<{ parent: number; child: number }> {
-  const url = await shareDatabase()
-  const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
-  const guest = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const gone = once(guest, 'exit')
-  onTestFinished(async () => {
-    guest.kill('SIGKILL')
-    await gone
-  })
-  for await (const line of createInterface({ input: guest.stdout })) {
-    const child = Number(line)
-    onTestFinished(() => void (isAlive(child) && process.kill(child, 'SIGKILL')))
-    return { parent: guest.pid!, child }
-  }
-  throw new Error('the guest ended before its job began')
-}
-
-test('a child that spins is gone soon after its parent was killed', async () => {
-  const { parent, child } = await parentOfSpinning()
-  expect(isAlive(child)).toBe(true)
-  const killed = performance.now()
-  process.kill(parent, 'SIGKILL')
-  await until(() => !isAlive(child))
-  expect(performance.now() - killed).toBeLessThan(10_000)
-})
-
-test('a child that spins is gone when its parent was stopped for half of orphanAfter, and not before', async () => {
-  const { parent, child } = await parentOfSpinning()
-  const stopped = performance.now()
-  process.kill(parent, 'SIGSTOP')
-  await until(() => !isAlive(child))
-  const took = performance.now() - stopped
-  expect(took).toBeGreaterThan(7000)
-  expect(took).toBeLessThan(20_000)
-})
-
 test.each(['thread', 'process'] as const)('what a batch asks for its items holds in a %s, too', async isolation => {
   const job = jobIn(isolation, { attempts: 1 })
   const batch = defineBatch({ name: 'b', job, items: { attempts: 2 } })
@@ -188,4 +103,95 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   expect(late).toMatchObject({ state: 'failed', error: { code: 'attempt_timeout' } })
   if (isolation === 'thread') return
   expect(await end({ do: 'abort' }, { attempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
+})
+
+test('a thread that cannot be ended is left behind, and another one takes its place', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  // Long enough for the other one to answer on a busy machine.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
+  const { ends } = await workingOn(job)
+  try {
+    const stuck = await ends(job, { do: 'stuck', note: pipe })
+    // No evidence: it is not dead.
+    expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
+    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
+  } finally {
+    // Whoever waits for a writer has one now.
+    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('the place of a thread that cannot be ended is free again, however long its grace', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
+  const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
+  try {
+    expect(await ends(job, { do: 'stuck', note: pipe })).toMatchObject({ state: 'failed', failures: 1 })
+    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded' })
+  } finally {
+    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+    await rm(folder, { recursive: true })
+  }
+})
+
+together(
+  'a worker that cannot be heard ends its children, and hands their jobs back once the database is there again',
+  async () => {
+    const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+    const link = await linkTo(await shareDatabase())
+    const { engine } = await liveEngine([job], {}, link.url)
+    await engine.work({ grace: seconds(60) })
+    const { id } = await engine.enqueue(job, { do: 'spin' })
+    const { pid } = await begun(engine, id)
+    link.cut()
+    const cut = performance.now()
+    await until(() => !isAlive(pid))
+    expect(performance.now() - cut).toBeGreaterThan(5000)
+    link.mend()
+    const row = () => engine.job(id).catch(() => undefined)
+    await until(async () => ((await row())?.attempt ?? 0) > 1)
+    expect(await engine.job(id)).toMatchObject({ state: 'running', failures: 0, crashes: 0, restarts: 0, history: [] })
+  },
+)
+
+test('a child that spins is gone soon after its parent was killed', async () => {
+  const { parent, child } = await parentOfSpinning()
+  expect(isAlive(child)).toBe(true)
+  const killed = performance.now()
+  process.kill(parent, 'SIGKILL')
+  await until(() => !isAlive(child))
+  expect(performance.now() - killed).toBeLessThan(10_000)
+})
+
+// What follows waits for time to pass.
+
+together('where only its heart cannot be heard, a worker keeps its children: its main loop beats', async () => {
+  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+  const { engine, url } = await liveEngine([job], { databaseDirectUrl: 'postgres://nobody@127.0.0.1:1/nothing' })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await engine.work()
+  const { id } = await engine.enqueue(job, { do: 'wait' })
+  const { pid } = await begun(engine, id)
+  // Longer than a worker may be silent.
+  await client.query('select pg_sleep(16)')
+  expect(isAlive(pid)).toBe(true)
+  expect(await engine.job(id)).toMatchObject({ state: 'running', attempt: 1 })
+})
+
+together('a child that spins is gone when its parent was stopped for half of orphanAfter, and not before', async () => {
+  const { parent, child } = await parentOfSpinning()
+  const stopped = performance.now()
+  process.kill(parent, 'SIGSTOP')
+  await until(() => !isAlive(child))
+  const took = performance.now() - stopped
+  expect(took).toBeGreaterThan(7000)
+  expect(took).toBeLessThan(20_000)
 })

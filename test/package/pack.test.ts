@@ -38,7 +38,11 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
   expect(files).toEqual(
     expect.arrayContaining(['dist/cli/main.js', 'dist/index.d.ts', 'sql/001_jobs.up.sql', 'README.md', 'LICENSE']),
   )
-  expect(files.filter(file => /\.test\.|^(src|test|scripts|bench)\/|retoma\.config/.test(file))).toEqual([])
+  expect(
+    files.filter(file =>
+      /\.test\.|^(src|apps|test|scripts|bench)\/|^dist\/apps\/\w+\/test\/|retoma\.config/.test(file),
+    ),
+  ).toEqual([])
 })
 
 test('`npx retoma up` comes up, answers, runs a job from the command line, and stops', async () => {
@@ -59,6 +63,7 @@ test('`npx retoma up` comes up, answers, runs a job from the command line, and s
   })
   const { address } = JSON.parse(first) as { address: string }
   expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
+  expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null })
   const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
     cwd: folder,
   })

@@ -17,6 +17,7 @@ import { lookForIncidents } from '../../src/store/incident.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { failOverdue } from '../../src/store/overdue.ts'
+import { armProbes, pauseBatches } from '../../src/store/provider-turn.ts'
 import { lookAfterWorkers } from '../../src/store/recover.ts'
 import { takeSample } from '../../src/store/sample.ts'
 import { settleJobs } from '../../src/store/settle.ts'
@@ -191,7 +192,13 @@ describe('in a table with many finished and many running jobs', () => {
   test('a fence goes by the primary key; with the state in it, by the index of running jobs', async () => {
     const ids = await fill()
     const held = ids.map(id => ({ id, attempt: 1 }))
-    for (const work of [settle(ids), (db: Db) => giveBackClaims(db, 'w', held, at(1))]) {
+    const pausing = held.map(each => ({ ...each, reason: '{"code":"provider"}' }))
+    const all = [
+      settle(ids),
+      (db: Db) => giveBackClaims(db, 'w', held, at(1)),
+      (db: Db) => pauseBatches(db, 'w', pausing, at(1)),
+    ]
+    for (const work of all) {
       const plan = await planOf(work)
       expect(plan).toContain('job_pkey')
       expect(plan).not.toContain('job_running')
@@ -213,6 +220,7 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),
     clocks: db => readBatchClocks(db, ['1'], at(0)),
+    probes: db => armProbes(db, at(0)),
     incidents: db => lookForIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
     sample: db => takeSample(db, 1, at(0)),
   }

@@ -49,6 +49,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   skip: settle({ state: 'skipped', reason: 'empty' }),
   'back off': settle({ state: 'waiting', delay: milliseconds(1), failure }),
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
+  'hand back': settle({ state: 'handed_back', delay: milliseconds(1), pause: null }),
   fail: settle({ state: 'failed', failure }),
   'give back': id => giveBackClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
   release: settle({ state: 'released' }),

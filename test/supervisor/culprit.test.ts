@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect } from 'vitest'
 import type { Death } from '../../src/core/death.ts'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { shareDatabase } from '../support/engine.ts'
+import { onTestFinished, together, togetherEach } from '../support/together.ts'
 
 const script = fileURLToPath(new URL('./parent.mjs', import.meta.url))
 
@@ -58,7 +59,7 @@ async function bringDown(name: string) {
   return { death: rows[0]!.death, id, other: other.id, said: parent.said(), line }
 }
 
-test.each([
+togetherEach([
   ['exit', 3],
   ['exit in the middle', 0],
   ['exit at once', 4],
@@ -70,7 +71,7 @@ test.each([
   expect(line).toMatchObject({ level: 'error', how: 'named', job: id })
 })
 
-test.each([
+togetherEach<[string, string | RegExp]>([
   ['timer', 'TypeError: boom'],
   ['tick', 'TypeError: boom'],
   ['rejection', 'TypeError: boom'],
@@ -84,20 +85,23 @@ test.each([
   expect(death.stderr).toContain('Node.js v')
 })
 
-test('who aborts is not named: those that had started are in the certificate, with what they said last', async () => {
-  const { death, id, other, line } = await bringDown('abort')
-  expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGABRT', exitCode: null, culprit: null })
-  expect([...death.started].sort()).toEqual([`${id}/1`, `${other}/1`].sort())
-  expect(line.msg).toBe('worker process died: SIGABRT; at most 2 jobs were running; restarting in 0.2 s')
-})
+together(
+  'who aborts is not named: those that had started are in the certificate, with what they said last',
+  async () => {
+    const { death, id, other, line } = await bringDown('abort')
+    expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGABRT', exitCode: null, culprit: null })
+    expect([...death.started].sort()).toEqual([`${id}/1`, `${other}/1`].sort())
+    expect(line.msg).toBe('worker process died: SIGABRT; at most 2 jobs were running; restarting in 0.2 s')
+  },
+)
 
-test('a process that wants to be started again is, at once, and nobody is to blame', async () => {
+together('a process that wants to be started again is, at once, and nobody is to blame', async () => {
   const { death, line } = await bringDown('start me again')
   expect(death).toMatchObject({ how: 'asked', exitCode: 75, culprit: null })
   expect(line).toMatchObject({ level: 'warn', restartMs: 0 })
 })
 
-test('an error that somebody did catch names nobody for a later death', async () => {
+together('an error that somebody did catch names nobody for a later death', async () => {
   const { death } = await bringDown('handled')
   expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGSEGV', culprit: null })
 })

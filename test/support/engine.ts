@@ -1,6 +1,6 @@
 /** Engines on the run's shared server, closed when the test ends, and ways to wait for them without sleeping. */
 import pg from 'pg'
-import { inject, onTestFinished } from 'vitest'
+import { inject } from 'vitest'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
 import {
   createTestDatabase,
@@ -10,6 +10,7 @@ import {
   type VirtualClock,
 } from '../../src/testing/index.ts'
 import { emptyTables } from './store.ts'
+import { onTestFinished } from './together.ts'
 
 /** On a virtual clock. */
 export const engineWith = (...jobs: AnyJob[]): Promise<TestEngine> => engineOf({ jobs })

@@ -28,6 +28,8 @@ export interface FaultyDb extends Db {
   ): void
   /** As a process that is killed at its nth call: nothing after that is sent or answered, and its transactions are gone. */
   dieAt(nth: number, when: When): Promise<void>
+  /** The same at that statement, the first one that is asked for once `after` has been. */
+  dieAtNext(statement: string, when: When, options: { after: string }): Promise<void>
   /** Holds a statement up until the promise resolves. */
   hold(statement: string, when: When, until: Promise<void>): void
   /** The statements that were asked for, in order. */
@@ -41,11 +43,11 @@ export function faulty(db: Db): FaultyDb {
   const holds: { statement: string; when: When; until: Promise<void> }[] = []
   const asked: string[] = []
   const watchers: { statement: string; seen: () => void }[] = []
-  let death: { nth: number; when: When; came: () => void } | undefined
+  let death: { isNow: (name: string) => boolean; when: When; came: () => void } | undefined
   let dead = false
 
   async function strike({ name }: Statement, when: When, values: unknown[]): Promise<void> {
-    if (death !== undefined && asked.length > death.nth && when === death.when) {
+    if (death !== undefined && when === death.when && death.isNow(name)) {
       dead = true
       death.came()
     }
@@ -69,7 +71,11 @@ export function faulty(db: Db): FaultyDb {
       void faults.push({ statement, when, error, left: times, matches }),
     dieAt: (nth, when) =>
       new Promise(resolve => {
-        death = { nth, when, came: resolve }
+        death = { isNow: () => asked.length > nth, when, came: resolve }
+      }),
+    dieAtNext: (statement, when, { after }) =>
+      new Promise(resolve => {
+        death = { isNow: name => name === statement && asked.includes(after), when, came: resolve }
       }),
     hold: (statement, when, until) => void holds.push({ statement, when, until }),
     askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),

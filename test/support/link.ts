@@ -1,7 +1,7 @@
 /** A way to the server that can be cut, as by a network or a restart, and mended again. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { onTestFinished } from './together.ts'
 
 export interface Link {
   url: string

@@ -23,11 +23,14 @@ export interface Document {
   settings: Asking
   settingsHash: Uint8Array
   reuse: boolean
+  /** It may not cost more than so much. */
+  limited: boolean
 }
 
 const document = `
   select d.id::text as id, d.run_id::text as run, d.code, d.file_id::text as file, d.text, d.hash, r.settings,
-    r.settings_hash as "settingsHash", r.reuse
+    r.settings_hash as "settingsHash", r.reuse,
+    r.cost_allowed_usd is not null as limited
   from retoma.classifier_document d
     join retoma.classifier_run r on r.id = d.run_id
   where d.id = $1`

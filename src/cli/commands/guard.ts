@@ -9,12 +9,12 @@ import type { Engine, GuardRun } from '../../index.ts'
 import { guardOnce } from '../../maintenance/index.ts'
 import { guardRunWire, guardWire } from '../../wire.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withDatabase, withEngine } from '../database.ts'
 import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
 import { guardLines, runLines } from '../guard-lines.ts'
 import type { Cli } from '../program.ts'
+import { loadAll } from '../systems.ts'
 import { asRetomaError } from '../voice.ts'
 import { whoTypes } from '../who.ts'
 
@@ -60,7 +60,7 @@ async function once(context: Context, guard: Guard, dryRun: boolean): Promise<nu
 
 async function configured(context: Context, name: string | undefined, dryRun: boolean): Promise<number> {
   await refuseWithoutData(context)
-  const { jobs, guards } = await loadConfig(context)
+  const { jobs, guards } = await loadAll(context)
   if (guards.length === 0 && name === undefined) throw wrongUse(word => word.guards.none)
   // The embedded database is this folder's own; one that others share is migrated by name only.
   const migrate = context.settings.DATABASE_URL === undefined
@@ -102,7 +102,7 @@ function tell({ voice }: Context, run: GuardRun): void {
 async function list(context: Context): Promise<number> {
   const { voice } = context
   await refuseWithoutData(context)
-  const { jobs, guards } = await loadConfig(context)
+  const { jobs, guards } = await loadAll(context)
   const found = await withEngine(context, { jobs, guards }, engine => engine.guards())
   voice.answer({ items: found.map(each => guardWire(each, voice.language)), next: null }, guardLines(found, voice))
   return 0

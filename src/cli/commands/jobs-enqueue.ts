@@ -8,10 +8,11 @@ import { RetomaError } from '../../errors.ts'
 import type { Engine } from '../../index.ts'
 import { jobDetailWire } from '../../wire.ts'
 import { duration, instant, json, wholeNumber, wrongUse } from '../arguments.ts'
-import { type LoadedConfig, loadConfig, whyNoJobs } from '../config.ts'
+import { whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
 import { withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
+import { type Loaded, loadAll } from '../systems.ts'
 import { both } from '../words/index.ts'
 import { jobFields } from './jobs-show.ts'
 
@@ -51,12 +52,12 @@ async function enqueue(
   const { voice, settings } = context
   const { group, wait, ...options } = flags
   if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
-  const config = await loadConfig(context)
-  const job = findJob(kind, config)
+  const loaded = await loadAll(context)
+  const job = findJob(kind, loaded)
   const input = await readInput(given)
   // The embedded database is this folder's own; one that others share is migrated by name only.
   const own = settings.DATABASE_URL === undefined
-  return withEngine(context, { jobs: config.jobs, migrate: own }, async (engine, asked) => {
+  return withEngine(context, { jobs: loaded.jobs, migrate: own }, async (engine, asked) => {
     const { id, created } = await engine.enqueue(job, input, {
       ...options,
       ...(group === undefined ? {} : { groupKey: group }),
@@ -83,10 +84,10 @@ async function waitFor({ voice }: Context, engine: Engine, id: string, asked: Ab
   return ended.state === 'succeeded' || ended.state === 'skipped' ? 0 : 1
 }
 
-function findJob(kind: string, config: LoadedConfig): AnyJob {
-  const job = config.jobs.find(each => each.kind === kind)
+function findJob(kind: string, { jobs, config }: Loaded): AnyJob {
+  const job = jobs.find(each => each.kind === kind)
   if (job !== undefined) return job
-  const kinds = config.jobs.map(each => each.kind)
+  const kinds = jobs.map(each => each.kind)
   const near = nearest(kind, kinds)
   const hint = both(({ config: word }) => (near === undefined ? word.kindHint(kinds.join(', ')) : word.meant(near)))
   throw new RetomaError('unknown_kind', { kind, hint: kinds.length === 0 ? whyNoJobs(config) : hint })

@@ -4,10 +4,10 @@ import { formatDuration } from '../../core/duration.ts'
 import type { ScheduleView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { scheduleWire } from '../../wire.ts'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'
+import { loadAll } from '../systems.ts'
 import { table } from '../table.ts'
 import { relative, when } from '../times.ts'
 import type { Voice } from '../voice.ts'
@@ -24,14 +24,14 @@ export function schedulesCommand(program: Command, cli: Cli): void {
 async function list(context: Context): Promise<void> {
   const { voice } = context
   await refuseWithoutData(context)
-  const { jobs, schedules } = await loadConfig(context)
+  const { jobs, schedules } = await loadAll(context)
   const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules())
   voice.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, voice))
 }
 
 async function run(context: Context, name: string): Promise<void> {
   const { voice } = context
-  const { jobs, schedules } = await loadConfig(context)
+  const { jobs, schedules } = await loadAll(context)
   // The embedded database is this folder's own; one that others share is migrated by name only.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {

@@ -1,9 +1,9 @@
 /** `retoma serve`: the API and the watchdog; workers run elsewhere. */
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
 import { live } from '../service.ts'
+import { loadAll } from '../systems.ts'
 import { announce } from './up.ts'
 
 export function serveCommand(program: Command, cli: Cli): void {
@@ -14,7 +14,7 @@ export function serveCommand(program: Command, cli: Cli): void {
 }
 
 async function serve(context: Context): Promise<number> {
-  const config = await loadConfig(context)
+  const loaded = await loadAll(context)
   const parts = { alone: false, http: true, work: undefined }
-  return live(context, config, parts, running => announce(context, config, running, 'serving'))
+  return live(context, loaded, parts, running => announce(context, loaded, running, 'serving'))
 }

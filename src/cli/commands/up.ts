@@ -2,10 +2,11 @@
 import type { Command } from 'commander'
 import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
-import { type LoadedConfig, loadConfig, whyNoJobs } from '../config.ts'
+import { whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
 import { live, type Running } from '../service.ts'
+import { type Loaded, loadAll } from '../systems.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -17,18 +18,20 @@ export function upCommand(program: Command, cli: Cli): void {
 }
 
 async function up(context: Context): Promise<number> {
-  const config = await loadConfig(context)
-  const parts = { alone: true, http: true, work: config.queues }
-  return live(context, config, parts, running => announce(context, config, running, 'up'))
+  const loaded = await loadAll(context)
+  const parts = { alone: true, http: true, work: loaded.queues }
+  return live(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
 
 /** What `up` and `serve` say once they run. */
-export function announce(context: Context, config: LoadedConfig, running: Running, as: 'up' | 'serving'): void {
+export function announce(context: Context, loaded: Loaded, running: Running, as: 'up' | 'serving'): void {
   const { voice, settings } = context
   const { word, language } = voice
   const { where, embedded, open } = running
   const address = running.address ?? ''
-  const made = simulated(settings)
+  const { config } = loaded
+  const systems = loaded.systems.map(each => each.name)
+  const made = simulatedIn(loaded, context)
   const kinds = config.jobs.map(job => job.kind)
   const batches = config.batches.map(batch => batch.name)
   const schedules = config.schedules.map(schedule => schedule.name)
@@ -38,11 +41,12 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     data: where,
     embedded,
     version,
-    kinds,
-    batches,
-    schedules,
-    guards,
-    queues: config.queues,
+    kinds: loaded.jobs.map(job => job.kind),
+    systems,
+    batches: loaded.batches.map(batch => batch.name),
+    schedules: loaded.schedules.map(schedule => schedule.name),
+    guards: loaded.guards.map(guard => guard.name),
+    queues: loaded.queues,
     simulated: made,
     retention_days: settings.RETENTION_DAYS,
     open,
@@ -54,10 +58,18 @@ export function announce(context: Context, config: LoadedConfig, running: Runnin
     ...(batches.length > 0 ? [word.up.batches(batches.join(', '))] : []),
     ...(schedules.length > 0 ? [word.up.schedules(schedules.join(', '))] : []),
     ...(guards.length > 0 ? [word.up.guards(guards.join(', '))] : []),
-    // This line is the same in every language: programs look for it.
-    ...(made.length > 0 ? [`simulado: ${made.join(', ')}`] : []),
+    ...(systems.length > 0 ? [word.up.systems(systems.join(', '))] : []),
+    ...simulatedLine(made),
     word.up.retention(settings.RETENTION_DAYS),
     ...(open ? [word.up.open] : []),
     word.up.howToStop,
   ])
 }
+
+/** The services without a key. Without the systems nobody would ask them. */
+export const simulatedIn = ({ systems }: Loaded, { settings }: Context): string[] =>
+  systems.length === 0 ? [] : simulated(settings)
+
+/** The same in every language: programs look for it. */
+export const simulatedLine = (providers: readonly string[]): string[] =>
+  providers.length === 0 ? [] : [`simulado: ${providers.join(', ')}`]

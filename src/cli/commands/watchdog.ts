@@ -4,13 +4,13 @@ import { days } from '../../core/duration.ts'
 import type { Passed } from '../../index.ts'
 import { version } from '../../version.ts'
 import { passedWire } from '../../wire.ts'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import { findingLines } from '../finding-lines.ts'
 import { notifyOf } from '../notify.ts'
 import type { Cli } from '../program.ts'
 import { live } from '../service.ts'
+import { loadAll } from '../systems.ts'
 import type { Voice } from '../voice.ts'
 
 export function watchdogCommand(program: Command, cli: Cli): void {
@@ -26,8 +26,8 @@ export function watchdogCommand(program: Command, cli: Cli): void {
 
 async function watch(context: Context): Promise<void> {
   const { voice } = context
-  const config = await loadConfig(context)
-  await live(context, config, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
+  const loaded = await loadAll(context)
+  await live(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
     const { up, watch } = voice.word
     voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])
   })
@@ -36,7 +36,7 @@ async function watch(context: Context): Promise<void> {
 async function once(context: Context): Promise<void> {
   const { voice, settings } = context
   await refuseWithoutData(context)
-  const { jobs, batches, schedules, guards } = await loadConfig(context)
+  const { jobs, batches, schedules, guards } = await loadAll(context)
   const options = {
     jobs,
     batches,

@@ -3,10 +3,12 @@ import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import { version } from '../../version.ts'
 import { queueSizes } from '../arguments.ts'
-import { loadConfig, whyNoJobs } from '../config.ts'
+import { whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
 import { live } from '../service.ts'
+import { loadAll } from '../systems.ts'
+import { simulatedIn, simulatedLine } from './up.ts'
 
 export function workerCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -20,17 +22,19 @@ export function workerCommand(program: Command, cli: Cli): void {
 
 async function worker(context: Context, options: { queues?: string }): Promise<number> {
   const { voice } = context
-  const config = await loadConfig(context)
-  if (config.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(config) })
-  const work = options.queues === undefined ? config.queues : queueSizes(options.queues, config.queues)
-  return live(context, config, { alone: false, http: false, work }, ({ where, embedded }) => {
+  const loaded = await loadAll(context)
+  if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
+  const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
+  return live(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = voice.word
-    const kinds = config.jobs.filter(job => job.queue in work).map(job => job.kind)
-    voice.answer({ data: where, embedded, version, kinds, queues: work }, [
+    const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
+    const made = simulatedIn(loaded, context)
+    voice.answer({ data: where, embedded, version, kinds, queues: work, simulated: made }, [
       up.working(version),
       up.data(where, embedded),
       up.queues(sizes(work)),
       up.jobs(kinds.join(', ')),
+      ...simulatedLine(made),
       up.howToStop,
     ])
   })

@@ -60,6 +60,9 @@ export const batch = {
     pausedByPerson: 'paused by a person: nothing more of it starts',
     pausedByPolicy: (failed: number, ended: number) =>
       `paused by its stopAfter: ${n(failed)} of the ${items(ended)} that ended had failed`,
+    pausedByProvider: (provider: string, words: string) =>
+      `paused: provider ${provider} has stopped: ${words}; it is asked once a minute`,
+    pausedBecause: (words: string) => `paused: ${words}`,
     stalled: 'stalled: no item of it has ended for too long; it waits for a person',
     stalledBecause: (code: string) => `stalled (${code}): it waits for a person`,
     failed: (resumes: number) =>

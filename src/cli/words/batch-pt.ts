@@ -62,6 +62,9 @@ export const batch: Words['batch'] = {
     pausedByPerson: 'pausado por uma pessoa: nada mais dele começa',
     pausedByPolicy: (failed, ended) =>
       `pausado pelo seu stopAfter: ${n(failed)} de ${items(ended)} que terminaram deram erro`,
+    pausedByProvider: (provider, words) =>
+      `pausado: o provedor ${provider} parou: ${words}; ele é consultado uma vez por minuto`,
+    pausedBecause: words => `pausado: ${words}`,
     stalled: 'travado: nenhum item dele terminou há tempo demais; espera uma pessoa',
     stalledBecause: code => `travado (${code}): espera uma pessoa`,
     failed: resumes =>

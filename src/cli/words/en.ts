@@ -183,6 +183,13 @@ export const en = {
     guardTwice: (name: string) => `two guards have the name "${name}"`,
     queuesNoRecord: 'queues must map queue names to how many jobs run at once: { default: 10 }',
     queueSize: (queue: string) => `queues.${queue} must be a whole number from 1 to 10000`,
+    systemsNoBoolean: 'systems must be true or false',
+    systemKind: (kind: string, system: string) =>
+      `the kind "${kind}" is that of the system ${system} of Retoma: give yours another name, or turn the systems off with systems: false`,
+    systemQueue: (queue: string, kind: string, system: string) =>
+      `the queue "${queue}" is that of the system ${system} of Retoma: put the job "${kind}" in another, or turn the systems off with systems: false`,
+    systemName: (name: string, system: string) =>
+      `the name "${name}" is that of the system ${system} of Retoma: give yours another, or turn the systems off with systems: false`,
     strayLimits: (queue: string, hint: string) =>
       `warning: limits.${queue} limits nothing here: no job of this config is in that queue${hint}`,
     kindHint: (known: string) => `there is: ${known}`,
@@ -195,6 +202,7 @@ export const en = {
     data: (where: string, embedded: boolean) => `data: ${where}${embedded ? ' (embedded PostgreSQL)' : ''}`,
     jobs: (kinds: string) => `jobs: ${kinds}`,
     queues: (queues: string) => `queues: ${queues}`,
+    systems: (names: string) => `systems: ${names}`,
     batches: (names: string) => `batches: ${names}`,
     schedules: (names: string) => `schedules: ${names}`,
     guards: (names: string) => `guards: ${names}`,

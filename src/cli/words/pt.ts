@@ -176,6 +176,13 @@ export const pt: Words = {
     guardTwice: name => `dois guards têm o nome "${name}"`,
     queuesNoRecord: 'queues deve dizer, por fila, quantos jobs rodam ao mesmo tempo: { default: 10 }',
     queueSize: queue => `queues.${queue} deve ser um número inteiro de 1 a 10000`,
+    systemsNoBoolean: 'systems deve ser true ou false',
+    systemKind: (kind, system) =>
+      `o tipo "${kind}" é do sistema ${system} do Retoma: dê outro nome ao seu, ou desligue os sistemas com systems: false`,
+    systemQueue: (queue, kind, system) =>
+      `a fila "${queue}" é do sistema ${system} do Retoma: ponha o job "${kind}" em outra, ou desligue os sistemas com systems: false`,
+    systemName: (name, system) =>
+      `o nome "${name}" é do sistema ${system} do Retoma: dê outro ao seu, ou desligue os sistemas com systems: false`,
     strayLimits: (queue, hint) =>
       `aviso: limits.${queue} não limita nada aqui: nenhum job deste config está nessa fila${hint}`,
     kindHint: known => `há: ${known}`,
@@ -188,6 +195,7 @@ export const pt: Words = {
     data: (where, embedded) => `dados: ${where}${embedded ? ' (PostgreSQL embutido)' : ''}`,
     jobs: kinds => `jobs: ${kinds}`,
     queues: queues => `filas: ${queues}`,
+    systems: names => `sistemas: ${names}`,
     batches: names => `lotes: ${names}`,
     schedules: names => `agendamentos: ${names}`,
     guards: names => `guards: ${names}`,

@@ -5,6 +5,7 @@ import { span } from '../span.ts'
 import type { Told } from './explanation.ts'
 import type { BatchFacts, RunnerFacts, WorkerFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
+import { besidesProvider, whyProvider } from './provider.ts'
 import { isSilent } from './running.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
@@ -83,7 +84,13 @@ function itRuns(batch: BatchFacts): Told {
         )
   return told(
     'ok',
-    append(say(`batch ${id} runs`, `o lote ${id} está rodando`), pace(batch), counts(batch), besides),
+    append(
+      say(`batch ${id} runs`, `o lote ${id} está rodando`),
+      pace(batch),
+      counts(batch),
+      besides,
+      besidesProvider(batch.provider, now),
+    ),
     'wait',
     wait,
   )
@@ -107,6 +114,15 @@ function itWaits(batch: BatchFacts): Told {
       text,
       command,
     )
+  if (batch.provider !== null) {
+    const why = whyProvider(batch.provider, now)
+    return told(
+      'waiting',
+      append(say(`batch ${id} waits: ${why.en}`, `o lote ${id} espera: ${why.pt}`), counts(batch)),
+      'wait',
+      wait,
+    )
+  }
   if (seenAll && ready === 0 && later > 0 && dueAt !== null)
     return told(
       'waiting',

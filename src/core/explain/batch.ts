@@ -4,7 +4,7 @@ import { explainAtWork } from './batch-at-work.ts'
 import type { Told } from './explanation.ts'
 import type { BatchFacts } from './facts.ts'
 import { comingIn, nextLook, nobodyLooks } from './watch.ts'
-import { append, counted, message, nothing, nothingToDo, since, told, wait } from './words.ts'
+import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './words.ts'
 
 export function explainBatch(batch: BatchFacts): Told {
   switch (batch.state) {
@@ -71,6 +71,13 @@ function paused(batch: BatchFacts): Told {
         `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} encerrados tinham falhado`,
       )
     if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
+    if (typeof reason.provider === 'string') {
+      const words = message(typeof reason.message === 'string' ? reason.message : '')
+      return say(
+        `was paused because provider ${quoted(reason.provider)} has stopped: ${words}; one item a minute asks it again, and it goes on by itself once that is answered`,
+        `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,
+      )
+    }
     const what = message(typeof reason.message === 'string' ? reason.message : reason.code)
     return say(`was paused: ${what}`, `foi pausado: ${what}`)
   })()
@@ -86,7 +93,12 @@ function paused(batch: BatchFacts): Told {
     'unpause',
     reason?.code === 'stop_after'
       ? say('look at what failed; then unpause it', 'veja o que falhou; depois tire a pausa')
-      : say('unpause it when it is time', 'tire a pausa quando for a hora'),
+      : typeof reason?.provider === 'string'
+        ? say(
+            'see to the provider, then unpause it: it is asked at once',
+            'resolva com o provedor e então tire a pausa: ele é consultado na hora',
+          )
+        : say('unpause it when it is time', 'tire a pausa quando for a hora'),
     `retoma batch unpause ${id}`,
   )
 }

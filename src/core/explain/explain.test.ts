@@ -72,9 +72,26 @@ const around = {
     }),
     { maxLength: 2 },
   ),
+  provider: maybe(
+    fc.record({
+      name: hostile,
+      freeAt: maybe(instant),
+      stoppedAt: maybe(past),
+      probeAt: maybe(instant),
+      code: fc.constant('402'),
+      message: maybe(hostile),
+    }),
+  ),
   watch: fc.record({ lookedAt: maybe(past), unbrokenAt: maybe(past) }),
 }
-const reason = maybe(fc.constantFrom<{ code: string }>({ code: 'person' }, { code: 'no_worker' }, { code: 'odd' }))
+const reason = maybe(
+  fc.constantFrom<{ code: string } & Record<string, unknown>>(
+    { code: 'person' },
+    { code: 'no_worker' },
+    { code: 'odd' },
+    { code: 'provider', provider: 'x', message: '402\n"x"' },
+  ),
+)
 const policy = fc
   .record({
     stallAfter: fc.constantFrom(null, 1000, 90_000),

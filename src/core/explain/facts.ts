@@ -77,6 +77,18 @@ export interface WatchFacts {
   unbrokenAt: Date | null
 }
 
+/** A service outside that waits or has stopped. */
+export interface ProviderFacts {
+  name: string
+  /** When it may be asked again, where it has said so. */
+  freeAt: Date | null
+  stoppedAt: Date | null
+  /** Of a stopped one: when it is asked again. */
+  probeAt: Date | null
+  code: string | null
+  message: string | null
+}
+
 export interface ErrorFacts {
   what: string
   message: string
@@ -124,6 +136,8 @@ export interface JobFacts {
   /** Ready ones that come before it, while it waits itself; in a queue whose groups take turns, of its own group. */
   ahead: Count
   turns: boolean
+  /** One that jobs of its kind have met waiting or stopped, and that still is. */
+  provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts
   watch: WatchFacts
@@ -178,6 +192,8 @@ export interface BatchFacts {
   seenAll: boolean
   /** Who runs items of it, as far as was looked; those in trouble first. */
   runners: RunnerFacts[]
+  /** One that jobs of its kind have met waiting or stopped, and that still is. */
+  provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts
   watch: WatchFacts
@@ -199,6 +215,8 @@ export interface QueueFacts {
   starved: { kind: string; version: number; jobs: number }[]
   /** Some of its workers whose loop is blocked, the longest first. */
   hung: WorkerFacts[]
+  /** One that jobs of its kinds have met waiting or stopped, and that still is. */
+  provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts
   watch: WatchFacts

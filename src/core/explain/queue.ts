@@ -3,6 +3,7 @@ import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { QueueFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
+import { besidesProvider } from './provider.ts'
 import { whyNobody } from './takers.ts'
 import { append, counted, listed, nothing, quoted, since, told, typed, until, upToMost, wait } from './words.ts'
 
@@ -55,7 +56,8 @@ function nothingReady(facts: QueueFacts, name: string): Told {
           `queue ${name} keeps up: nothing waits, ${upToMost(running).en} running`,
           `a fila ${name} está em dia: nada espera, ${upToMost(running).pt} rodando`,
         )
-  return told('ok', append(sentence, next, alone), 'nothing', say('nothing to do', 'nada a fazer'))
+  const provider = besidesProvider(facts.provider, now)
+  return told('ok', append(sentence, next, provider, alone), 'nothing', say('nothing to do', 'nada a fazer'))
 }
 
 function starved(facts: QueueFacts, name: string): Told | undefined {
@@ -91,6 +93,7 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
           `a fila ${name} não tem nada que possa começar: o que está pronto é de lotes pausados, travados ou encerrados`,
         ),
         depth(facts),
+        besidesProvider(facts.provider, now),
       ),
       'unpause',
       say('look at its batches', 'veja os lotes dela'),
@@ -157,7 +160,12 @@ function moves(facts: QueueFacts, name: string): Told {
     )
   return told(
     'ok',
-    append(say(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`), depth(facts), blocked),
+    append(
+      say(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`),
+      depth(facts),
+      blocked,
+      besidesProvider(facts.provider, facts.now),
+    ),
     'wait',
     wait,
   )

@@ -4,9 +4,10 @@
  */
 import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
-import type { JobFacts } from './facts.ts'
+import type { JobFacts, ProviderFacts } from './facts.ts'
 import { inLine } from './line.ts'
 import { pastItsAge } from './overdue.ts'
+import { besidesProvider, whyProvider } from './provider.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
 import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './words.ts'
@@ -20,6 +21,7 @@ export function explainWaiting(job: JobFacts): Told {
   if (job.queuePaused) return queueIsPaused(say(`job ${id}`, `o job ${id}`), queue, notDue(job))
   const nobody = whyNobody(job, job.takers)
   const { text, command } = bringOne(job, job.takers)
+  if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
   if (job.runAt > now) {
     const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
     if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
@@ -40,6 +42,12 @@ export function explainWaiting(job: JobFacts): Told {
   return inLine(job)
 }
 
+/** Ready, and whoever takes it hands it back at once. */
+function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
+  const why = whyProvider(provider, now)
+  return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), 'wait', wait)
+}
+
 function ofItsBatch(job: JobFacts): Told | undefined {
   const { id, batch } = job
   if (batch === null || !batch.held) return undefined
@@ -52,6 +60,7 @@ function ofItsBatch(job: JobFacts): Told | undefined {
             `job ${id} waits because its batch ${batch.id} is paused`,
             `o job ${id} espera porque o lote ${batch.id} está pausado`,
           ),
+          batch.reason?.code === 'provider' ? besidesProvider(job.provider, job.now) : nothing,
           notDue(job),
         ),
         'unpause',
@@ -110,6 +119,13 @@ function untilDue(job: JobFacts): Saying {
       `sleeps ${left} more, as its handler asked in ${quoted(job.sleep)}`,
       `dorme mais ${left}, como seu handler pediu em ${quoted(job.sleep)}`,
     )
+  if (job.provider !== null && job.attempt > 0) {
+    const why = whyProvider(job.provider, job.now)
+    return say(
+      `waits ${left} more: ${why.en}; no try was spent`,
+      `espera mais ${left}: ${why.pt}; nenhuma tentativa foi gasta`,
+    )
+  }
   if (job.attempt > 0)
     return say(
       `waits ${left} more, as its handler asked (snooze); no try was spent`,

@@ -12,6 +12,7 @@ import { jobMakeRoutes } from './jobs-make.ts'
 import { jobPressRoutes } from './jobs-press.ts'
 import { logInRoutes } from './log-in.ts'
 import { metricsRoutes } from './metrics.ts'
+import { providerRoutes } from './providers.ts'
 import { queueRoutes } from './queues.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { statsRoutes } from './stats.ts'
@@ -29,6 +30,7 @@ export const engineRoutes: readonly Route[] = [
   ...batchPressRoutes,
   ...queueRoutes,
   ...workerRoutes,
+  ...providerRoutes,
   ...scheduleRoutes,
   ...guardRoutes,
   ...statsRoutes,

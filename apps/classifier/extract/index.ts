@@ -1,0 +1,91 @@
+/**
+ * The text of a document, whatever it is: a PDF in a process of its own, plain text here. What cannot be read is an error that trying
+ * again does not mend, with a sentence for the person who sent it; what has no text is a reason to skip it.
+ *
+ * Invariant: it ends within its time and memory, whatever the file holds, and no file takes the worker along. A PDF's text is a
+ * step ("text") and is not read twice.
+ */
+import { open } from 'node:fs/promises'
+import { type Duration, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
+import type { ReadPdf } from './pdf.ts'
+import { decode, mostText, tidy } from './plain.ts'
+import { claimsToBePdf, endsOf, isPdf, isWhole, likenessOf } from './sniff.ts'
+import { trouble } from './trouble.ts'
+
+/** `path`: where its bytes are, on this machine. `text`: it was sent as text. */
+export type Source = ({ path: string } | { text: string }) & { name: string; type?: string }
+
+/** `pages`: of a PDF. `truncated`: not all of it was read, or kept. */
+export type Extracted = { text: string; pages: number | null; truncated: boolean } | { skip: string }
+
+export interface ExtractOptions {
+  timeout?: Duration
+}
+
+/** An ordinary PDF takes a tenth of a second, and a thousand pages some seconds; a document has two minutes in all. */
+const readWithin = seconds(30)
+const memory = megabytes(512)
+
+const reader = new URL(import.meta.url.endsWith('.ts') ? './read.ts' : './read.js', import.meta.url)
+
+export async function extractText(ctx: JobContext, source: Source, options: ExtractOptions = {}): Promise<Extracted> {
+  if ('text' in source) return bounded(source.text, false)
+  const { path, name, type = '' } = source
+  const ends = await endsOf(path)
+  if (ends.size === 0) return { skip: 'arquivo vazio' }
+  const claimed = claimsToBePdf(name, type)
+  if (!isPdf(ends, claimed)) {
+    if (claimed) throw trouble('not_a_pdf', { likeness: likenessOf(ends) })
+    return readPlain(path, ends.size)
+  }
+  if (!isWhole(ends)) throw trouble('pdf_truncated', {})
+  return whatCameOf(await readAway(ctx, path, options.timeout ?? readWithin))
+}
+
+/** The text of a PDF that an earlier attempt has read: it is kept, and its file is not needed again. */
+export const readBefore = async (ctx: JobContext): Promise<Extracted> => whatCameOf(await readAway(ctx, '', readWithin))
+
+/** What its process died of is known to be the document's doing, unless something outside killed it. */
+async function readAway(ctx: JobContext, path: string, timeout: Duration): Promise<ReadPdf> {
+  try {
+    return await ctx.isolated<ReadPdf>('text', reader, { path }, { timeout, memory, maxBytes: megabytes(2) })
+  } catch (error) {
+    if (isRetomaError(error, 'isolated_timeout')) throw trouble('pdf_timeout', { seconds: timeout / 1000 }, error)
+    if (isRetomaError(error, 'isolated_memory'))
+      throw trouble('pdf_memory', { megabytes: memory / megabytes(1) }, error)
+    if (isRetomaError(error, 'isolated_crash') && error.facts.signal !== 'SIGKILL')
+      throw trouble('pdf_crash', { how: error.facts.how! }, error)
+    throw error
+  }
+}
+
+function whatCameOf(read: ReadPdf): Extracted {
+  if ('trouble' in read) {
+    if (read.trouble === 'pdf_corrupt') throw trouble('pdf_corrupt', { problem: read.problem })
+    throw trouble(read.trouble, {})
+  }
+  const { text, pages, whole } = read
+  if (text.trim() !== '') return { text, pages, truncated: !whole }
+  return { skip: `PDF sem texto em ${pages === 1 ? '1 página' : `${pages} páginas`}, provavelmente digitalizado` }
+}
+
+/** As many bytes as so many characters can have. */
+const mostPlain = mostText * 4
+
+async function readPlain(path: string, size: number): Promise<Extracted> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, mostPlain)), 0)
+    const decoded = decode(buffer.subarray(0, bytesRead), size > bytesRead)
+    if ('binary' in decoded) throw trouble('text_binary', {})
+    return bounded(tidy(decoded.text), size > bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+function bounded(text: string, cut: boolean): Extracted {
+  if (text.trim() === '') return { skip: 'documento sem texto' }
+  const truncated = cut || text.length > mostText
+  return { text: truncated ? text.slice(0, mostText).toWellFormed() : text, pages: null, truncated }
+}

@@ -1,0 +1,77 @@
+/** Text as people in Brazil have it: of any editor and any decade. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JobContext } from 'retoma'
+import { expect, onTestFinished, test } from 'vitest'
+import { extractText } from './index.ts'
+import { decode, mostText } from './plain.ts'
+
+const sentence = 'Petição inicial: ação de cobrança, São Paulo, às 10h – “não”'
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')
+
+test.each([
+  ['UTF-8', Buffer.from(sentence)],
+  ['UTF-8 with its mark', Buffer.from(`\ufeff${sentence}`)],
+  ['UTF-16, little end first', utf16(sentence)],
+  ['UTF-16, big end first', utf16(sentence).swap16()],
+  ['Windows-1252', Buffer.from(sentence.replace('–', '\x96').replace('“', '\x93').replace('”', '\x94'), 'latin1')],
+])('%s is read with its accents', (_, bytes) => {
+  expect(decode(bytes)).toEqual({ text: sentence })
+})
+
+test('a half character at the end of what was read does not make it another encoding', () => {
+  expect(decode(Buffer.from('açã').subarray(0, -1), true)).toEqual({ text: 'aç' })
+})
+
+test.each([
+  ['zeros', Buffer.from([0x41, 0, 0, 0x42])],
+  ['characters that are none', Buffer.from('\x01\x02\x03\x04abc', 'latin1')],
+])('%s: it is no text', (_, bytes) => {
+  expect(decode(bytes)).toEqual({ binary: true })
+})
+
+/** It needs no process of its own. */
+const nowhere = {} as JobContext
+
+async function fileOf(bytes: Buffer | string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-plain-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'a'), bytes)
+  return join(folder, 'a')
+}
+
+const extracted = async (bytes: Buffer | string, name = 'a.txt') =>
+  extractText(nowhere, { path: await fileOf(bytes), name })
+
+test('a text file is its text; one without any is skipped, and one that is binary is an error for good', async () => {
+  expect(await extracted('a')).toEqual({ text: 'a', pages: null, truncated: false })
+  expect(await extracted('')).toEqual({ skip: 'arquivo vazio' })
+  expect(await extracted(' \n\t ')).toEqual({ skip: 'documento sem texto' })
+  await expect(extracted(Buffer.from([1, 0, 2]))).rejects.toMatchObject({ code: 'text_binary' })
+})
+
+test('a text that speaks of PDFs is a text, and a PDF without its name is one', async () => {
+  expect(await extracted('o arquivo começa com %PDF-1.7')).toMatchObject({ truncated: false })
+  await expect(extracted('%PDF-1.7\n')).rejects.toMatchObject({ code: 'pdf_truncated' })
+})
+
+test('what was sent as text is bounded as well', async () => {
+  const of = (text: string) => extractText(nowhere, { text, name: 'a' })
+  expect(await of('olá')).toEqual({ text: 'olá', pages: null, truncated: false })
+  expect(await of('  ')).toEqual({ skip: 'documento sem texto' })
+  expect(await of('😀'.repeat(mostText))).toMatchObject({ text: '😀'.repeat(mostText / 2), truncated: true })
+})
+
+test('of a long file as much is read as is kept, whole characters', async () => {
+  const long = await extracted('ã'.repeat(mostText * 3))
+  expect(long).toEqual({ text: 'ã'.repeat(mostText), pages: null, truncated: true })
+})
+
+test('what is kept is what PostgreSQL keeps', async () => {
+  expect(
+    await extractText(nowhere, { path: await fileOf('uma linha e um sino\u0007, \u001b[0m'), name: 'a.txt' }),
+  ).toMatchObject({
+    text: 'uma linha e um sino ,  [0m',
+  })
+})

@@ -1,0 +1,52 @@
+/** What a file is, by its first and last bytes and by what it is called. Reads at most as much of it as is asked for. */
+import { open } from 'node:fs/promises'
+
+/** Where its readers look for them. */
+const headBytes = 1024
+const tailBytes = 2048
+/** Zeros or blanks that somebody filled it up with. */
+const mostPadding = 64 * 1024
+
+export interface Ends {
+  size: number
+  head: Buffer
+  tail: Buffer
+}
+
+export async function endsOf(path: string): Promise<Ends> {
+  const file = await open(path)
+  try {
+    const { size } = await file.stat()
+    const part = async (from: number, length: number) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from)
+      return buffer.subarray(0, bytesRead)
+    }
+    return { size, head: await part(0, headBytes), tail: await part(Math.max(size - mostPadding, 0), mostPadding) }
+  } finally {
+    await file.close()
+  }
+}
+
+export const claimsToBePdf = (name: string, type: string): boolean =>
+  /\.pdf$/i.test(name) || /^application\/(x-)?pdf\b/i.test(type)
+
+/** A text may well speak of PDFs; what is called one may have something before it. */
+export const isPdf = ({ head }: Ends, claimed: boolean): boolean =>
+  claimed ? head.includes('%PDF-') : head.subarray(0, 5).equals(Buffer.from('%PDF-'))
+
+/** An upload that broke off is not read as if it were whole, though some of its pages could be. */
+export function isWhole({ tail }: Ends): boolean {
+  const end = tail.findLastIndex(byte => byte !== 0 && byte !== 0x20 && byte !== 0x0a && byte !== 0x0d) + 1
+  return tail.subarray(Math.max(end - tailBytes, 0), end).includes('%%EOF')
+}
+
+/** What a file that is no PDF seems to be. */
+export function likenessOf({ head }: Ends) {
+  const start = head.toString('latin1').trimStart().slice(0, 200).toLowerCase()
+  if (/^(<!doctype html|<html|<head|<body)/.test(start))
+    return { en: 'it seems to be a web page', pt: 'parece ser uma página da web' }
+  if (start.startsWith('pk\x03\x04'))
+    return { en: 'it seems to be a ZIP or an Office file', pt: 'parece ser um ZIP ou um arquivo do Office' }
+  if (/^(\x89png|\xff\xd8\xff|gif8)/.test(start)) return { en: 'it seems to be an image', pt: 'parece ser uma imagem' }
+  return { en: 'it does not begin with %PDF', pt: 'não começa com %PDF' }
+}

@@ -1,0 +1,134 @@
+/** Seed 000, word for word where it names fields, states, columns and routes: what its readers look for is there, and true. */
+import { expect, test } from 'vitest'
+import { seconds } from '../../src/index.ts'
+import { sqlOf } from '../../test/support/events.ts'
+import { classifierDoor } from './test/door.ts'
+
+const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
+
+/** One execution with a document in every state that one can be in at rest, and the rest of it still to come. */
+async function halfway() {
+  const door = await classifierDoor()
+  const id = await door.execution(['bom', 'falha', 'pula', 'tenta'])
+  await door.run()
+  return { ...door, id, sql: await sqlOf(door) }
+}
+
+test('status-detalhado has heartbeat, where it stopped, errors and the route of origin', async () => {
+  const { id, status } = await halfway()
+  expect(await status(id)).toMatchObject({
+    id,
+    status: 'EM_ANDAMENTO',
+    total: 4,
+    concluidos: 1,
+    erros: 1,
+    pulados: 1,
+    pendentes: 1,
+    processando: 0,
+    percentual: 75,
+    ultimo_heartbeat: instant,
+    segundos_sem_progresso: expect.any(Number),
+    ultimo_codigo_processado: expect.stringMatching(/^(?:bom|falha|pula|tenta)$/),
+    tentativas_retry: 0,
+    max_retries: 3,
+    pode_retomar: false,
+    rota_origem: '/classificador/',
+    diagnostico: expect.stringContaining('start one (retoma worker)'),
+    travado_motivo: null,
+    erros_recentes: expect.arrayContaining([
+      { codigo: 'falha', erro_mensagem: 'o documento não pôde ser lido', ultimo_erro_em: instant },
+    ]),
+  })
+})
+
+test('the heartbeat moves with every document that is processed, and says which it was', async () => {
+  const { execution, run, status, clock } = await classifierDoor()
+  const id = await execution(['um'])
+  const before = await status(id)
+  expect(before).toMatchObject({ status: 'PENDENTE', ultimo_heartbeat: null, ultimo_codigo_processado: null })
+  await clock.advance(seconds(1))
+  await run()
+  expect(await status(id)).toMatchObject({ ultimo_heartbeat: instant, ultimo_codigo_processado: 'um' })
+})
+
+test('a document has status, tentativas, erro_mensagem, erro_stack and ultimo_erro_em', async () => {
+  const { ask, id } = await halfway()
+  const { items } = (await ask('GET', `/execucoes/${id}/documentos`)).body
+  const of = Object.fromEntries(items.map((each: { codigo: string }) => [each.codigo, each]))
+  expect(of.bom).toMatchObject({ status: 'CONCLUIDO', tentativas: 1, erro_mensagem: null, ultimo_erro_em: null })
+  expect(of.falha).toMatchObject({ status: 'ERRO', tentativas: 1, erro_mensagem: 'o documento não pôde ser lido' })
+  expect(of.pula).toMatchObject({ status: 'PULADO' })
+  expect(of.tenta).toMatchObject({ status: 'PENDENTE', tentativas: 1, ultimo_erro_em: instant })
+  const { total, documentos } = (await ask('GET', `/execucoes/${id}/erros`)).body
+  expect(total).toBe(1)
+  expect(documentos).toMatchObject([
+    {
+      codigo: 'falha',
+      status: 'ERRO',
+      tentativas: 1,
+      erro_mensagem: 'o documento não pôde ser lido',
+      erro_stack: expect.stringContaining('door.ts'),
+      ultimo_erro_em: instant,
+    },
+  ])
+})
+
+test('while one is at work it is PROCESSANDO', async () => {
+  const { ask, engine, execution } = await classifierDoor()
+  const id = await execution(['trava'])
+  await engine.work({ queues: { classifier: 1 } })
+  let status = ''
+  while (status !== 'PROCESSANDO') ({ status } = (await ask('GET', `/execucoes/${id}/documentos`)).body.items[0])
+})
+
+test('the stack of an error is for operators, not for viewers', async () => {
+  const { ask, engine, id } = await halfway()
+  const { token } = await engine.createToken({ user: 'vi', role: 'viewer' })
+  const { documentos } = (await ask('GET', `/execucoes/${id}/erros`, { token })).body
+  expect(documentos).toMatchObject([{ erro_mensagem: 'o documento não pôde ser lido', erro_stack: null }])
+})
+
+test('the view execucoes_classificacao has the columns of the seed', async () => {
+  const { sql, id } = await halfway()
+  const columns = 'ultimo_heartbeat, ultimo_codigo_processado, tentativas_retry, max_retries, status'
+  const [row] = await sql(`select ${columns} from retoma.execucoes_classificacao where id = ${id}`)
+  expect(row).toEqual({
+    ultimo_heartbeat: expect.any(Date),
+    ultimo_codigo_processado: expect.any(String),
+    tentativas_retry: 0,
+    max_retries: 3,
+    status: 'EM_ANDAMENTO',
+  })
+})
+
+test('the view resultados_classificacao has the columns of the seed', async () => {
+  const { sql, id } = await halfway()
+  const columns = 'codigo, status, tentativas, erro_mensagem, erro_stack, ultimo_erro_em'
+  const rows = await sql(
+    `select ${columns} from retoma.resultados_classificacao where execucao_id = ${id} order by codigo`,
+  )
+  expect(rows).toMatchObject([
+    { codigo: 'bom', status: 'CONCLUIDO', tentativas: 1, erro_mensagem: null, erro_stack: null, ultimo_erro_em: null },
+    {
+      codigo: 'falha',
+      status: 'ERRO',
+      tentativas: 1,
+      erro_mensagem: 'o documento não pôde ser lido',
+      erro_stack: expect.stringContaining('door.ts'),
+      ultimo_erro_em: expect.any(Date),
+    },
+    { codigo: 'pula', status: 'PULADO' },
+    { codigo: 'tenta', status: 'PENDENTE', tentativas: 1 },
+  ])
+})
+
+test('one that is TRAVADO says so clearly: what stood still, and what to press', async () => {
+  const { id, status, nobodyWorks } = await halfway()
+  await nobodyWorks()
+  expect(await status(id)).toMatchObject({
+    status: 'TRAVADO',
+    pode_retomar: true,
+    travado_motivo: expect.stringMatching(/\S/),
+    diagnostico: expect.stringContaining('retomar'),
+  })
+})

@@ -1,0 +1,81 @@
+/** 200 good documents among 50 hostile ones, read by a real worker: the good ones come out, and nobody but a bad one is hurt. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineJob, seconds, skip } from 'retoma'
+import { expect, onTestFinished, test } from 'vitest'
+import { liveEngine } from '../../../test/support/engine.ts'
+import { extractText } from '../extract/index.ts'
+import { hostilePdfs } from './hostile.ts'
+import { goodPdf } from './pdfs.ts'
+
+interface File {
+  path: string
+  name: string
+  /** It may, and is not waited for as long as a document that somebody wants to have read. */
+  spins: boolean
+}
+
+const spunEnough = seconds(3)
+
+const read = defineJob<File>({
+  kind: 'read',
+  run: async (ctx, { spins, ...file }) => {
+    const extracted = await extractText(ctx, file, spins ? { timeout: spunEnough } : {})
+    return 'skip' in extracted ? skip(extracted.skip) : extracted
+  },
+})
+
+/** Of this process, on Linux. */
+function childrenHere(): string[] {
+  if (process.platform !== 'linux') return []
+  const parentOf = (pid: string) => {
+    try {
+      return /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]
+    } catch {
+      return undefined
+    }
+  }
+  return readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && parentOf(pid) === `${process.pid}`)
+}
+
+const textOf = (number: number) =>
+  Array.from({ length: 1 + (number % 3) }, (_, page) => `Contrato nº ${number}, página ${page + 1}\nação e cobrança`)
+
+test('200 good ones among 50 hostile ones are read; each bad one ends for good within its time, and says why', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-extract-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const { engine } = await liveEngine([read])
+  const before = childrenHere()
+  const worker = await engine.work({ queues: { default: 20 } })
+  const { id: life } = worker
+  const ended = async (index: string, name: string, bytes: Buffer, spins: boolean) => {
+    const path = join(folder, index)
+    await writeFile(path, bytes)
+    const { id } = await engine.enqueue(read, { path, name, spins })
+    const job = await engine.wait({ job: id })
+    expect(job, name).toMatchObject({ failures: job.state === 'failed' ? 1 : 0, crashes: 0, restarts: 0 })
+    return job
+  }
+  const bad = hostilePdfs()
+  expect(bad).toHaveLength(50)
+  const good = Array.from({ length: 200 }, (_, number) => textOf(number))
+
+  const [goodEnds, badEnds] = await Promise.all([
+    Promise.all(good.map((text, number) => ended(`g${number}`, `${number}.pdf`, goodPdf(text), false))),
+    Promise.all(bad.map(({ name, bytes, ends }, n) => ended(`b${n}`, name, bytes, ends.includes('pdf_timeout')))),
+  ])
+  expect(goodEnds.map(({ result }) => result)).toEqual(
+    good.map(pages => ({ text: pages.join('\n'), pages: pages.length, truncated: false })),
+  )
+  for (const [number, { state, error }] of badEnds.entries()) {
+    const { name, ends } = bad[number]!
+    const how = state === 'skipped' ? 'skip' : error?.code
+    expect(ends, `${name} ended as ${how}: ${error?.message}`).toContain(how)
+    expect(error!.message, name).toMatch(/^(o PDF|o arquivo|a leitura do PDF|PDF sem texto|arquivo vazio)/)
+  }
+  expect(worker.id).toBe(life)
+  await worker.stop()
+  expect(childrenHere()).toEqual(before)
+})

@@ -1,0 +1,176 @@
+/** What is paid: never twice for an answer that was kept, never above the limit by more than was in flight, never for a copy. */
+import { minutes, seconds } from 'retoma'
+import { describe, expect, test, vi } from 'vitest'
+import { recoverOrphans } from '../../../src/store/orphan.ts'
+import { until } from '../../../test/support/engine.ts'
+import { linkLost } from '../../../test/support/faulty-db.ts'
+import { faultyWorker } from '../../../test/support/faulty-worker.ts'
+import { createJobs } from '../jobs.ts'
+import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
+import { classifier, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
+
+/** One document of which the first answer is useless and paid for, the second an error, the third good. */
+async function life(behaviours = [content(null), refuses(500), ok()]) {
+  const server = await serverForTest()
+  server.behave(eachDocument(...behaviours))
+  const { classify } = createJobs({ openRouter: { key: server.key, baseUrl: server.baseUrl, model: undefined } })
+  const w = await faultyWorker({ run: ctx => classify.run!(ctx, { document } as never) })
+  const { run, documents } = await insertRun(w.sql, { documents: 1 })
+  const document = documents[0]!.id
+  // An answer on its way is waited for, as one of the database is.
+  vi.stubGlobal('fetch', (...given: Parameters<typeof fetch>) => w.clock.during(realFetch(...given)))
+  return { ...w, server, run }
+}
+const realFetch = globalThis.fetch
+
+describe('with faults at every call of the store', () => {
+  const statements = ['checkpoint_save', 'checkpoint_load', 'provider_look', 'settle']
+  const inTransactions = ['lend', 'tx.begin', 'tx.query', 'tx.keep', 'tx.commit']
+  const cases = [...statements, ...inTransactions].flatMap(name =>
+    ['before', 'after'].map(when => [name, when] as const),
+  )
+
+  test.each(cases)('%s, %s it: nothing is bought again, and the books are right', async (name, when) => {
+    const w = await life()
+    let calls = 0
+    // The first, the fourth, the seventh.
+    w.db.fail(name, when as 'before' | 'after', linkLost(), { times: 100, matches: () => calls++ % 3 === 0 })
+    const id = await w.enqueue()
+    await w.begin()
+    await w.settles(id)
+    expect(calls).toBeGreaterThan(1)
+    expect(await w.row(id)).toMatchObject({ state: 'succeeded', failures: 2 })
+    expect(w.server.calls.map(call => call.answered)).toEqual(['content', '500', 'ok'])
+    await expectBooksToAgree(w.sql, w.server, w.run)
+  })
+})
+
+describe('killed at every instant from its question on', () => {
+  // In the order in which an attempt makes them.
+  const calls = 'provider_look checkpoint_save lend tx.begin tx.query tx.keep tx.commit settle'.split(' ')
+  const isKept = (call: string, when: string) =>
+    calls.indexOf(call) > 1 || (call === 'checkpoint_save' && when === 'after')
+  const cases = calls.flatMap(call => ['before', 'after'].map(when => [call, when] as const))
+
+  test.each(cases)('at %s, %s it: an answer that was kept is not bought again', async (call, when) => {
+    const w = await life([ok()])
+    const id = await w.enqueue()
+    let dead = false
+    // The two reads before it lend, too.
+    void w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_look' }).then(() => {
+      dead = true
+    })
+    await w.begin()
+    await until(async () => {
+      if (!dead) await w.clock.advance(seconds(1))
+      return dead && w.server.inFlight() === 0
+    })
+    const asked = w.server.calls.length
+    const kept = await w.sql(`select from retoma.checkpoint where name = 'answer 1'`)
+    expect(kept).toHaveLength(isKept(call, when) ? 1 : 0)
+    await w.sql(`update retoma.worker set dead_at = now()`)
+    await w.begin(w.real)
+    await until(async () => {
+      await recoverOrphans(w.real, 10, w.clock.instant())
+      await w.clock.advance(seconds(1))
+      return (await w.row(id)).state === 'succeeded'
+    })
+    expect(w.server.calls.length).toBe(asked + (kept.length === 1 ? 0 : 1))
+    expect(await w.sql(`select cost_usd from retoma.classifier_run`)).toEqual([{ cost_usd: '0.001200' }])
+    expect(await w.sql(`select usable from retoma.classifier_purchase`)).toEqual([{ usable: true }])
+  })
+})
+
+describe('a limit of cost', () => {
+  test('pauses the execution before another document is asked, and names the sum', async () => {
+    const { server, execute, run, engine, sql, booksAgree } = await classifier({ concurrency: 1 })
+    server.charge(0.03)
+    const made = await execute({ documents: 10, costLimit: '0.10' })
+    await run()
+    expect(server.calls).toHaveLength(4)
+    expect(await engine.batch(made.batch)).toMatchObject({
+      state: 'paused',
+      succeeded: 4,
+      failed: 0,
+      reason: { code: 'cost_limit', message: expect.stringContaining('US$ 0.10 foi atingido (US$ 0.12 gastos)') },
+    })
+    await sql(`update retoma.classifier_run set cost_allowed_usd = cost_allowed_usd + 0.10`)
+    await engine.unpause(made.batch)
+    await run()
+    expect(server.calls).toHaveLength(7)
+    await sql(`update retoma.classifier_run set cost_allowed_usd = null`)
+    await engine.unpause(made.batch)
+    await run()
+    expect(await engine.batch(made.batch)).toMatchObject({ state: 'succeeded', succeeded: 10 })
+    await booksAgree(made.run)
+  })
+
+  test('counts useless answers, and is passed by no more than was in flight', async () => {
+    const { server, execute, run, engine, clock } = await classifier()
+    server.behave(content(null))
+    server.charge(0.01)
+    const made = await execute({ documents: 60, costLimit: '0.05' })
+    await run()
+    await clock.advance(minutes(1))
+    await run()
+    expect(await engine.batch(made.batch)).toMatchObject({ state: 'paused', failed: 0 })
+    expect(server.calls.length).toBeLessThanOrEqual(5 + 20)
+  })
+})
+
+describe('an answer that is used again', () => {
+  const text = 'D-1 um contrato'
+
+  test('for the same bytes under the same settings, where that was asked for: it costs nothing, and names its origin', async () => {
+    const { server, execute, run, seen } = await classifier()
+    const first = await execute({ documents: [text] })
+    await run()
+    for (const [reuse, calls] of [
+      [true, 1],
+      [false, 2],
+    ] as const) {
+      const made = await execute({ documents: [text], reuse })
+      await run()
+      expect(server.calls).toHaveLength(calls)
+      expect(await seen(made.run)).toMatchObject([
+        reuse
+          ? {
+              state: 'succeeded',
+              category: 'Contrato',
+              confidence: '0.9300',
+              cost_usd: '0.000000',
+              reused_from: expect.any(String),
+            }
+          : { state: 'succeeded', category: 'Contrato', cost_usd: '0.001200', reused_from: null },
+      ])
+    }
+    expect(await seen(first.run)).toMatchObject([{ cost_usd: '0.001200' }])
+    await execute({ documents: [text], reuse: true, model: 'another/one' })
+    await run()
+    expect(server.calls).toHaveLength(3)
+  })
+
+  test('copies within one execution are bought once, although all begin together', async () => {
+    const { server, execute, run, seen } = await classifier()
+    server.behave(late(30))
+    const made = await execute({ documents: [...Array(8).fill(text), 'D-2 outro contrato'], reuse: true })
+    await run()
+    expect(server.of('D-1')).toHaveLength(1)
+    const all = await seen(made.run)
+    expect(all.every(each => each.state === 'succeeded' && each.starts === 1)).toBe(true)
+    expect(all.filter(each => each.reused_from !== null)).toHaveLength(7)
+  })
+
+  test('a played one is no answer for one that is paid for', async () => {
+    const played = await classifier({ key: null })
+    await played.execute({ documents: [text] })
+    await played.run()
+    const again = await played.execute({ documents: [text], reuse: true })
+    await played.run()
+    expect(await played.seen(again.run)).toMatchObject([{ simulated: true, reused_from: expect.any(String) }])
+    await played.sql(`update retoma.classifier_document set simulated = false`)
+    const third = await played.execute({ documents: [text], reuse: true })
+    await played.run()
+    expect(await played.seen(third.run)).toMatchObject([{ simulated: true, reused_from: null }])
+  })
+})

@@ -1,0 +1,78 @@
+/**
+ * What `up`, `serve` and `worker` run: the user's retoma.config, and the systems of Retoma itself (apps/) beside it, unless
+ * it says `systems: false`. Commands that only look know their kinds from here, too.
+ *
+ * Invariant: no name stands for two things. A kind, a batch, a schedule, a guard or a job's queue that is a system's is
+ * refused in a config; how many of a system's queue run at once, and its limits, the config may say.
+ */
+import { basename } from 'node:path'
+import type { Saying } from '../errors.ts'
+import type { System } from '../http/index.ts'
+import type { Settings } from '../settings/index.ts'
+import { type LoadedConfig, loadConfig, type Registered, registered } from './config.ts'
+import { badConfig } from './config-trouble.ts'
+import type { Context } from './context.ts'
+import { both } from './words/index.ts'
+
+export interface Loaded extends Registered {
+  /** The user's own, without the systems. */
+  readonly config: LoadedConfig
+  readonly systems: readonly System[]
+}
+
+export async function loadAll(context: Pick<Context, 'folder' | 'configFile' | 'settings'>): Promise<Loaded> {
+  const config = await loadConfig(context)
+  return merged(config, config.systems ? await openSystems(context.settings) : [])
+}
+
+export function merged(config: LoadedConfig, systems: readonly System[]): Loaded {
+  for (const system of systems) refuseSame(config, system)
+  const all: Registered[] = [...systems.map(registered), config]
+  return {
+    config,
+    systems,
+    jobs: [...config.jobs, ...systems.flatMap(each => registered(each).jobs)],
+    batches: all.flatMap(each => each.batches),
+    schedules: all.flatMap(each => each.schedules),
+    guards: all.flatMap(each => each.guards),
+    // The config's last: what it says of a system's queue counts.
+    queues: Object.assign({}, ...all.map(each => each.queues)),
+    limits: Object.assign({}, ...all.map(each => each.limits)),
+  }
+}
+
+type Open = (options: object) => System
+
+/** By address, for they are built apart from the rest, against the package as its users have it. */
+async function openSystems(settings: Settings): Promise<System[]> {
+  const place = import.meta.url.endsWith('.ts') ? ['../../apps', 'ts'] : ['../apps', 'js']
+  const load = async (name: string, open: string): Promise<Open> => {
+    const { href } = new URL(`${place[0]}/${name}/index.${place[1]}`, import.meta.url)
+    return ((await import(/* @vite-ignore */ href)) as Record<string, Open>)[open]!
+  }
+  const createClassifier = await load('classifier', 'createClassifier')
+  return [createClassifier({ openRouter: openRouterOf(settings) })]
+}
+
+const openRouterOf = (settings: Settings) => ({
+  key: settings.OPENROUTER_API_KEY,
+  model: settings.OPENROUTER_MODEL,
+  baseUrl: settings.OPENROUTER_BASE_URL,
+  concurrency: settings.OPENROUTER_CONCURRENCY,
+  requestsPerMinute: settings.OPENROUTER_REQUESTS_PER_MINUTE,
+})
+
+function refuseSame(config: LoadedConfig, system: System): void {
+  const theirs = registered(system)
+  const refuse = (problem: Saying) => badConfig(basename(config.file ?? ''), problem)
+  for (const { kind, queue } of config.jobs) {
+    if (theirs.jobs.some(each => each.kind === kind))
+      throw refuse(both(word => word.config.systemKind(kind, system.name)))
+    if (theirs.jobs.some(each => each.queue === queue))
+      throw refuse(both(word => word.config.systemQueue(queue, kind, system.name)))
+  }
+  for (const what of ['batches', 'schedules', 'guards'] as const) {
+    const taken = config[what].find(({ name }) => theirs[what].some(each => each.name === name))
+    if (taken !== undefined) throw refuse(both(word => word.config.systemName(taken.name, system.name)))
+  }
+}

@@ -1,0 +1,31 @@
+/** A service outside that jobs of a kind ask, and that waits or has stopped: until when, and in its words. */
+import { type Saying, say } from '../../errors.ts'
+import type { ProviderFacts } from './facts.ts'
+import { append, message, nothing, quoted, until } from './words.ts'
+
+/** `provider "openrouter" asks to wait 4 min more: slow down` */
+export function whyProvider({ name, freeAt, stoppedAt, probeAt, message: words }: ProviderFacts, now: Date): Saying {
+  const own = words === null || words.trim() === '' ? nothing : say(`: ${message(words)}`, `: ${message(words)}`)
+  if (stoppedAt === null)
+    return append(
+      say(
+        `provider ${quoted(name)} asks to wait${freeAt === null ? '' : ` ${until(freeAt, now)} more`}`,
+        `o provedor ${quoted(name)} pede para esperar${freeAt === null ? '' : ` mais ${until(freeAt, now)}`}`,
+      ),
+      own,
+    )
+  const next =
+    probeAt === null || probeAt <= now
+      ? nothing
+      : say(`, next in ${until(probeAt, now)}`, `, de novo em ${until(probeAt, now)}`)
+  return append(
+    say(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
+    own,
+    say('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
+    next,
+  )
+}
+
+/** To be said beside something else. */
+export const besidesProvider = (provider: ProviderFacts | null, now: Date): Saying =>
+  provider === null ? nothing : append(say('; ', '; '), whyProvider(provider, now))

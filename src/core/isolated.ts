@@ -1,0 +1,66 @@
+/** A function that a handler calls in a process of its own: what is sent there, checked when it is called. */
+
+import { RetomaError, say } from '../errors.ts'
+import type { IsolatedOptions } from './context.ts'
+import { asText } from './json.ts'
+import { megabytes } from './megabytes.ts'
+import { doNotRetry } from './outcome.ts'
+import { leastMemory } from './policy-options.ts'
+import { refuseOption } from './refuse.ts'
+import { type CheckedStep, checkStepName, checkStepOptions } from './step.ts'
+import { encodeValue } from './value.ts'
+
+export interface IsolatedCall {
+  readonly step: string
+  /** The address of its module. */
+  readonly module: string
+  /** As core/value.ts writes it. */
+  readonly input: string
+  /** From its start in the child. */
+  readonly timeoutMs: number
+  readonly memoryBytes: number
+  /** Of what it returns. */
+  readonly maxBytes: number
+}
+
+const usualMemory = megabytes(512)
+
+/** `options`: those of the step around it, whose time is the child's to keep. */
+export function checkIsolated(
+  name: string,
+  module: URL,
+  input: unknown,
+  { memory = usualMemory, ...rest }: IsolatedOptions = {},
+): { call: IsolatedCall; options: CheckedStep } {
+  const step = checkStepName(name)
+  const options = checkStepOptions(rest)
+  if (!(Number.isSafeInteger(memory) && memory >= leastMemory)) {
+    const least = `megabytes(${leastMemory / megabytes(1)})`
+    refuseOption(
+      'memory',
+      `it is a number of bytes, at least ${least}, half of which an empty process takes, not ${asText(memory)}`,
+      `é um número de bytes, pelo menos ${least}, metade do que um processo vazio já usa, não ${asText(memory)}`,
+    )
+  }
+  const { timeoutMs, maxBytes } = options
+  const call = { step, module: addressOf(module), input: textOf(step, input), timeoutMs, memoryBytes: memory, maxBytes }
+  return { call, options: { ...options, timeoutMs: Number.POSITIVE_INFINITY } }
+}
+
+function addressOf(module: unknown): string {
+  if (!(module instanceof URL) || module.protocol !== 'file:')
+    refuseOption(
+      'module',
+      `it is the address of a file, such as new URL('./read.js', import.meta.url), not ${asText(module)}`,
+      `é o endereço de um arquivo, como new URL('./read.js', import.meta.url), não ${asText(module)}`,
+    )
+  return module.href
+}
+
+/** What would arrive as something else does not go. */
+function textOf(step: string, input: unknown): string {
+  const encoded = encodeValue(input)
+  if (encoded.ok) return encoded.text
+  const what = say(`the input of step "${step}"`, `a entrada da etapa "${step}"`)
+  throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))
+}

@@ -1,0 +1,36 @@
+/** Services outside that jobs ask: which of them wait or have stopped, until when, and in their words. */
+import { z } from 'zod'
+import { providerWire } from '../../wire.ts'
+import { instant, pageOf, pageQuery } from '../contract.ts'
+import { paged } from '../paged.ts'
+import { type Route, route } from '../route.ts'
+
+const provider = z.object({
+  name: z.string(),
+  state: z.enum(['open', 'waiting', 'stopped']),
+  kinds: z.array(z.string()).meta({ description: 'of the jobs that met it waiting or stopped' }),
+  wait_until: instant.nullable(),
+  waits: z.number().int().meta({ description: 'in a row, without an answer in between' }),
+  stopped_at: instant.nullable(),
+  probe_at: instant.nullable().meta({ description: 'of a stopped one: when one job may ask it again' }),
+  code: z.string().nullable(),
+  message: z.string().nullable(),
+  at: instant,
+})
+
+export const providerRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/v1/providers',
+    name: 'listProviders',
+    tag: 'providers',
+    summary: 'Services outside that have ever asked jobs to wait, or stopped, and how they stand',
+    role: 'viewer',
+    query: z.strictObject(pageQuery),
+    answer: pageOf(provider),
+    async run({ engine, query }) {
+      const { items, next } = paged(await engine.providers(), each => each.name, query)
+      return { items: items.map(providerWire), next }
+    },
+  }),
+]

@@ -1,0 +1,85 @@
+/** The systems of Retoma beside a retoma.config: what runs, what it may say of them, and what it may not take from them. */
+import { expect, test } from 'vitest'
+import { createClassifier } from '../../apps/classifier/index.ts'
+import { loadConfig } from '../../src/cli/config.ts'
+import { loadAll, merged } from '../../src/cli/systems.ts'
+import { isRetomaError } from '../../src/errors.ts'
+import type { System } from '../../src/http/index.ts'
+import { defineBatch, defineJob } from '../../src/index.ts'
+import { readSettings } from '../../src/settings/index.ts'
+import { folderWith } from './support.ts'
+
+const settings = readSettings({})
+const configured = (text: string) => ({ folder: folderWith({ 'retoma.config.ts': text }), configFile: undefined })
+const load = (text: string) => loadAll({ ...configured(text), settings })
+
+const read = defineJob({ kind: 'read', queue: 'reading', run: () => 1 })
+const reading: System = {
+  name: 'reader',
+  routes: [],
+  simulated: [],
+  batches: [defineBatch({ name: 'shelf', job: read })],
+  queues: { reading: 20 },
+  limits: { reading: { concurrency: 40 } },
+}
+const job = (kind: string, queue = 'default') =>
+  `import { defineBatch, defineJob } from 'retoma'
+   const job = defineJob({ kind: '${kind}', queue: '${queue}', run: () => 1 })`
+
+test('without a config the systems are all there is', async () => {
+  const { systems, config } = await loadAll({ folder: folderWith(), configFile: undefined, settings })
+  expect(systems.map(each => each.name)).toEqual(['classifier'])
+  expect(config).toMatchObject({ file: undefined, jobs: [] })
+})
+
+test('the classifier is given what is set of OpenRouter', async () => {
+  const set = readSettings({ OPENROUTER_API_KEY: 'k' })
+  const [with_, without] = await Promise.all(
+    [set, settings].map(each => loadAll({ folder: folderWith(), configFile: undefined, settings: each })),
+  )
+  expect(with_!.systems[0]!.simulated).toEqual([])
+  expect(without!.systems[0]!.simulated).toEqual(['openrouter'])
+  const { OPENROUTER_BASE_URL: baseUrl } = settings
+  expect(createClassifier({ openRouter: { key: 'k', model: undefined, baseUrl } }).simulated).toEqual([])
+})
+
+test('`systems: false` turns them off', async () => {
+  const { systems, jobs } = await load(`${job('a')}\nexport default { jobs: [job], systems: false }`)
+  expect({ systems, kinds: jobs.map(each => each.kind) }).toEqual({ systems: [], kinds: ['a'] })
+})
+
+test.each([
+  ['systems: "no"', 'systems must be true or false'],
+  ['sistems: false', 'there is no "sistems" in a config, did you mean "systems"?'],
+])('%s is refused', async (text, told) => {
+  const error = await load(`export default { ${text} }`).catch(thrown => thrown)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(told)
+})
+
+test('what a system brings runs beside what the config does, at the sizes that the config says', async () => {
+  const text = `${job('a')}\nexport default { jobs: [job], queues: { default: 3, reading: 5 }, limits: { reading: { concurrency: 6 } } }`
+  const all = merged(await loadConfig(configured(text)), [reading])
+  expect(all.jobs.map(each => each.kind)).toEqual(['a', 'read'])
+  expect(all.batches.map(each => each.name)).toEqual(['shelf'])
+  expect(all.queues).toEqual({ default: 3, reading: 5 })
+  expect(all.limits).toEqual({ reading: { concurrency: 6 } })
+  const usual = merged(await loadConfig(configured(`${job('a')}\nexport default { jobs: [job] }`)), [reading])
+  expect(usual.queues).toEqual({ default: 10, reading: 20 })
+  expect(usual.limits).toEqual(reading.limits)
+})
+
+test.each([
+  [`${job('read')}\nexport default { jobs: [job] }`, /the kind "read" is that of the system reader .* systems: false/],
+  [`${job('a', 'reading')}\nexport default { jobs: [job] }`, /the queue "reading" is .* put the job "a" in another/],
+  [
+    `${job('a')}\nexport default { batches: [defineBatch({ name: 'shelf', job })] }`,
+    /the name "shelf" is that of the system reader/,
+  ],
+])('a name of a system is refused in a config: %#', async (text, told) => {
+  const config = await loadConfig(configured(text))
+  const error = await Promise.resolve()
+    .then(() => merged(config, [reading]))
+    .catch(thrown => thrown)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toMatch(told)
+  expect(isRetomaError(error, 'bad_config') && error.in('pt')).toContain('sistema reader')
+})
