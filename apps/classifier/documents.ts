@@ -14,7 +14,7 @@ import { storable } from './text.ts'
 export const mostDocuments = 2000
 export const largestFile = 50 * 1024 * 1024
 /** Of all texts together, as JSON. */
-export const largestTexts = 64 * 1024 * 1024
+export const largestTexts = 32 * 1024 * 1024
 
 /** What came in, and the texts among it by their names. */
 export interface Received {
@@ -22,14 +22,21 @@ export interface Received {
   fields: Map<string, string>
 }
 
-export async function receiveFiles(engine: Engine, parts: AsyncIterable<Part>): Promise<Received> {
+/** `came`: told each text as it comes; what it refuses need not be sent to the end. */
+export async function receiveFiles(
+  engine: Engine,
+  parts: AsyncIterable<Part>,
+  came: (field: string, value: string) => Promise<void>,
+): Promise<Received> {
   const codeOf = createCodes()
   const documents: Sent[] = []
   const fields = new Map<string, string>()
   try {
     for await (const part of parts) {
-      if (part.file === undefined) fields.set(part.field, part.value)
-      else documents.push(await receiveFile(engine, part.file, codeOf))
+      if (part.file === undefined) {
+        await came(part.field, part.value)
+        fields.set(part.field, part.value)
+      } else documents.push(await receiveFile(engine, part.file, codeOf))
     }
     if (documents.length === 0) throw noDocuments('arquivos')
     return { documents, fields }

@@ -199,3 +199,20 @@ test('three resumes, then ERRO by itself; documents not processed say so, and re
   const { body: documents } = await ask('GET', `/execucoes/${id}/documentos`)
   expect(documents.items.map((each: { tentativas: number }) => each.tentativas)).toEqual([1, 2, 2])
 })
+
+test('what a person had go on is EM_ANDAMENTO, though nothing of it has begun', async () => {
+  const { execution, nobodyWorks, press, project, status } = await classifierDoor()
+  const of = await project({ max_retries_execucao: 1 })
+  const [paused, stuck] = [await execution(['a'], of), await execution(['b'], of)]
+  await press(paused, 'pausar')
+  expect((await press(paused, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  expect((await status(paused)).status).toBe('EM_ANDAMENTO')
+  await nobodyWorks()
+  expect((await status(stuck)).status).toBe('TRAVADO')
+  expect((await press(stuck, 'retomar')).body).toMatchObject({ status: 'EM_ANDAMENTO', retomados: 1 })
+  expect((await status(stuck)).status).toBe('EM_ANDAMENTO')
+  await nobodyWorks()
+  expect(await status(stuck)).toMatchObject({ status: 'ERRO', erros: 1 })
+  expect((await press(stuck, 'reprocessar-erros')).body).toMatchObject({ status: 'EM_ANDAMENTO', reprocessados: 1 })
+  expect((await status(stuck)).status).toBe('EM_ANDAMENTO')
+})

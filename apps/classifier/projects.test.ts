@@ -50,6 +50,8 @@ const bad = [
   ['max_retries_documento', { max_retries_documento: 1.5 }],
   ['limite_custo_usd', { limite_custo_usd: 0 }],
   ['limite_custo_usd', { limite_custo_usd: '-1' }],
+  ['limite_custo_usd', { limite_custo_usd: '0.00' }],
+  ['limite_custo_usd', { limite_custo_usd: 1e-9 }],
   ['limite_custo_usd', { limite_custo_usd: '1,5' }],
   ['surpresa', { surpresa: 1 }],
 ] as const
@@ -60,6 +62,15 @@ test('what is wrong with a project is named', async () => {
     const refused = { status: 400, body: { error: { code: 'bad_request', field } } }
     expect(await ask('POST', '/projetos', { body: { ...given, ...change } }), field).toMatchObject(refused)
   }
+})
+
+test('categories that differ in case and accents alone are told which', async () => {
+  const { ask } = await classifierDoor()
+  const body = { ...given, categorias: ['Petição', 'Outro', 'PETICAO'] }
+  const refused = await ask('POST', '/projetos', { body, headers: { 'accept-language': 'pt-BR' } })
+  expect(refused.body.error.message).toBe(
+    'categorias não serve: "Petição" e "PETICAO" só diferem em maiúsculas e acentos',
+  )
 })
 
 test('an id that names nothing is 404, whatever its form', async () => {

@@ -28,5 +28,3 @@ export const documentStatusOf: Readonly<Record<State, DocumentStatus>> = {
   skipped: 'PULADO',
   cancelled: 'CANCELADO',
 }
-
-export const isFinal = (status: Status): boolean => ['CONCLUIDO', 'ERRO', 'CANCELADO'].includes(status)

@@ -126,7 +126,7 @@ const labels: Readonly<Record<Status, string>> = {
   CANCELADO: 'Cancelado',
 }
 
-export const labelOf = ({ status, erros }: Pick<Execution, 'status' | 'erros'>): string =>
+const labelOf = ({ status, erros }: Pick<Execution, 'status' | 'erros'>): string =>
   status === 'CONCLUIDO' && erros > 0 ? 'Concluído com erros' : labels[status]
 
 const countsOf = (from: Execution) => ({

@@ -38,7 +38,7 @@ export function readReply(content: string, categories: readonly string[]): Read 
 }
 
 /** As it stands; else by case, accents and spaces; else without punctuation, where that leaves but one. */
-export function categoryLike(said: string, categories: readonly string[]): string | undefined {
+function categoryLike(said: string, categories: readonly string[]): string | undefined {
   const exact = categories.find(each => each === said)
   if (exact !== undefined) return exact
   const alike = categories.find(each => fold(each) === fold(said))

@@ -1,6 +1,6 @@
 /** Executions: made of what is sent, listed, looked at, erased. What is pressed on one is in press.ts. */
 import { createHash } from 'node:crypto'
-import { isRetomaError, RetomaError, say } from 'retoma'
+import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
 import { type Call, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import {
@@ -14,6 +14,7 @@ import {
 } from '../documents.ts'
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
+import { readProject } from '../store/projects.ts'
 import { execution, executionWire, status } from '../wire.ts'
 import { count, executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
@@ -37,12 +38,18 @@ function yes(given: string | undefined): boolean {
   throw refuse('reaproveitar', 'it is true or false', 'é true ou false')
 }
 
+async function refuseUnknown(engine: Engine, project: string): Promise<void> {
+  if (!isId(project) || (await readProject(engine, project)) === undefined) throw noProject(project)
+}
+
 /** Either form. Names and hashes of what came tell it from any other request. */
 async function received(call: Call<undefined, undefined, z.output<typeof texts>>) {
   const { engine, upload, body } = call
   if (upload === undefined)
     return { documents: receiveTexts(body.documentos), project: body.projeto_id, reuse: body.reaproveitar, digest: '' }
-  const { documents, fields } = await receiveFiles(engine, upload)
+  const { documents, fields } = await receiveFiles(engine, upload, async (field, value) => {
+    if (field === 'projeto_id' && value.trim() !== '') await refuseUnknown(engine, value.trim())
+  })
   try {
     const project = fields.get('projeto_id')?.trim()
     if (!project) throw refuse('projeto_id', 'it is missing', 'está faltando')
@@ -92,7 +99,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
       const { engine, who } = call
       const { documents, project, reuse, digest } = await received(call)
       const make = async () => {
-        if (!isId(project)) throw noProject(project)
+        await refuseUnknown(engine, project)
         const asked = { project, reuse, documents, by: who.user, key: keyOf(call, digest) }
         const { id, made } = await makeRun(engine, runs, asked)
         if (!made) await leave(engine, documents)

@@ -1,5 +1,6 @@
 /** Projects: what is asked of the AI and how often. A change counts for executions made afterwards. */
 import { createHash } from 'node:crypto'
+import { RetomaError, say } from 'retoma'
 import { type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
@@ -19,22 +20,14 @@ import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } fr
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
-const categorias = z
-  .array(line(100))
-  .min(2)
-  .max(100)
-  .refine(list => new Set(list.map(fold)).size === list.length, {
-    error: 'they differ in more than case and accents',
-  })
-  .meta({ description: 'they differ in more than case and accents' })
+const categorias = z.array(line(100)).min(2).max(100).meta({ description: 'they differ in more than case and accents' })
 
 const retries = z.int().min(0).max(20)
 
-/** Kept exactly: a text, or a number that is one. */
+/** Kept exactly: a text, or a number that is one; never zero. */
 const limite = z
-  .union([z.number().positive().max(1_000_000), z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)])
+  .union([z.number().min(0.000001).max(9_999_999), z.string().regex(/^(?=.*[1-9])\d{1,7}(?:\.\d{1,6})?$/)])
   .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
-  .refine(given => Number(given) > 0 && Number(given) <= 1_000_000)
   .nullable()
 
 const fields = {
@@ -88,8 +81,25 @@ const projectWire = (row: ProjectRow) => ({
   atualizado_em: row.updatedAt,
 })
 
+function refuseAlike(categories: readonly string[]): void {
+  const seen = new Map<string, string>()
+  for (const category of categories) {
+    const alike = seen.get(fold(category))
+    if (alike !== undefined)
+      throw new RetomaError('bad_request', {
+        field: 'categorias',
+        problem: say(
+          `"${alike}" and "${category}" are the same but for case and accents`,
+          `"${alike}" e "${category}" só diferem em maiúsculas e acentos`,
+        ),
+      })
+    seen.set(fold(category), category)
+  }
+}
+
 /** Only what was given. */
 function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
+  refuseAlike(body.categorias ?? [])
   const named = {
     name: body.nome,
     categories: body.categorias,

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What a behaviour gets to answer with. */
-export interface InHand {
+interface InHand {
   response: ServerResponse
   id: string
   model: string
@@ -30,7 +30,7 @@ export interface Behaviour {
   answer(inHand: InHand): Came | Promise<Came>
 }
 
-export interface About {
+interface About {
   n: number
   nth: number
   document: string

@@ -47,7 +47,7 @@ const pay = `
  * By how its code begins: `falha` fails for good, `tenta` fails and is tried again, `pula` is skipped, `trava` hangs, `espera`
  * and `crédito` are told by their provider to wait and to stop, `custo` costs a dollar.
  */
-export const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}) =>
+const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}) =>
   defineJob({
     kind: 'classify-document',
     queue: 'classifier',
@@ -85,7 +85,7 @@ export const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: To
     },
   })
 
-export function standInBatch(told: Told = {}): RunOptions['classification'] {
+function standInBatch(told: Told = {}): RunOptions['classification'] {
   const stall = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const
   return defineBatch({ name: 'classification', job: standIn(told), ...stall })
 }

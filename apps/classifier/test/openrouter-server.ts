@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { type Behaviour, ok, type Script, script } from './behaviours.ts'
 
 /** A call, as the ledger has it. */
-export interface Call {
+interface Call {
   /** From 1 on, over all. */
   readonly n: number
   /** From 1 on, of this document. */

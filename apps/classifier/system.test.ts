@@ -1,0 +1,29 @@
+/** The whole system as `up` runs it, without a key. */
+import { expect, test } from 'vitest'
+import { doorWith } from '../../test/http/support.ts'
+import { createClassifier } from './index.ts'
+
+test('without a key the local classifier answers, and every answer says that it is simulated', async () => {
+  const openRouter = { key: undefined, model: undefined, baseUrl: 'http://127.0.0.1:1/' }
+  const { routes, simulated, attach, name: _, jobs, queues: __, ...config } = createClassifier({ openRouter })
+  expect(simulated).toEqual(['openrouter'])
+  const { ask, engine, run } = await doorWith([...jobs!], { ...config, app: { routes } })
+  attach!(engine)
+  const project = { nome: 'Peças', categorias: ['Contrato', 'Petição'] }
+  const { id: projeto_id } = (await ask('POST', '/projetos', { body: project })).body
+  const documentos = [
+    { codigo: 'a', texto: 'CONTRATO de locação: este contrato é feito entre as partes' },
+    { codigo: 'b', texto: 'peticao inicial' },
+    { codigo: 'c', texto: ' \n ' },
+  ]
+  const made = (await ask('POST', '/execucoes', { body: { projeto_id, documentos } })).body
+  expect(made).toMatchObject({ total: 3, simulado: true })
+  await run()
+  const at = (path: string) => ask('GET', `/execucoes/${made.id}${path}`)
+  expect((await at('')).body).toMatchObject({ status: 'CONCLUIDO', simulado: true, custo_usd: '0.00' })
+  expect((await at('/status-detalhado')).body).toMatchObject({ concluidos: 2, pulados: 1, simulado: true })
+  const { items } = (await at('/resultados')).body
+  expect(items.map((each: { categoria: string }) => each.categoria)).toEqual(['Contrato', 'Petição', null])
+  expect(items.map((each: { simulado: boolean }) => each.simulado)).toEqual([true, true, true])
+  expect((await at('/resultados.csv')).body).toContain('"true"\r\n')
+})
