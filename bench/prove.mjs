@@ -12,6 +12,7 @@ const names = [
   ...['pinned', 'tables', 'limits', 'memory', 'idle', 'deploy'],
   ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
   ...['sse', 'http', 'ratelimit', 'metrics', 'reads'],
+  'classifier',
 ]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })
 const wanted = asked.only?.split(',') ?? names

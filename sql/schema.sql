@@ -121,10 +121,12 @@ create table retoma.classifier_project (
   max_resumes integer not null default 3,
   max_retries integer not null default 2,
   cost_limit_usd numeric(14,6),
+  key text collate "C",
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  constraint classifier_project_pkey PRIMARY KEY (id)
+  constraint classifier_project_pkey PRIMARY KEY (id),
+  constraint classifier_project_key_key UNIQUE (key)
 );
 
 create table retoma.classifier_purchase (
@@ -150,14 +152,18 @@ create table retoma.classifier_run (
   settings_hash bytea not null,
   total integer not null,
   reuse boolean not null default false,
+  key text collate "C",
   batch_id bigint,
+  started boolean not null default false,
   cost_usd numeric(14,6) not null default 0,
   cost_allowed_usd numeric(14,6),
   created_by text not null,
   created_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
   constraint classifier_run_project_id_fkey FOREIGN KEY (project_id) REFERENCES retoma.classifier_project(id),
   constraint classifier_run_pkey PRIMARY KEY (id),
-  constraint classifier_run_batch_id_key UNIQUE (batch_id)
+  constraint classifier_run_batch_id_key UNIQUE (batch_id),
+  constraint classifier_run_key_key UNIQUE (key)
 );
 
 CREATE INDEX classifier_run_project ON retoma.classifier_run USING btree (project_id);
@@ -507,3 +513,128 @@ create table retoma.worker (
   death jsonb,
   constraint worker_pkey PRIMARY KEY (id)
 );
+
+create view retoma.execucoes_classificacao as
+ SELECT r.id,
+    r.project_id AS projeto_id,
+    r.settings ->> 'name'::text AS projeto,
+        CASE
+            WHEN b.id IS NULL THEN 'PENDENTE'::text
+            WHEN b.state = 'paused'::text THEN 'PAUSADO'::text
+            WHEN b.state = 'stalled'::text THEN 'TRAVADO'::text
+            WHEN b.state = 'succeeded'::text THEN 'CONCLUIDO'::text
+            WHEN b.state = 'failed'::text THEN 'ERRO'::text
+            WHEN b.state = 'cancelled'::text THEN 'CANCELADO'::text
+            WHEN r.started OR c.begun > 0 THEN 'EM_ANDAMENTO'::text
+            ELSE 'PENDENTE'::text
+        END AS status,
+    r.total,
+    r.total - c.ended - c.running - c.stalled - m.missing AS pendentes,
+    c.running + c.stalled AS processando,
+    c.succeeded AS concluidos,
+    c.failed +
+        CASE
+            WHEN b.state = 'failed'::text THEN m.missing
+            ELSE 0
+        END AS erros,
+    c.skipped AS pulados,
+    c.cancelled +
+        CASE
+            WHEN b.state = 'cancelled'::text THEN m.missing
+            ELSE 0
+        END AS cancelados,
+    trunc((c.ended + m.missing)::numeric * 100.0 / r.total::numeric, 1) AS percentual,
+    c.progress_at AS ultimo_heartbeat,
+    c.last_ref AS ultimo_codigo_processado,
+    COALESCE(b.resumes, 0) AS tentativas_retry,
+    (r.settings ->> 'max_resumes'::text)::integer AS max_retries,
+    b.reason AS motivo,
+    r.cost_usd AS custo_usd,
+    r.cost_allowed_usd AS custo_permitido_usd,
+    r.reuse AS reaproveitar,
+    r.batch_id AS lote_id,
+    r.created_by AS criado_por,
+    r.created_at AS criado_em,
+    b.finished_at AS concluido_em
+   FROM retoma.classifier_run r
+     LEFT JOIN retoma.batch b ON b.id = r.batch_id
+     CROSS JOIN LATERAL ( SELECT COALESCE(sum(n.succeeded), 0::bigint)::integer AS succeeded,
+            COALESCE(sum(n.failed), 0::bigint)::integer AS failed,
+            COALESCE(sum(n.skipped), 0::bigint)::integer AS skipped,
+            COALESCE(sum(n.cancelled), 0::bigint)::integer AS cancelled,
+            COALESCE(sum(n.stalled), 0::bigint)::integer AS stalled,
+            COALESCE(sum(n.begun::bigint - n.freed), 0::numeric)::integer AS running,
+            COALESCE(sum(n.begun), 0::bigint) AS begun,
+            COALESCE(sum(n.succeeded + n.failed + n.skipped + n.cancelled), 0::bigint)::integer AS ended,
+            max(n.progress_at) AS progress_at,
+            (array_agg(n.last_ref ORDER BY n.progress_at DESC) FILTER (WHERE n.progress_at IS NOT NULL))[1] AS last_ref
+           FROM retoma.batch_count n
+          WHERE n.batch_id = r.batch_id) c
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN GREATEST(r.total - b.total, 0)
+                    ELSE 0
+                END AS missing) m
+  WHERE r.deleted_at IS NULL AND (r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL);
+
+create view retoma.resultados_classificacao as
+ SELECT d.id,
+    d.run_id AS execucao_id,
+    d.n,
+    d.code AS codigo,
+    s.status,
+    COALESCE(j.attempt - j.unspent, 0) AS tentativas,
+        CASE
+            WHEN s.status = 'CONCLUIDO'::text THEN NULL::text
+            WHEN s.status = 'ERRO'::text AND (j.id IS NULL OR (j.error ->> 'code'::text) = 'resumes_spent'::text) THEN ('execução encerrada após '::text ||
+            CASE r.settings ->> 'max_resumes'::text
+                WHEN '1'::text THEN '1 retomada'::text
+                ELSE (r.settings ->> 'max_resumes'::text) || ' retomadas'::text
+            END) || '; documento não processado'::text
+            ELSE j.error ->> 'message'::text
+        END AS erro_mensagem,
+        CASE
+            WHEN s.status <> 'CONCLUIDO'::text THEN j.error ->> 'stack'::text
+            ELSE NULL::text
+        END AS erro_stack,
+        CASE s.status
+            WHEN 'CONCLUIDO'::text THEN NULL::timestamp with time zone
+            WHEN 'PULADO'::text THEN NULL::timestamp with time zone
+            WHEN 'ERRO'::text THEN COALESCE(j.finished_at, b.finished_at)
+            ELSE f.at
+        END AS ultimo_erro_em,
+    d.category AS categoria,
+    d.confidence AS confianca,
+    d.justification AS justificativa,
+    d.model AS modelo,
+    d.tokens_in AS tokens_entrada,
+    d.tokens_out AS tokens_saida,
+    d.cost_usd AS custo_usd,
+    d.simulated AS simulado,
+    d.reused_from IS NOT NULL AS reaproveitado,
+    d.duplicate_of AS duplicado_de,
+    d.file_id AS arquivo_id,
+    d.job_id
+   FROM retoma.classifier_document d
+     JOIN retoma.classifier_run r ON r.id = d.run_id AND r.deleted_at IS NULL
+     LEFT JOIN retoma.batch b ON b.id = r.batch_id
+     LEFT JOIN retoma.job j ON j.id = d.job_id
+     LEFT JOIN LATERAL ( SELECT l.at
+           FROM retoma.failure l
+          WHERE l.job_id = j.id
+          ORDER BY l.attempt DESC
+         LIMIT 1) f ON j.error IS NOT NULL
+     CROSS JOIN LATERAL ( SELECT
+                CASE COALESCE(j.state,
+                    CASE
+                        WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN b.state
+                        ELSE 'waiting'::text
+                    END)
+                    WHEN 'waiting'::text THEN 'PENDENTE'::text
+                    WHEN 'succeeded'::text THEN 'CONCLUIDO'::text
+                    WHEN 'failed'::text THEN 'ERRO'::text
+                    WHEN 'skipped'::text THEN 'PULADO'::text
+                    WHEN 'cancelled'::text THEN 'CANCELADO'::text
+                    ELSE 'PROCESSANDO'::text
+                END AS status) s
+  WHERE r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL;

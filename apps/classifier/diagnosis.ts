@@ -4,6 +4,7 @@
  */
 import { type Explanation, type Saying, say } from 'retoma'
 import { dollars } from './money.ts'
+import { clock, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
 
 /** A provider that waits, in its own words. */
@@ -257,21 +258,4 @@ function progress({ total, concluidos, erros, pulados, cancelados }: Execution):
   const ended = concluidos + erros + pulados + cancelados
   const wrong = erros === 0 ? say('', '') : say(`, ${erros} with an error`, `, ${erros} com erro`)
   return say(`${ended} of ${total} documents ended${wrong.en}`, `${ended} de ${total} documentos encerrados${wrong.pt}`)
-}
-
-/** `45 s`, `3 min 20 s`, `2 h 5 min`: the same in both languages. */
-function span(seconds: number): string {
-  const whole = Math.max(Math.round(seconds), 0)
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
-  if (hours > 0) return `${hours} h${minutes > 0 ? ` ${minutes} min` : ''}`
-  if (minutes > 0) return `${minutes} min${rest > 0 ? ` ${rest} s` : ''}`
-  return `${rest} s`
-}
-
-const clock = (at: Date): string => `${at.toISOString().slice(11, 19)} UTC`
-
-/** Of somebody else's words so much, on one line. */
-const short = (text: string, longest = 200): string => {
-  const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
-  return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line
 }

@@ -196,7 +196,7 @@ export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
 
 async function finishErasing(engine: Engine, id: string): Promise<void> {
   const batch = await readHidden(engine, id)
-  if (batch !== undefined) await (engine as any).eraseBatch(batch).catch(goneAlready)
+  if (batch !== undefined) await engine.eraseBatch(batch).catch(goneAlready)
   await removeHiddenRun(engine, id)
 }
 

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { csvHead, csvRow } from './csv.ts'
+import type { Result } from './store/results.ts'
+
+const result: Result = {
+  n: 1,
+  codigo: 'a.pdf',
+  status: 'CONCLUIDO',
+  tentativas: 1,
+  erro_mensagem: null,
+  erro_stack: null,
+  ultimo_erro_em: null,
+  categoria: 'Contrato',
+  confianca: 0.95,
+  justificativa: 'diz "contrato"; e é',
+  modelo: 'm',
+  tokens_entrada: 1200,
+  tokens_saida: 30,
+  custo_usd: '0.000001',
+  simulado: false,
+  reaproveitado: false,
+  duplicado_de: null,
+}
+
+test('a table begins with its mark and its names', () => {
+  expect(csvHead()).toBe(
+    '\uFEFF"codigo";"categoria";"confianca";"justificativa";"status";"modelo";"tokens_entrada";"tokens_saida";"custo_usd";"simulado"\r\n',
+  )
+})
+
+test('numbers have a decimal comma, quotes are doubled, nothing is an empty field', () => {
+  expect(csvRow(result, true)).toBe(
+    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,000001";"false"\r\n',
+  )
+  const none = { categoria: null, confianca: null, justificativa: null, modelo: null, tokens_entrada: null }
+  const pending = { ...result, ...none, tokens_saida: null, custo_usd: null, simulado: null, status: 'ERRO' as const }
+  expect(csvRow(pending, true)).toBe('"a.pdf";"";"";"";"ERRO";"";"";"";"";"true"\r\n')
+})
+
+test.each([
+  '=1+1',
+  '+1+1',
+  '-1+1',
+  '@SUM(A1)',
+  '\t=1',
+  '\r=1',
+  '\n=1',
+  ' =1',
+  '"=1',
+  "'=1",
+  '\u00a0=1',
+  '\u200b=1',
+  '＝1',
+  "=cmd|' /C calc'!A0",
+])('%j is text in a spreadsheet, not a formula', text => {
+  const row = csvRow({ ...result, codigo: text, justificativa: text }, false)
+  const told = `"'${text.replaceAll('"', '""')}"`
+  expect(row.startsWith(`${told};`)).toBe(true)
+  expect(row).toContain(`;${told};"CONCLUIDO"`)
+})
+
+test.each(['-5', '12,5', 'a=b', 'e-mail', '3+4'])('%j is left as it is', text => {
+  expect(csvRow({ ...result, codigo: text }, false).startsWith(`"${text}";`)).toBe(true)
+})

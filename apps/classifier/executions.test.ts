@@ -1,0 +1,204 @@
+/** Executions over HTTP: made of texts and of files, looked at, found again after a crash. */
+import { expect, test } from 'vitest'
+import { seconds } from '../../src/index.ts'
+import { timePasses } from '../../test/support/engine.ts'
+import { routesOf } from './routes/index.ts'
+import { submitRun } from './runs.ts'
+import { classifierDoor } from './test/door.ts'
+
+type Door = Awaited<ReturnType<typeof classifierDoor>>
+
+interface Sent {
+  name: string
+  bytes: string | Uint8Array
+  type?: string
+}
+
+function form(projeto: string, files: readonly Sent[], more: Record<string, string> = {}): FormData {
+  const data = new FormData()
+  for (const { name, bytes, type = '' } of files) data.append('arquivos', new Blob([bytes], { type }), name)
+  for (const [name, value] of Object.entries({ projeto_id: projeto, ...more })) data.append(name, value)
+  return data
+}
+
+async function upload({ fetch }: Door, body: FormData, headers: Record<string, string> = {}) {
+  const request = new Request('http://127.0.0.1:3000/execucoes', { method: 'POST', body, headers })
+  const response = await fetch(request)
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
+  return { status: response.status, body: (await response.json()) as any }
+}
+
+const filesLeft = async ({ engine }: Door) =>
+  Number((await engine.query<{ n: string }>('select count(*) as n from retoma.file')).rows[0]!.n)
+
+const codesOf = async ({ ask }: Door, id: string) =>
+  (await ask('GET', `/execucoes/${id}/documentos`)).body.items.map((each: { codigo: string }) => each.codigo)
+
+test('texts come in, are classified, and are read again', async () => {
+  const door = await classifierDoor()
+  const { ask, project, run, status } = door
+  const documentos = [
+    { codigo: 'a', texto: 'um\u0000 dois' },
+    { codigo: 'a', texto: 'três' },
+    { codigo: 'c', texto: 'três' },
+  ]
+  const made = await ask('POST', '/execucoes', { body: { projeto_id: await project(), documentos } })
+  expect(made).toMatchObject({ status: 201, body: { status: 'PENDENTE', total: 3 } })
+  const { id } = made.body
+  expect(await codesOf(door, id)).toEqual(['a', 'a (2)', 'c'])
+  await run()
+  expect(await status(id)).toMatchObject({
+    status: 'CONCLUIDO',
+    status_exibicao: 'Concluído',
+    total: 3,
+    concluidos: 3,
+    pendentes: 0,
+    percentual: 100,
+    rota_origem: '/classificador/',
+    tentativas_retry: 0,
+    max_retries: 3,
+    pode_retomar: false,
+    travado_motivo: null,
+    erros_recentes: [],
+  })
+  const { items } = (await ask('GET', `/execucoes/${id}/documentos`)).body
+  expect(items[2]).toMatchObject({ status: 'CONCLUIDO', tentativas: 1, categoria: 'Contrato', duplicado_de: 'a (2)' })
+  const text = await ask('GET', `/execucoes/${id}/documentos/${encodeURIComponent('a (2)')}/arquivo`)
+  expect(text.body).toBe('três')
+  expect(text.headers.get('content-disposition')).toContain('attachment; filename="a (2).txt"')
+})
+
+test('files come in as a form, in any order of its fields, and go out as they came', async () => {
+  const door = await classifierDoor()
+  const { ask, project, run, status } = door
+  const pdf = new Uint8Array([0x25, 0x50, 0x44, 0x46, 0, 255, 10])
+  const files = [
+    { name: 'contrato.pdf', bytes: pdf, type: 'application/pdf' },
+    { name: 'contrato.pdf', bytes: 'igual', type: 'application/pdf' },
+    { name: 'ação.txt', bytes: 'igual' },
+  ]
+  const { status: made, body } = await upload(door, form(await project(), files))
+  expect({ made, body }).toMatchObject({ made: 201, body: { status: 'PENDENTE', total: 3 } })
+  expect(await codesOf(door, body.id)).toEqual(['contrato.pdf', 'contrato.pdf (2)', 'ação.txt'])
+  await run()
+  expect((await status(body.id)).status).toBe('CONCLUIDO')
+  const at = (code: string) =>
+    `http://127.0.0.1:3000/execucoes/${body.id}/documentos/${encodeURIComponent(code)}/arquivo`
+  const answer = await door.fetch(new Request(at('contrato.pdf')))
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(pdf)
+  expect(answer.headers.get('content-type')).toBe('application/pdf')
+  expect((await ask('GET', `/execucoes/${body.id}/documentos/nada/arquivo`)).status).toBe(404)
+  expect((await door.engine.query('select from retoma.file where batch_id is null')).rows).toEqual([])
+})
+
+test('what is no document, too large or too many is refused by its name, and nothing of it is left', async () => {
+  const door = await classifierDoor()
+  const { ask, project } = door
+  const id = await project()
+  const good = { name: 'a.txt', bytes: 'a' }
+  const sent = async (files: readonly Sent[], more = {}, to = id) => upload(door, form(to, files, more))
+  expect(await sent([good, { name: 'virus.exe', bytes: 'MZ' }])).toMatchObject({
+    status: 400,
+    body: { error: { field: 'arquivos', message: expect.stringContaining('"virus.exe"') } },
+  })
+  expect(await sent([])).toMatchObject({ status: 400, body: { error: { field: 'arquivos' } } })
+  expect(await sent([good], {}, '999')).toMatchObject({ status: 404 })
+  expect(await sent([good], {}, 'x')).toMatchObject({ status: 404 })
+  expect(await sent([good], {}, '')).toMatchObject({ status: 400, body: { error: { field: 'projeto_id' } } })
+  expect(await sent([good], { reaproveitar: 'talvez' })).toMatchObject({
+    status: 400,
+    body: { error: { field: 'reaproveitar' } },
+  })
+  const large = { name: 'grande.pdf', bytes: new Uint8Array(50 * 1024 * 1024 + 1) }
+  expect(await sent([good, large])).toMatchObject({
+    status: 413,
+    body: { error: { code: 'document_too_large', name: 'grande.pdf' } },
+  })
+  expect(await filesLeft(door)).toBe(0)
+  const texts = (many: number) => Array.from({ length: many }, (_, n) => ({ codigo: `d${n}`, texto: 't' }))
+  const ofTexts = (many: number) => ask('POST', '/execucoes', { body: { projeto_id: id, documentos: texts(many) } })
+  expect(await ofTexts(0)).toMatchObject({ status: 400, body: { error: { field: 'documentos' } } })
+  expect(await ofTexts(2001)).toMatchObject({
+    status: 413,
+    body: { error: { code: 'too_many_documents', most: 2000 } },
+  })
+  expect((await ask('GET', '/execucoes')).body).toEqual({ items: [], next: null })
+  expect(await ofTexts(2000)).toMatchObject({ status: 201, body: { total: 2000 } })
+})
+
+test('as many files as texts may come, and the next one is 413', async () => {
+  const { runs } = await classifierDoor()
+  const made = routesOf(runs).find(({ method, path }) => method === 'post' && path === '/execucoes')
+  expect(made?.upload).toMatchObject({ files: ['arquivos'], mostFiles: 2000 })
+})
+
+test('with a key the same files make one execution, and others under it are a conflict', async () => {
+  const door = await classifierDoor()
+  const id = await door.project()
+  const send = (bytes: string) => upload(door, form(id, [{ name: 'a.txt', bytes }]), { 'idempotency-key': 'k' })
+  const [first, second] = [await send('a'), await send('a')]
+  expect([first.status, second.status]).toEqual([201, 201])
+  expect(second.body).toEqual(first.body)
+  expect((await send('b')).status).toBe(409)
+  expect((await door.ask('GET', '/execucoes')).body.items).toHaveLength(1)
+  expect(await filesLeft(door)).toBe(1)
+  let over = false
+  const again = () => upload(door, form(id, [{ name: 'c.txt', bytes: 'c' }]), { 'idempotency-key': 'c' })
+  const together = Promise.all([again(), again(), again()]).finally(() => {
+    over = true
+  })
+  await timePasses(door.clock, () => over)
+  expect(new Set((await together).map(({ body }) => body.id)).size).toBe(1)
+  expect(await filesLeft(door)).toBe(2)
+})
+
+test('a crash between making and answering makes no second one', async () => {
+  const door = await classifierDoor()
+  const { ask, engine, project } = door
+  const body = { projeto_id: await project(), documentos: [{ codigo: 'a', texto: 'b' }] }
+  const send = () => ask('POST', '/execucoes', { body, headers: { 'idempotency-key': 'k' } })
+  const { id } = (await send()).body
+  // As it is when whoever made it died before the answer was kept.
+  await engine.query('delete from retoma.idempotency')
+  expect((await send()).body.id).toBe(id)
+  expect((await ask('GET', '/execucoes')).body.items).toHaveLength(1)
+})
+
+test('an execution whose maker died is submitted by whoever asks for it, once, or by its own job', async () => {
+  const door = await classifierDoor()
+  const { ask, clock, engine, execution, run, status, runs } = door
+  /** As it is when whoever made it died before it was submitted, and before that was noted. */
+  const undo = async (id: string) => {
+    await engine.query('update retoma.classifier_run set batch_id = null where id = $1', [id])
+    await engine.query('update retoma.classifier_document set job_id = null where run_id = $1', [id])
+  }
+  const asked = await execution(['a', 'b'])
+  await undo(asked)
+  await Promise.all(Array.from({ length: 5 }, () => submitRun(engine, runs.classification, asked)))
+  expect(await status(asked)).toMatchObject({ status: 'PENDENTE', pendentes: 2 })
+  await undo(asked)
+  expect((await ask('POST', `/execucoes/${asked}/pausar`)).body.status).toBe('PAUSADO')
+  await ask('POST', `/execucoes/${asked}/continuar`)
+  const unasked = await execution(['c'])
+  await undo(unasked)
+  await clock.advance(seconds(11))
+  await run()
+  expect((await engine.batches()).items).toHaveLength(2)
+  for (const id of [asked, unasked]) expect((await status(id)).status).toBe('CONCLUIDO')
+})
+
+test('executions are listed, the newest first, by project and by status', async () => {
+  const { ask, execution, project, press } = await classifierDoor()
+  const id = await project()
+  const [a, b] = [await execution(['a'], id), await execution(['b'])]
+  await press(a, 'cancelar')
+  const listed = async (query: string) =>
+    (await ask('GET', `/execucoes${query}`)).body.items.map((each: { id: string }) => each.id)
+  expect(await listed('')).toEqual([b, a])
+  expect(await listed(`?projeto_id=${id}`)).toEqual([a])
+  expect(await listed('?status=CANCELADO')).toEqual([a])
+  expect(await listed('?projeto_id=x')).toEqual([])
+  const { next } = (await ask('GET', '/execucoes?limit=1')).body
+  expect(await listed(`?limit=1&after=${next}`)).toEqual([a])
+  expect(await ask('GET', '/execucoes?after=x')).toMatchObject({ status: 400, body: { error: { field: 'after' } } })
+})

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { classifierDoor } from './test/door.ts'
+
+const given = { nome: 'Contratos', categorias: ['Contrato', 'Outro'] }
+
+test('a project is made with the limits of the seed, listed, changed and removed', async () => {
+  const { ask } = await classifierDoor()
+  const { status, body: made } = await ask('POST', '/projetos', { body: given })
+  expect(status).toBe(201)
+  const instant = expect.stringMatching(/Z$/)
+  const project = {
+    id: made.id,
+    nome: 'Contratos',
+    categorias: ['Contrato', 'Outro'],
+    instrucoes: '',
+    modelo: null,
+    max_retries_execucao: 3,
+    max_retries_documento: 2,
+    limite_custo_usd: null,
+    moeda: 'USD',
+    criado_em: instant,
+    atualizado_em: instant,
+  }
+  expect(made).toEqual(project)
+  const change = { limite_custo_usd: 2.5, max_retries_documento: 8, modelo: 'a/b' }
+  const changed = { ...project, ...change, limite_custo_usd: '2.50' }
+  expect((await ask('PATCH', `/projetos/${made.id}`, { body: change })).body).toEqual(changed)
+  expect((await ask('GET', `/projetos/${made.id}`)).body).toEqual(changed)
+  const other = (await ask('POST', '/projetos', { body: { ...given, limite_custo_usd: '0.000001' } })).body
+  expect(other.limite_custo_usd).toBe('0.000001')
+  const first = (await ask('GET', '/projetos?limit=1')).body
+  expect(first.items.map((each: { id: string }) => each.id)).toEqual([other.id])
+  expect((await ask('GET', `/projetos?limit=1&after=${first.next}`)).body).toEqual({ items: [changed], next: null })
+  expect((await ask('DELETE', `/projetos/${made.id}`)).status).toBe(204)
+  for (const method of ['GET', 'DELETE']) expect((await ask(method, `/projetos/${made.id}`)).status).toBe(404)
+  expect((await ask('PATCH', `/projetos/${made.id}`, { body: {} })).status).toBe(404)
+})
+
+const bad = [
+  ['nome', { nome: '' }],
+  ['nome', { nome: ' \n ' }],
+  ['nome', { nome: 'x'.repeat(201) }],
+  ['categorias', { categorias: ['só uma'] }],
+  ['categorias', { categorias: ['Petição', 'PETICAO'] }],
+  ['categorias', { categorias: Array.from({ length: 101 }, (_, n) => `c${n}`) }],
+  ['categorias[1]', { categorias: ['a', ' '] }],
+  ['categorias', { categorias: 'a,b' }],
+  ['max_retries_execucao', { max_retries_execucao: -1 }],
+  ['max_retries_documento', { max_retries_documento: 21 }],
+  ['max_retries_documento', { max_retries_documento: 1.5 }],
+  ['limite_custo_usd', { limite_custo_usd: 0 }],
+  ['limite_custo_usd', { limite_custo_usd: '-1' }],
+  ['limite_custo_usd', { limite_custo_usd: '1,5' }],
+  ['surpresa', { surpresa: 1 }],
+] as const
+
+test('what is wrong with a project is named', async () => {
+  const { ask } = await classifierDoor()
+  for (const [field, change] of bad) {
+    const refused = { status: 400, body: { error: { code: 'bad_request', field } } }
+    expect(await ask('POST', '/projetos', { body: { ...given, ...change } }), field).toMatchObject(refused)
+  }
+})
+
+test('an id that names nothing is 404, whatever its form', async () => {
+  const { ask } = await classifierDoor()
+  for (const id of ['0', '999', 'x', '1.5', '-1', '9'.repeat(40), '%00', '1%20or%201=1']) {
+    expect((await ask('GET', `/projetos/${id}`)).status, id).toBe(404)
+    expect((await ask('GET', `/execucoes/${id}`)).status, id).toBe(404)
+    expect((await ask('POST', `/execucoes/${id}/retomar`)).status, id).toBe(404)
+    expect((await ask('DELETE', `/execucoes/${id}`)).status, id).toBe(404)
+  }
+})
+
+test('a change counts for executions made afterwards, and a project that goes leaves its executions', async () => {
+  const { ask, execution, project, status } = await classifierDoor()
+  const id = await project()
+  const before = await execution(['a'], id)
+  await ask('PATCH', `/projetos/${id}`, { body: { max_retries_execucao: 7, nome: 'Outro nome' } })
+  const after = await execution(['a'], id)
+  expect((await status(before)).max_retries).toBe(3)
+  expect((await status(after)).max_retries).toBe(7)
+  expect((await ask('GET', `/execucoes/${before}`)).body.projeto).toBe('Contratos')
+  expect((await ask('DELETE', `/projetos/${id}`)).status).toBe(204)
+  expect((await ask('GET', `/projetos/${id}`)).status).toBe(404)
+  expect((await ask('GET', `/execucoes/${before}`)).status).toBe(200)
+  const body = { projeto_id: id, documentos: [{ codigo: 'a', texto: 'b' }] }
+  expect((await ask('POST', '/execucoes', { body })).status).toBe(404)
+})
+
+test('the same request with the same key makes one project', async () => {
+  const { ask } = await classifierDoor()
+  const send = (body: object) => ask('POST', '/projetos', { body, headers: { 'idempotency-key': 'k' } })
+  const [first, second] = [await send(given), await send(given)]
+  expect(second.body).toEqual(first.body)
+  expect((await send({ ...given, nome: 'outro' })).status).toBe(409)
+  expect((await ask('GET', '/projetos')).body.items).toHaveLength(1)
+})
+
+test('viewers read, operators act', async () => {
+  const { ask, engine, execution } = await classifierDoor()
+  const id = await execution(['a'])
+  const { token: viewer } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token: operator } = await engine.createToken({ user: 'rui', role: 'operator' })
+  const acts = [
+    ['POST', '/projetos'],
+    ['POST', '/execucoes'],
+    ['POST', `/execucoes/${id}/pausar`],
+    ['DELETE', `/execucoes/${id}`],
+  ] as const
+  for (const [method, path] of acts) {
+    expect((await ask(method, path)).status, path).toBe(401)
+    expect((await ask(method, path, { token: viewer })).status, path).toBe(403)
+  }
+  expect((await ask('GET', `/execucoes/${id}`, { token: viewer })).status).toBe(200)
+  expect((await ask('POST', `/execucoes/${id}/pausar`, { token: operator })).body.status).toBe('PAUSADO')
+})
