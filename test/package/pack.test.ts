@@ -45,6 +45,24 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
   ).toEqual([])
 })
 
+/** A PDF that went in, as it comes out. */
+async function classified(address: string): Promise<unknown> {
+  await run(process.execPath, [join(root, 'examples', 'classifier', 'pdfs.mjs'), 'documentos'], { cwd: folder })
+  const ask = async (path: string, body?: string | FormData) => {
+    const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : {}
+    const sent = body === undefined ? {} : { method: 'POST', headers, body }
+    return (await (await fetch(`${address}${path}`, sent)).json()) as { id: string; items: { status: string }[] }
+  }
+  const project = await ask('/projetos', JSON.stringify({ nome: 'Cartório', categorias: ['Contrato', 'Petição'] }))
+  const form = new FormData()
+  form.set('projeto_id', project.id)
+  form.set('arquivos', new Blob([readFileSync(join(folder, 'documentos', '08-peticao.pdf'))]), '08-peticao.pdf')
+  const { id } = await ask('/execucoes', form)
+  const result = async () => (await ask(`/execucoes/${id}/resultados`)).items[0]
+  await expect.poll(async () => (await result())?.status, { timeout: 30_000 }).toBe('CONCLUIDO')
+  return result()
+}
+
 test('`npx retoma up` comes up, answers, runs a job from the command line, and stops', async () => {
   await run('npx', ['retoma', 'init'], { cwd: folder })
   const up = spawn('npx', ['retoma', 'up', '--json'], {
@@ -64,6 +82,7 @@ test('`npx retoma up` comes up, answers, runs a job from the command line, and s
   const { address } = JSON.parse(first) as { address: string }
   expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
   expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null })
+  expect(await classified(address)).toMatchObject({ codigo: '08-peticao.pdf', categoria: 'Petição', simulado: true })
   const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
     cwd: folder,
   })
