@@ -14,7 +14,6 @@ import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
 import type { Schedule } from '../core/schedule.ts'
 import { isRetomaError, type RetomaError, type Saying } from '../errors.ts'
-import * as http from '../http/index.ts'
 import * as library from '../index.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { suggestion } from '../settings/index.ts'
@@ -97,8 +96,8 @@ const isFile = async (path: string): Promise<boolean> => {
 
 /** A module of the user's, loaded as the config is. */
 export async function importModule<Module>(file: string): Promise<Module> {
-  // The loader takes as long to load as all the rest, and only commands with a config need it.
-  const { createJiti } = await import('jiti')
+  // They take as long to load as all the rest, and only commands with a config need them.
+  const [{ createJiti }, http] = await Promise.all([import('jiti'), import('../http/index.ts')])
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
     interopDefault: false,

@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
-import { live } from '../service.ts'
 import { loadAll } from '../systems.ts'
 import { announce } from './up.ts'
 
@@ -16,5 +15,6 @@ export function serveCommand(program: Command, cli: Cli): void {
 async function serve(context: Context): Promise<number> {
   const loaded = await loadAll(context)
   const parts = { alone: false, http: true, work: undefined }
+  const { live } = await import('../service.ts')
   return live(context, loaded, parts, running => announce(context, loaded, running, 'serving'))
 }

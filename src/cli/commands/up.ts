@@ -5,7 +5,7 @@ import { version } from '../../version.ts'
 import { whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
-import { live, type Running } from '../service.ts'
+import type { Running } from '../service.ts'
 import { type Loaded, loadAll } from '../systems.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
@@ -20,6 +20,8 @@ export function upCommand(program: Command, cli: Cli): void {
 async function up(context: Context): Promise<number> {
   const loaded = await loadAll(context)
   const parts = { alone: true, http: true, work: loaded.queues }
+  // Not before it is needed: the server takes a third of the time that a command takes to begin.
+  const { live } = await import('../service.ts')
   return live(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
 

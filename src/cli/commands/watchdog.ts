@@ -9,7 +9,6 @@ import { refuseWithoutData, withEngine } from '../database.ts'
 import { findingLines } from '../finding-lines.ts'
 import { notifyOf } from '../notify.ts'
 import type { Cli } from '../program.ts'
-import { live } from '../service.ts'
 import { loadAll } from '../systems.ts'
 import type { Voice } from '../voice.ts'
 
@@ -27,6 +26,7 @@ export function watchdogCommand(program: Command, cli: Cli): void {
 async function watch(context: Context): Promise<void> {
   const { voice } = context
   const loaded = await loadAll(context)
+  const { live } = await import('../service.ts')
   await live(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
     const { up, watch } = voice.word
     voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])

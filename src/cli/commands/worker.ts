@@ -6,7 +6,6 @@ import { queueSizes } from '../arguments.ts'
 import { whyNoJobs } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
-import { live } from '../service.ts'
 import { loadAll } from '../systems.ts'
 import { simulatedIn, simulatedLine } from './up.ts'
 
@@ -25,6 +24,7 @@ async function worker(context: Context, options: { queues?: string }): Promise<n
   const loaded = await loadAll(context)
   if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
   const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
+  const { live } = await import('../service.ts')
   return live(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = voice.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
