@@ -200,3 +200,14 @@ test('a file of many pieces goes in bites, and cannot be opened from the first o
   expect(await rowsOf(t, 'select file_id from retoma.file_chunk')).toEqual([])
   expect(await rowsOf(t, 'select id from retoma.file')).toEqual([])
 })
+
+test('a file goes with its job also when that is kept for less than a day', async () => {
+  const t = await engineOf({ jobs: [job], retention: hours(1) })
+  const kept = await put(t)
+  const { id } = await t.engine.enqueue(job, 'short')
+  await t.engine.files.keep([kept.id], { job: id })
+  await t.run()
+  await t.clock.advance(hours(2))
+  await t.clean()
+  expect(await rowsOf(t, 'select id from retoma.file')).toEqual([])
+})
