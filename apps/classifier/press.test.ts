@@ -1,4 +1,5 @@
 /** The contract's table of verbs and states, each cell over HTTP; pressed twice; by ten at once. */
+import { minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import type { Status } from './status.ts'
 import { classifierDoor } from './test/door.ts'
@@ -198,6 +199,21 @@ test('three resumes, then ERRO by itself; documents not processed say so, and re
   expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', concluidos: 3, erros: 0 })
   const { body: documents } = await ask('GET', `/execucoes/${id}/documentos`)
   expect(documents.items.map((each: { tentativas: number }) => each.tentativas)).toEqual([1, 2, 2])
+})
+
+test('all of it switched off for six minutes: EM_ANDAMENTO after the start, and TRAVADO only five minutes after that', async () => {
+  const { execution, run, tick, clock, status, nobodyWorks } = await classifierDoor()
+  const id = await execution(['a', 'tenta'])
+  await run()
+  await tick()
+  await clock.advance(minutes(6))
+  await tick()
+  expect(await status(id)).toMatchObject({ status: 'EM_ANDAMENTO', concluidos: 1, pendentes: 1, travado_motivo: null })
+  await clock.advance(seconds(9))
+  await tick()
+  expect((await status(id)).status).toBe('EM_ANDAMENTO')
+  await nobodyWorks()
+  expect((await status(id)).status).toBe('TRAVADO')
 })
 
 test('what a person had go on is EM_ANDAMENTO, though nothing of it has begun', async () => {
