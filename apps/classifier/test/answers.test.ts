@@ -126,8 +126,8 @@ test('a document that failed for its category is asked for again when a person h
 
 test.each([
   ['429 with Retry-After', refuses(429, { retryAfter: '30' }), 30],
-  ['503 without', refuses(503), 5],
-  ['429 in a body of status 200', errorBody(429), 5],
+  ['503 without', refuses(503), 1],
+  ['429 in a body of status 200', errorBody(429), 1],
 ])('%s: all wait, nobody is charged, and it goes on by itself', async (_, behaviour, after) => {
   const { server, execute, run, clock, seen, engine } = await classifier()
   server.behave(behaviour)
