@@ -12,7 +12,7 @@ import { asText, cleanText } from './json.ts'
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface ProviderWait {
-  /** How long it asks for. Default: 5 s, twice as long each time it does so again, 5 minutes at most. */
+  /** How long it asks for. Default: 1 s, twice as long each time it does so again, 5 minutes at most. */
   retryAfter?: Duration
   /** Its own code and words, for people. */
   code?: string

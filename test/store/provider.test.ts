@@ -115,9 +115,9 @@ test('an answer ends only what had been said when it was asked', async () => {
   const stand = await ask('p', 7)
   const owed = stand.how === 'open' ? stand.owed! : ''
   // Another was asked as well, and has been told to wait.
-  expect(await wait(7, 8)).toMatchObject({ how: 'waiting', ms: 10_000 })
-  await tellProvider(store.db, 'p', asker, { how: 'answered', owed }, at(9))
-  expect(await ask('p', 10)).toMatchObject({ how: 'waiting', ms: 8000 })
+  expect(await wait(7, 8)).toMatchObject({ how: 'waiting', ms: 2000 })
+  await tellProvider(store.db, 'p', asker, { how: 'answered', owed }, at(8))
+  expect(await ask('p', 9)).toMatchObject({ how: 'waiting', ms: 1000 })
   // And what was asked long ago makes no wait longer, unless it says for how long.
-  expect(await wait(2, 11)).toMatchObject({ how: 'waiting', ms: 7000 })
+  expect(await wait(1, 9)).toMatchObject({ how: 'waiting', ms: 1000 })
 })
