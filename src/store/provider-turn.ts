@@ -2,13 +2,14 @@
  * Batches and the providers they wait for: a batch is paused because its provider has stopped, one of its jobs asks again now
  * and then, and it goes on once the provider does not stand any more.
  *
- * Invariant: a batch is paused for a provider only as long as that one is stopped: whoever ticks finds one that is not, and has it
- * go on, whatever happened in between. A batch that a person paused keeps that reason, and one that is over is left. Pausing is
+ * Invariant: a batch is paused for a provider only as long as that one is stopped and the batch has jobs left: whoever ticks finds
+ * one that is not, and has it go on, whatever happened in between. A batch that a person paused keeps that reason, and one that is over is left. Pausing is
  * fenced: only who holds a job of it may. All of it may be done twice, or by twenty at once.
  */
 import { probeEvery } from '../core/hand-back.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import { goesOn, unheld } from './batch-control.ts'
+import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates } from './event.ts'
 
@@ -69,13 +70,18 @@ export const pauseBatches = (
   return db.run<MovedBatch>(pause, [at, column('id'), column('attempt'), column('reason'), worker])
 }
 
+/** The last that was to ask has failed, or a person took it out. */
+const hasNothingLeft = `(
+  b.submitted_at is not null and b.todo is null and b.total = (select s.ended from (${sumsOf('b.id')}) s)
+)`
+
 const goOn = {
   name: 'batch_goes_on',
   text: `
     with home as materialized (
-      select b.id, b.reason ->> 'provider' as provider from retoma.batch b
-      where b.held and b.state = 'paused' and b.reason ->> 'code' = 'provider' and not ${isStopped(`b.reason ->> 'provider'`)}
-        and b.reason ->> 'provider' is not null
+      select b.id, b.reason ->> 'provider' as provider, ${hasNothingLeft} as empty from retoma.batch b
+      where b.held and b.state = 'paused' and b.reason ->> 'code' = 'provider'
+        and (not ${isStopped(`b.reason ->> 'provider'`)} and b.reason ->> 'provider' is not null or ${hasNothingLeft})
       order by b.id
       for update skip locked
     ), pressed as (
@@ -84,12 +90,12 @@ const goOn = {
       from home h
       where b.id = h.id
       returning b.id, b.queue, 'paused' as was, b.state,
-        jsonb_build_object('code', 'provider_answered', 'provider', h.provider) as reason
+        jsonb_build_object('code', case when h.empty then 'nothing_left' else 'provider_answered' end, 'provider', h.provider) as reason
     ), ${unheld}, ${noteBatchStates('pressed', now)}
     select id::text as id, queue from pressed`,
 }
 
-/** Batches whose provider does not stand any more go on; answers them. */
+/** Batches whose provider does not stand any more, or that have nothing to wait for it with, go on; answers them. */
 export const letBatchesGoOn = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
 
 /** Rows that are looked at for one that is ready: in front of its lanes, and at its end; and batches, for one that has such a job. */
@@ -125,13 +131,15 @@ const candidates = `
     limit 1
   )`
 
-// It comes to the head of what waits, so that no claim passes it by. Where somebody works, first of all.
+// It comes to the head of what waits, so that no claim passes it by. Where somebody works, first of all. A pass that nobody used in
+// its minute goes to another job, of the next batch; whoever has begun with it keeps it, however long it takes until it asks.
 const arm = {
   name: 'provider_arm',
   text: `
     with due as materialized (
-      select name from retoma.provider
+      select name, probe_job, (select batch_id from retoma.job j where j.id = probe_job) as last_batch from retoma.provider
       where stopped_at is not null and probe_at <= ${now} and wait_until <= ${now}
+        and not exists (select from retoma.job j where j.id = probe_job and j.state = 'running')
       order by name
       for update skip locked
     ), chosen as materialized (
@@ -146,11 +154,13 @@ const arm = {
             order by not exists (
                 select from retoma.worker w
                 where w.dead_at is null and w.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
-                  and w.queues ? batch.queue
-              ), id
+                  and w.queues ? batch.queue and (batch.kind = any (w.kinds) or w.versions ? batch.kind)
+              ), id <= coalesce(d.last_batch, 0), id
             limit ${some}
           ) b
-            cross join lateral (select x.id from (${candidates}) x order by x.rank limit 1) j
+            cross join lateral (
+              select x.id from (${candidates}) x order by x.id is not distinct from d.probe_job, x.rank limit 1
+            ) j
           limit 1
         ) c
     ), armed as (

@@ -14,7 +14,7 @@ import {
   providerWait,
   seconds,
 } from '../../src/index.ts'
-import type { TestEngine } from '../../src/testing/index.ts'
+import { type TestEngine, testEngine } from '../../src/testing/index.ts'
 import { engineOf, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 
 const noBackoff = { first: seconds(0.001), factor: 1, max: seconds(1), jitter: 0 }
@@ -369,6 +369,77 @@ describe('a provider that stops', () => {
     await t.run()
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 4 })
     for (const each of await jobsOf(t, id)) expect(each.failures).toBe(0)
+  })
+
+  test('is asked for another batch when nobody runs the jobs of the first', async () => {
+    const outside = service(() => stop())
+    const [gone, here] = ['gone', 'here'].map(kind => jobAsking(id => outside.ask(id), { kind })) as [AnyJob, AnyJob]
+    const [first, second] = [defineBatch({ name: 'first', job: gone }), defineBatch({ name: 'second', job: here })]
+    const t = await engineOf({ batches: [first, second] })
+    const ids = [await t.engine.submit(first, items(2)), await t.engine.submit(second, items(2))].map(each => each.id)
+    await t.run()
+    for (const id of ids) expect((await t.engine.batch(id))!.state).toBe('paused')
+    // The next version knows the second kind only.
+    const next = await testEngine({ batches: [second], databaseUrl: t.databaseUrl, start: t.clock.now() })
+    outside.says = () => 'ok'
+    for (let minute = 0; minute < 3; minute++) await passes(next, seconds(61))
+    expect(await next.engine.batch(ids[1]!)).toMatchObject({ state: 'succeeded', succeeded: 2 })
+    await next.close()
+  })
+
+  test('is asked by the others in turn when the one that was to ask does not', async () => {
+    const { t, id } = await stopped(4)
+    const passed = new Set<unknown>()
+    for (let minute = 0; minute < 3; minute++) {
+      await t.clock.advance(seconds(61))
+      await t.tick()
+      for (const row of (await sqlOf(t, `select probe_job from retoma.provider`)) as { probe_job: unknown }[])
+        passed.add(row.probe_job)
+    }
+    expect(passed.size).toBeGreaterThan(1)
+    expect((await t.engine.batch(id))!.state).toBe('paused')
+  })
+
+  test('is asked by one that takes more than a minute until it asks', async () => {
+    const outside = service(() => stop())
+    let slow = async (_: string) => {}
+    const job = defineJob({
+      kind: 'ask',
+      queue: 'q',
+      async run(ctx) {
+        await slow(ctx.id)
+        return ctx.provider('openrouter', () => outside.ask(ctx.id))
+      },
+    })
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    const { id } = await t.engine.submit(batch, items(3))
+    await t.run()
+    const before = outside.calls.length
+    const [began, goOn] = [gate<string>(), gate()]
+    slow = id => {
+      began.open(id)
+      return goOn.passed
+    }
+    await t.clock.advance(seconds(61))
+    await t.tick()
+    const run = t.run()
+    const holder = await began.passed
+    await t.clock.advance(seconds(61))
+    await t.tick()
+    outside.says = () => 'ok'
+    goOn.open()
+    await run
+    expect(outside.calls[before]).toBe(holder)
+    await t.run()
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3 })
+  })
+
+  test('does not keep a batch that has nothing left to ask it with', async () => {
+    const { t, outside, id } = await stopped(1)
+    outside.says = () => new Error('500')
+    for (let minute = 0; minute < 4; minute++) await passes(t, seconds(61))
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1, reason: null })
   })
 
   test('is not stopped again by what was asked before a person had it go on', async () => {
