@@ -28,15 +28,22 @@ export class Copies {
 
   /** Where it is. Asked again for the same file, it is the same. */
   copy(attempt: string, file: OpenFile): Promise<string> {
+    return this.of(attempt)(file)
+  }
+
+  /** The same for later: an attempt that ends in between finds its folder here, and nothing is written any more. */
+  of(attempt: string): (file: OpenFile) => Promise<string> {
     const { folder, files } = this.#forAttempt(attempt)
-    const known = files.get(file.id)
-    if (known !== undefined) return known
-    const copied = write(folder, file).catch(error => {
-      files.delete(file.id)
-      throw error
-    })
-    files.set(file.id, copied)
-    return copied
+    return file => {
+      const known = files.get(file.id)
+      if (known !== undefined) return known
+      const copied = write(folder, file).catch(error => {
+        files.delete(file.id)
+        throw error
+      })
+      files.set(file.id, copied)
+      return copied
+    }
   }
 
   /** That attempt has ended. Never throws: what cannot be removed now is, with the whole folder. */
@@ -60,6 +67,7 @@ export class Copies {
       await mkdir(own, { mode: 0o700 })
       return own
     })
+    folder.catch(() => {}) // whoever writes into it hears of it; nobody may
     const made = { folder, files: new Map() }
     this.#of.set(attempt, made)
     return made

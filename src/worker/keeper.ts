@@ -59,12 +59,9 @@ export function createKeeper(given: {
       return piece
     },
     async copy(claimed, id, signal) {
+      const copy = copies.of(nameOf(claimed))
       const file = await keeper.file(claimed, id, signal)
-      if (file === null) return null
-      return copies.copy(
-        nameOf(claimed),
-        opened(file, n => keeper.piece(claimed, id, n, signal)),
-      )
+      return file && copy(opened(file, n => keeper.piece(claimed, id, n, signal)))
     },
     look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),

@@ -8,6 +8,7 @@ import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
 import { type FileView, opened } from '../core/file.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
+import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -53,6 +54,7 @@ interface Of {
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
+  readonly running: boolean
   readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
   readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
@@ -151,7 +153,10 @@ export class Kept implements ContextHost {
         const file = await time.waiting(() => keeper.file(claimed, id, of.signal))
         return file && opened(file, n => time.waiting(() => keeper.piece(claimed, id, n, of.signal)))
       },
-      path: id => time.waiting(() => keeper.copy(claimed, id, of.signal)),
+      async path(id) {
+        if (!of.running) throw new RetomaError('attempt_over', { job: claimed.id, step: 'files.path' })
+        return time.waiting(() => keeper.copy(claimed, id, of.signal))
+      },
     }
   }
 

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Isolation } from '../../src/index.ts'
+import { defineJob, type Isolation } from '../../src/index.ts'
 import { Copies, removeLeftCopies } from '../../src/worker/copies.ts'
-import { until } from '../support/engine.ts'
+import { gate, until } from '../support/engine.ts'
 import { jobIn } from './jobs.ts'
 import { workingOn } from './support.ts'
 
@@ -43,6 +43,35 @@ test('a copy is gone with a child that died in the middle, and the next attempt 
   expect(ended).toMatchObject({ state: 'succeeded', attempt: 2, result: { copy: sha256 } })
   await until(() => !existsSync(dirname((ended.result as { path: string }).path)))
 })
+
+test('a copy that nobody waits for is not left when the attempt ends first, and none begins afterwards', async () => {
+  const late: Promise<unknown>[] = []
+  const again = gate()
+  const job = defineJob<string>({
+    kind: 'hasty',
+    async run(ctx, id) {
+      const { path } = ctx.files
+      late.push(
+        path(id),
+        again.passed.then(() => path(id)),
+      )
+    },
+  })
+  const { engine } = await workingOn(job)
+  const before = await copiesOf(process.pid)
+  const { id } = await engine.files.put(bytes(2_500_000), pdf)
+  await engine.wait({ job: (await engine.enqueue(job, id)).id })
+  again.open()
+  const [, after] = await Promise.allSettled(late)
+  expect(after).toMatchObject({ reason: { code: 'attempt_over' } })
+  await until(async () => (await copiesOf(process.pid)).length === before.length)
+})
+
+/** What is in the folders of that process. */
+async function copiesOf(pid: number): Promise<string[]> {
+  const folders = (await readdir(tmpdir())).filter(name => name.startsWith(`retoma-files-${pid}-`))
+  return (await Promise.all(folders.map(name => readdir(join(tmpdir(), name)).catch(() => [])))).flat()
+}
 
 test('a worker that has stopped leaves no folder', async () => {
   const job = jobIn('inline')
