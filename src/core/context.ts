@@ -48,7 +48,8 @@ export interface JobContext {
   ): Promise<T>
   /**
    * Reads from the engine's database, outside of any step: nothing is kept of it, and every attempt asks anew. Only reads:
-   * what writes belongs into `transaction`, which holds it to this attempt. A database that is away is waited for.
+   * what writes belongs into `transaction`, which holds it to this attempt. A database that is away is waited for; a statement
+   * that takes more than 30 s fails.
    */
   query: JobTransaction['query']
   /** For code that keeps its own place: the data is `resumeData` of the next attempt. */

@@ -21,8 +21,9 @@ export const beginWithSettings = ['begin', ...said('set local', settings)].join(
 export const beginMarked = (mark: string): string =>
   ['begin', ...said('set local', bounds), `set local retoma.transaction = '${mark}'`].join('; ')
 
-/** The same for one that only reads. */
-export const beginReading = ['begin read only', ...said('set local', bounds)].join('; ')
+/** The same for one that only reads, each statement for so long: that one took too long is then PostgreSQL's answer to it. */
+export const beginReading = (longestMs: number): string =>
+  ['begin read only', ...said('set local', { ...bounds, statement_timeout: String(longestMs) })].join('; ')
 
 /**
  * Before the statement that fences such a transaction: whoever it acts as need not have rights in our schema, and we speak

@@ -74,6 +74,11 @@ export function createKeeper(given: {
   return keeper
 }
 
-/** To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server only reads. */
+/**
+ * To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server
+ * only reads; 57014 for one that took too long.
+ */
 const isAnswer = (error: unknown): boolean =>
-  isFaultOfRow(error) || sqlState(error) === '25006' || (sqlState(error) !== undefined && !passes(error))
+  isFaultOfRow(error) ||
+  /^(25006|57014)$/.test(sqlState(error) ?? '') ||
+  (sqlState(error) !== undefined && !passes(error))
