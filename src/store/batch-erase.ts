@@ -7,6 +7,8 @@
  */
 import { finalBatchStates } from '../core/batch-state.ts'
 import { type Db, runOn } from './db.ts'
+import { doomed } from './file-removal.ts'
+import { freeGates } from './gate.ts'
 
 const mark = {
   name: 'batch_erase_mark',
@@ -17,7 +19,7 @@ const mark = {
     returning complete_job::text as complete`,
 }
 
-// Of the batch and of its jobs. Some parts of a subject are no numbers.
+// Of the batch and of its jobs. Some parts of a subject are no numbers. One that is being told goes too: its attempt finds its lease lost.
 const told = {
   name: 'batch_erase_told',
   text: `
@@ -29,14 +31,21 @@ const told = {
           where j.id = case when i.subject ~ '^job:[0-9]{1,18}$' then substr(i.subject, 5)::bigint end and j.batch_id = $1::text::bigint
         )
       returning told_job, cleared_job
-    ), old as (
-      delete from retoma.job
-      where worker_id is null and batch_id is null and id = any (array(
+    ), old as materialized (
+      select id, queue, gated, gate_key, worker_id from retoma.job
+      where batch_id is null and id = any (array(
         select told_job from gone union all select cleared_job from gone union all select $2::bigint
       ))
-      returning id
-    ), kept as (
+      order by id
+      for update
+    ), removed as (
+      delete from retoma.job where id = any (array(select id from old))
+    ), ran as (
+      select * from old where worker_id is not null
+    ), ${freeGates('ran', 'coalesce($3::timestamptz, now())')}, kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from old))
     )
     delete from retoma.event where job_id = any (array(select id from old))`,
 }
@@ -46,7 +55,7 @@ export async function markErased(db: Db, id: string, now: Date | null): Promise<
   const marked = await db.transaction(async client => {
     const run = runOn(client)
     const [row] = await run<{ complete: string | null }>(mark, [id, now, finalBatchStates])
-    if (row !== undefined) await run(told, [id, row.complete])
+    if (row !== undefined) await run(told, [id, row.complete, now])
     return row !== undefined
   })
   if (marked) return 'marked'

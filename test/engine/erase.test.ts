@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { days, defineBatch, defineJob, hours, seconds } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
-import { engineOf } from '../support/engine.ts'
+import { engineOf, gate } from '../support/engine.ts'
 import { webhook } from '../support/webhook.ts'
 
 const secret = 'segredo-4711'
@@ -109,6 +109,34 @@ test('an erased batch has left every table, with its jobs, steps, failures, even
   await t.tick()
   await t.notify()
   expect(await traces(t, ids)).toEqual([])
+})
+
+test('its report goes with its files though it is just being written, and nothing of it lands afterwards', async () => {
+  const [began, goOn] = [gate<string>(), gate()]
+  const slow = defineJob({
+    kind: 'report',
+    queue: 'reports',
+    async run(ctx) {
+      began.open(ctx.id)
+      await goOn.passed
+      await ctx.step('told', () => secret)
+      return secret
+    },
+  })
+  const limits = { reports: { concurrency: 1 } }
+  const t = await engineOf({ batches: [defineBatch({ name: 'execution', job, onComplete: slow as never })], limits })
+  const { id } = await t.engine.submit(t.engine.batchNamed('execution'), [secret])
+  const run = t.run()
+  const complete = await began.passed
+  const file = await put(t)
+  await t.engine.files.keep([file.id], { job: complete })
+  const erased = await t.engine.eraseBatch(id)
+  const opened = await t.engine.files.open(file.id)
+  goOn.open()
+  await run
+  expect({ erased, opened }).toEqual({ erased: { id, erased: true }, opened: null })
+  expect(await traces(t, { batch: id, jobs: [complete], files: [file.id] })).toEqual([])
+  expect(await rowsOf(t, `select running from retoma.gate where queue = 'reports'`)).toEqual([{ running: 0 }])
 })
 
 test('what belongs to others stays', async () => {
