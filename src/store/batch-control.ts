@@ -44,14 +44,19 @@ export const unheld = `
     update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = p.queue
   )`
 
-// Whoever has a batch go on that its provider had stopped has seen to it: it is asked at once.
+// Whoever has a batch go on has seen to what stopped it: the provider it stood still for is asked at once, and so is one that has
+// stopped since, which its jobs would meet first.
 const unpause = {
   name: 'batch_unpause',
   text: `
     with home as materialized (
-      select id, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
+      select id, kind, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
+    ), met as materialized (
+      select p.name from home h join retoma.provider p on p.name = h.provider or p.stopped_at is not null and h.kind = any (p.kinds)
+      order by p.name
+      for update of p
     ), asked as (
-      update retoma.provider p set ${cleared(now)} from home h where p.name = h.provider
+      update retoma.provider set ${cleared(now)} where name = any (array(select name from met))
     ), pressed as (
       update retoma.batch b
       set state = ${goesOn}, held = false, reason = null

@@ -442,6 +442,22 @@ describe('a provider that stops', () => {
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1, reason: null })
   })
 
+  test('is asked at once when a person has a batch go on that waited for another reason', async () => {
+    const outside = service(() => stop())
+    const batch = batchOf(jobAsking(id => outside.ask(id)))
+    const t = await engineOf({ batches: [batch] })
+    const [one, other] = [await t.engine.submit(batch, items(2)), await t.engine.submit(batch, items(2))]
+    await t.engine.pause(one.id)
+    await t.run()
+    expect(await t.engine.batch(other.id)).toMatchObject({ state: 'paused', reason: { code: 'provider' } })
+    outside.says = () => 'ok'
+    await t.engine.unpause(one.id)
+    await t.run()
+    expect(await t.engine.batch(one.id)).toMatchObject({ state: 'succeeded', succeeded: 2 })
+    await passes(t, seconds(5))
+    expect(await t.engine.batch(other.id)).toMatchObject({ state: 'succeeded', succeeded: 2 })
+  })
+
   test('is not stopped again by what was asked before a person had it go on', async () => {
     const [first, second, asked] = [gate(), gate(), gate()]
     let calls = 0
