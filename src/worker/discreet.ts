@@ -5,7 +5,10 @@ import { withoutSecrets } from '../lib/redact.ts'
 export function discreet(outcome: Outcome): Outcome {
   if (outcome.state === 'handed_back') {
     const { pause } = outcome
-    return pause === null ? outcome : { ...outcome, pause: { ...pause, message: withoutSecrets(pause.message) } }
+    if (pause === null) return outcome
+    const { answer } = pause
+    const said = { message: withoutSecrets(pause.message), ...(answer && { answer: withoutSecrets(answer) }) }
+    return { ...outcome, pause: { ...pause, ...said } }
   }
   return 'failure' in outcome && outcome.failure !== null
     ? ({ ...outcome, failure: clean(outcome.failure) } as Outcome)

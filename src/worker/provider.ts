@@ -39,7 +39,7 @@ export async function askProvider<T>(
     // What another provider said, asked inside of this one, has been told already.
     if (said === undefined || said.why === 'pause' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said
-    const words = { asked: stand.asked, code, message: withoutSecrets(said.message) }
+    const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }
     const word: ProviderWord = why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, ...words }
     throw handBackTo(name, await host.tell(name, word), error)
   }
