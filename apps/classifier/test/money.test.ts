@@ -6,8 +6,9 @@ import { until } from '../../../test/support/engine.ts'
 import { linkLost } from '../../../test/support/faulty-db.ts'
 import { faultyWorker } from '../../../test/support/faulty-worker.ts'
 import { createJobs } from '../jobs.ts'
+import { type Document, savePurchase } from '../store/answers.ts'
 import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
-import { classifier, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
+import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
 
 /** One document of which the first answer is useless and paid for, the second an error, the third good. */
 async function life(behaviours = [content(null), refuses(500), ok()]) {
@@ -173,4 +174,30 @@ describe('an answer that is used again', () => {
     await played.run()
     expect(await played.seen(third.run)).toMatchObject([{ simulated: true, reused_from: null }])
   })
+})
+
+test('what is bought while an execution is still being given its batch stands in nobody’s way', async () => {
+  const { engine, sql } = await classifier()
+  const { run, documents } = await insertRun(sql, { documents: 3 })
+  const [{ id }] = documents as [{ id: string }]
+  const document = { id, run } as Document
+  const bought = { id: null, model: null, tokensIn: 1, tokensOut: 1, cost: '0.010000' }
+  let saving: Promise<unknown> = Promise.resolve()
+  const waits = async () => {
+    const [found] = await sql<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return found!.n > 0
+  }
+  await engine.transaction(async tx => {
+    // As store/runs.ts has it: the execution first, then its documents.
+    await tx.query(`update retoma.classifier_run set batch_id = 1 where id = $1`, [run])
+    saving = engine.transaction(other =>
+      savePurchase(other, document, 'openrouter', { attempt: 1, bought, usable: true }),
+    )
+    await until(waits)
+    await tx.query(`update retoma.classifier_document set job_id = n where run_id = $1`, [run])
+  })
+  await saving
+  await expectBooksToAdd(sql, run, 0.01)
 })
