@@ -179,8 +179,7 @@ describe('an answer that is used again', () => {
 test('what is bought while an execution is still being given its batch stands in nobody’s way', async () => {
   const { engine, sql } = await classifier()
   const { run, documents } = await insertRun(sql, { documents: 3 })
-  const [{ id }] = documents as [{ id: string }]
-  const document = { id, run } as Document
+  const document = { id: documents[0]!.id, run } as Document
   const bought = { id: null, model: null, tokensIn: 1, tokensOut: 1, cost: '0.010000' }
   let saving: Promise<unknown> = Promise.resolve()
   const waits = async () => {
