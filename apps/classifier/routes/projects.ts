@@ -20,7 +20,7 @@ import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } fr
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
-const categorias = z.array(line(100)).min(2).max(100).meta({ description: 'they differ in more than case and accents' })
+const categorias = z.array(line(100)).min(1).max(100).meta({ description: 'they differ in more than case and accents' })
 
 const retries = z.int().min(0).max(20)
 
