@@ -104,6 +104,10 @@ test('what is no document, too large or too many is refused by its name, and not
   expect(await sent([])).toMatchObject({ status: 400, body: { error: { field: 'arquivos' } } })
   expect(await sent([good], {}, '999')).toMatchObject({ status: 404 })
   expect(await sent([good], {}, 'x')).toMatchObject({ status: 404 })
+  for (const projeto_id of ['x', 'x'.repeat(500), '0', 999])
+    expect(
+      await ask('POST', '/execucoes', { body: { projeto_id, documentos: [{ codigo: 'a', texto: 'a' }] } }),
+    ).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   expect(await sent([good], {}, '')).toMatchObject({ status: 400, body: { error: { field: 'projeto_id' } } })
   expect(await sent([good], { reaproveitar: 'talvez' })).toMatchObject({
     status: 400,

@@ -3,20 +3,16 @@
  * the document itself, bent. RETOMA_FUZZ_RUNS: how often for each route (default 15); RETOMA_FUZZ_SEED: another course.
  */
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { isRetomaError } from '../../src/errors.ts'
 import { routesOf } from '../../src/http/app.ts'
-import { once, type Route, route } from '../../src/http/index.ts'
-import { type Json, openApiOf } from '../../src/http/openapi.ts'
+import { once, route } from '../../src/http/index.ts'
+import { openApiOf } from '../../src/http/openapi.ts'
 import { defineJob, defineSchedule, minutes } from '../../src/index.ts'
-import { type Log, silentLog } from '../../src/lib/log.ts'
-import { anyText, hostile } from './arbitrary.ts'
+import { anyText } from './arbitrary.ts'
 import { batchDoor, submitted } from './batch-support.ts'
+import { at, harmless, headers, headerText, logOfTrouble, requestsTo, runs, seed } from './fuzzing.ts'
 
-const runs = Number(process.env.RETOMA_FUZZ_RUNS ?? 15)
-const seed = Number(process.env.RETOMA_FUZZ_SEED ?? 6)
-const at = 'http://127.0.0.1:3000'
 // A stream has no end, and its form is held elsewhere.
 const files = route({
   method: 'post',
@@ -44,18 +40,14 @@ const files = route({
   },
 })
 const routes = routesOf({ routes: [files] }).filter(({ answers }) => answers !== 'text/event-stream')
-const { paths, components } = openApiOf(routes)
+const document = openApiOf(routes)
 
 const sweep = defineJob({ kind: 'sweep', queue: 'nightly', run: () => 'ok' })
 
 /** A door with something behind each route, and whatever went wrong in it that is no refusal of ours. */
 async function stage() {
-  const errors: unknown[] = []
-  const error = ({ err }: { err?: unknown }) => void (isRetomaError(err) || errors.push(err))
-  const log = { ...silentLog, error } as Log
   const schedules = [defineSchedule({ name: 'nightly', job: sweep, every: minutes(5) })]
-  const door = await batchDoor({ schedules, app: { log, routes: [files] } })
-  onTestFinished(() => expect(errors).toEqual([]))
+  const door = await batchDoor({ schedules, app: { log: logOfTrouble(), routes: [files] } })
   const batch = await submitted(door.ask, [{ n: 1 }, { n: 2, fails: 'no ink' }])
   await door.run()
   await door.tick()
@@ -64,81 +56,10 @@ async function stage() {
   return { ...door, names: names as string[] }
 }
 
-const looksLikeAStack = /\n\s+at |\.ts:\d+|\.js:\d+|node_modules|node:internal/
-
-/** `fetch` has held the answer against the document already. */
-async function harmless(fetch: (request: Request) => Promise<Response>, request: Request): Promise<void> {
-  const response = await fetch(request)
-  const text = await response.text()
-  expect(response.status, text).not.toBe(500)
-  if (response.status >= 400) expect(text).not.toMatch(looksLikeAStack)
-}
-
-const headerText = fc.oneof(
-  fc.constantFrom(
-    '',
-    '*',
-    'en',
-    'application/json',
-    'multipart/form-data',
-    'Bearer ',
-    'x'.repeat(4000),
-    '0',
-    '-1',
-    '1e99',
-  ),
-  fc.string({ maxLength: 60 }).map(text => text.replace(/[^\x20-\x7e]/g, '?').trim()),
-)
-const headers = fc.dictionary(
-  fc.constantFrom(
-    'accept',
-    'accept-language',
-    'content-type',
-    'idempotency-key',
-    'last-event-id',
-    'range',
-    'x-user-id',
-    'if-none-match',
-    'te',
-    'cookie',
-  ),
-  headerText,
-  { maxKeys: 3 },
-)
-
-function requestsTo(route: Route, names: readonly string[]): fc.Arbitrary<RequestInit & { url: string }> {
-  const operation = paths[route.path]![route.method]!
-  const place = fc.oneof(fc.constantFrom(...names), anyText)
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(() => place)
-  const inQuery = operation.parameters.filter(each => each.in === 'query')
-  const value = (each: Json) => hostile(each.schema as Json, components.schemas).map(text => String(asParameter(text)))
-  const query = fc.tuple(
-    fc.record(Object.fromEntries(inQuery.map(each => [each.name as string, value(each)])), { requiredKeys: [] }),
-    fc.dictionary(anyText, anyText, { maxKeys: 1 }),
-  )
-  const told = operation.requestBody?.content as Record<string, { schema: Json }> | undefined
-  const body =
-    told === undefined ? fc.constant(undefined) : hostile(told['application/json']!.schema, components.schemas)
-  return fc.record({ inPath: fc.tuple(...inPath), query, body, headers }).map(given => {
-    let n = 0
-    const path = route.path.replace(/\{\w+\}/g, () => encodeURIComponent(wellFormed(given.inPath[n++]!)) || '%20')
-    const search = new URLSearchParams(Object.assign({}, ...given.query) as Record<string, string>)
-    return {
-      url: `${at}${path}?${search}`,
-      method: route.method.toUpperCase(),
-      headers: { 'content-type': 'application/json', ...given.headers },
-      ...(given.body === undefined || route.method === 'get' ? {} : { body: JSON.stringify(given.body) }),
-    }
-  })
-}
-
-const wellFormed = (text: string) => text.toWellFormed()
-const asParameter = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : value)
-
 test('a route answers as its document says, whatever is in its path, its query, its body and its headers', async () => {
   const { fetch, names } = await stage()
   for (const route of routes) {
-    const property = fc.asyncProperty(requestsTo(route, names), ({ url, ...init }) =>
+    const property = fc.asyncProperty(requestsTo(route, document, names), ({ url, ...init }) =>
       harmless(fetch, new Request(url, init)),
     )
     await fc.assert(property, { seed, numRuns: runs })

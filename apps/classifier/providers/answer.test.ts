@@ -198,6 +198,14 @@ describe('an answer', () => {
   )
 })
 
+test('an answer that repeats the key is kept without it', () => {
+  const said = JSON.stringify({ categoria: categories[0], justificativa: `com ${key}, e ${key}` })
+  const body = { ...completion(said), id: key, model: `m ${key}` }
+  const answer = judge(received(200, body), about)
+  expect(answer).toMatchObject({ is: 'ok', reply: { category: categories[0] }, bought: { cost: '0.000123' } })
+  expect(JSON.stringify(answer)).not.toContain(key)
+})
+
 test('whatever the bytes, it answers one of five, and a key is in nothing it says', () => {
   const status = fc.oneof(
     fc.constantFrom(200, 400, 401, 402, 403, 404, 429, 500, 503),

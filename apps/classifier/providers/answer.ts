@@ -1,6 +1,6 @@
 /**
  * What came back from an OpenRouter-compatible API, as one of four, or ok. One pure function: it never throws, whatever the
- * bytes, and what it says holds no key.
+ * bytes, and what it says, or hands on to be kept, holds no key.
  *
  * - retry: time-out, 408, 5xx, a cut or useless answer: a failed attempt.
  * - wait: 429, 503: the provider waits, for all workers.
@@ -74,7 +74,7 @@ const known = (code: string): string => (/^[A-Z0-9_]{2,40}$/.test(code) ? code :
 
 function answered(received: Extract<Received, { status: number }>, body: Fields | undefined, about: About): Answer {
   const { provider, categories } = about
-  const bought = boughtBy(body)
+  const bought = boughtBy(body, about)
   const choice = fields(list(body?.choices)[0])
   const error = errorIn(body) ?? errorIn(choice)
   if (error !== undefined) return refused(received, codeOf(error), error, about, bought)
@@ -93,7 +93,10 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
   const content = textOf(message?.content)
   if (content === undefined) return useless('it has no content', 'não tem conteúdo')
   const read = readReply(content, categories)
-  if (read.is === 'reply' && bought !== null) return { is: 'ok', reply: read.reply, bought }
+  if (read.is === 'reply' && bought !== null) {
+    const justification = hide(read.reply.justification, about)
+    return { is: 'ok', reply: { ...read.reply, justification }, bought }
+  }
   if (read.is === 'strange')
     return { is: 'item', why: new RetomaError('category_unknown', { category: hide(read.category, about) }), bought }
   if (finish === 'length') return useless('it was cut off', 'foi cortada')
@@ -190,13 +193,13 @@ const garbage = (provider: string, en: string, pt: string) =>
   new RetomaError('ai_garbage', { provider, problem: { en, pt } })
 
 /** Null when nothing shows that it was charged: no model answered. */
-function boughtBy(body: Fields | undefined): Bought | null {
+function boughtBy(body: Fields | undefined, about: About): Bought | null {
   const usage = fields(body?.usage)
   if (usage === undefined && list(body?.choices).length === 0) return null
   const cost = Number(word(usage?.cost))
   return {
-    id: textOr(body?.id),
-    model: textOr(body?.model),
+    id: textOr(body?.id, about),
+    model: textOr(body?.model, about),
     tokensIn: count(usage?.prompt_tokens),
     tokensOut: count(usage?.completion_tokens),
     cost: (cost > 0 && cost < 100_000 ? cost : 0).toFixed(6),
@@ -207,7 +210,8 @@ function boughtBy(body: Fields | undefined): Bought | null {
 const word = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
 const count = (value: unknown): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31 ? (value as number) : null
-const textOr = (value: unknown): string | null => (typeof value === 'string' ? plain(value, 200) : null)
+const textOr = (value: unknown, about: About): string | null =>
+  typeof value === 'string' ? plain(hide(value, about), 200) : null
 
 type Fields = Record<string, unknown>
 

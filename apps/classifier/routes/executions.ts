@@ -18,8 +18,8 @@ import { readProject } from '../store/projects.ts'
 import { execution, executionWire, status } from '../wire.ts'
 import { count, executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
-/** A number is as good as its text. */
-const id = z.union([z.string().min(1).max(40), z.int()]).transform(String)
+/** A number is as good as its text; what names nothing is 404, whatever its form. */
+const id = z.union([z.string().min(1), z.int()]).transform(String)
 
 const texts = z.strictObject({
   projeto_id: id,
@@ -123,7 +123,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     tag,
     summary: 'Executions, the newest first',
     role: 'viewer',
-    query: z.strictObject({ projeto_id: z.string().max(40).optional(), status: status.optional(), ...pageQuery }),
+    query: z.strictObject({ projeto_id: z.string().optional(), status: status.optional(), ...pageQuery }),
     answer: pageOf(execution),
     async run({ engine, query: { projeto_id, status = null, after, limit } }) {
       if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null }

@@ -20,13 +20,23 @@ import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } fr
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
-const categorias = z.array(line(100)).min(2).max(100).meta({ description: 'they differ in more than case and accents' })
+const categorias = z.array(line(100)).min(1).max(100).meta({ description: 'they differ in more than case and accents' })
 
 const retries = z.int().min(0).max(20)
 
+const least = 0.000001
+
+/** A text of zeros is a number that is too small. */
+const amount = z
+  .string()
+  .regex(/^\d{1,7}(?:\.\d{1,6})?$/)
+  .superRefine((input, { addIssue }) => {
+    if (Number(input) < least) addIssue({ code: 'too_small', origin: 'number', minimum: least, inclusive: true, input })
+  })
+
 /** Kept exactly: a text, or a number that is one; never zero. */
 const limite = z
-  .union([z.number().min(0.000001).max(9_999_999), z.string().regex(/^(?=.*[1-9])\d{1,7}(?:\.\d{1,6})?$/)])
+  .union([z.number().min(least).max(9_999_999), amount])
   .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
   .nullable()
 

@@ -21,7 +21,7 @@ type Asked = Call<{ id: string }, { after?: string | undefined; limit: number }>
 
 async function pageOfResults({ engine, params, query }: Asked, status: DocumentStatus | null) {
   const { after, limit } = query
-  const from = { after: Number(placeOf(after, '0')), status, limit: limit + 1 }
+  const from = { after: placeOf(after, '0'), status, limit: limit + 1 }
   return pageFrom(await listResults(engine, params.id, from), limit, each => String(each.n))
 }
 
@@ -29,11 +29,11 @@ const rowsAtOnce = 500
 
 /** All of them, a page at a time: as many as were sent fit nowhere twice. */
 async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGenerator<Result[]> {
-  for (let after = 0; ; ) {
+  for (let after = '0'; ; ) {
     const rows = await listResults(engine, params.id, { after, status: null, limit: rowsAtOnce })
     if (rows.length > 0) yield rows
     if (rows.length < rowsAtOnce) return
-    after = rows.at(-1)!.n
+    after = String(rows.at(-1)!.n)
   }
 }
 

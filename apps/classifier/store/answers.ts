@@ -74,6 +74,8 @@ export async function readSpent(reader: Reader, run: string): Promise<{ cost: st
   return (await reader.query<{ cost: string; allowed: string }>(spent, [run])).rows[0]
 }
 
+// The execution before its document, as whoever gives an execution its batch has it: the other way round, each holds what the
+// other waits for.
 const purchase = `
   with bought as (
     insert into retoma.classifier_purchase
@@ -83,10 +85,11 @@ const purchase = `
     returning cost_usd
   ), charged as (
     update retoma.classifier_run r set cost_usd = r.cost_usd + b.cost_usd from bought b where r.id = $2
+    returning b.cost_usd
   )
   update retoma.classifier_document d
-  set cost_usd = coalesce(d.cost_usd, 0) + b.cost_usd
-  from bought b
+  set cost_usd = coalesce(d.cost_usd, 0) + c.cost_usd
+  from charged c
   where d.id = $1`
 
 /** What an attempt bought, useful or not. A document costs what was bought for it. */

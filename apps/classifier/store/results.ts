@@ -31,15 +31,15 @@ const columns = `
 
 const list = `
   select ${columns} from retoma.resultados_classificacao
-  where execucao_id = $1 and n > $2 and ($3::text is null or status = $3)
+  where execucao_id = $1 and n > $2::bigint and ($3::text is null or status = $3)
   order by n
   limit $4`
 
-/** In the order in which they were sent. */
+/** In the order in which they were sent. `after`: a place, also one that no document has. */
 export async function listResults(
   home: Home,
   run: string,
-  { after, status, limit }: { after: number; status: DocumentStatus | null; limit: number },
+  { after, status, limit }: { after: string; status: DocumentStatus | null; limit: number },
 ): Promise<Result[]> {
   return (await home.query<Result>(list, [run, after, status, limit])).rows
 }

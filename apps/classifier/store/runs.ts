@@ -200,6 +200,8 @@ export async function readHidden(home: Pick<Home, 'query'>, id: string): Promise
   return (await home.query<{ batch: string }>(hidden, [id])).rows[0]?.batch
 }
 
+// First, as whoever buys has it: the execution before its documents.
+const lock = `select from retoma.classifier_run where id = $1 for update`
 const removePurchases = `
   delete from retoma.classifier_purchase
   where document_id = any (array(select id from retoma.classifier_document where run_id = $1))`
@@ -210,6 +212,7 @@ const removeRun = `
 /** The last of what there is to remove, once its batch is gone. */
 export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Promise<void> {
   return home.transaction(async tx => {
+    await tx.query(lock, [id])
     await tx.query(removePurchases, [id])
     await tx.query(removeDocuments, [id])
     const [gone] = (await tx.query<{ project: string }>(removeRun, [id])).rows

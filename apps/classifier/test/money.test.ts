@@ -1,13 +1,15 @@
 /** What is paid: never twice for an answer that was kept, never above the limit by more than was in flight, never for a copy. */
-import { minutes, seconds } from 'retoma'
+import { type Engine, minutes, seconds } from 'retoma'
 import { describe, expect, test, vi } from 'vitest'
 import { recoverOrphans } from '../../../src/store/orphan.ts'
 import { until } from '../../../test/support/engine.ts'
 import { linkLost } from '../../../test/support/faulty-db.ts'
 import { faultyWorker } from '../../../test/support/faulty-worker.ts'
 import { createJobs } from '../jobs.ts'
+import { type Document, savePurchase } from '../store/answers.ts'
+import { removeHiddenRun } from '../store/runs.ts'
 import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
-import { classifier, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
+import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
 
 /** One document of which the first answer is useless and paid for, the second an error, the third good. */
 async function life(behaviours = [content(null), refuses(500), ok()]) {
@@ -172,5 +174,45 @@ describe('an answer that is used again', () => {
     const third = await played.execute({ documents: [text], reuse: true })
     await played.run()
     expect(await played.seen(third.run)).toMatchObject([{ simulated: true, reused_from: null }])
+  })
+})
+
+describe('an execution is locked before its documents, by all, so that nobody waits in a circle', () => {
+  const bought = { id: null, model: null, tokensIn: 1, tokensOut: 1, cost: '0.010000' }
+  const charge = `update retoma.classifier_run set cost_usd = cost_usd where id = $1`
+  const touch = `update retoma.classifier_document set cost_usd = cost_usd where run_id = $1`
+
+  /** `other` begins while the execution is locked and its documents are not yet. */
+  async function meets(other: (engine: Engine, run: string, document: string) => Promise<unknown>) {
+    const { engine, sql } = await classifier()
+    const { run, documents } = await insertRun(sql, { documents: 3 })
+    await sql(`update retoma.classifier_run set deleted_at = now()`)
+    let theirs: Promise<unknown> = Promise.resolve()
+    const waits = async () => {
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await sql(waiting)).length > 0
+    }
+    await engine.transaction(async tx => {
+      await tx.query(charge, [run])
+      theirs = other(engine, run, documents[0]!.id)
+      await until(waits)
+      await tx.query(touch, [run])
+    })
+    await theirs
+    return { sql, run }
+  }
+
+  test('what is bought while its batch is still being noted', async () => {
+    const { sql, run } = await meets((engine, run, id) =>
+      engine.transaction(tx =>
+        savePurchase(tx, { id, run } as Document, 'openrouter', { attempt: 1, bought, usable: true }),
+      ),
+    )
+    await expectBooksToAdd(sql, run, 0.01)
+  })
+
+  test('what is erased while something of it is being bought', async () => {
+    const { sql } = await meets((engine, run) => removeHiddenRun(engine, run))
+    expect(await sql(`select from retoma.classifier_document`)).toEqual([])
   })
 })

@@ -1,0 +1,96 @@
+/** What is sent to a door to harm it, made of its own document and bent; and what must be true of whatever it answers. */
+import fc from 'fast-check'
+import { expect, onTestFinished } from 'vitest'
+import { isRetomaError } from '../../src/errors.ts'
+import type { Route } from '../../src/http/index.ts'
+import type { Json, OpenApi } from '../../src/http/openapi.ts'
+import { type Log, silentLog } from '../../src/lib/log.ts'
+import { anyText, hostile } from './arbitrary.ts'
+
+export const runs = Number(process.env.RETOMA_FUZZ_RUNS ?? 15)
+export const seed = Number(process.env.RETOMA_FUZZ_SEED ?? 6)
+export const at = 'http://127.0.0.1:3000'
+
+/** Whatever went wrong behind the door that is no refusal of ours fails the test. */
+export function logOfTrouble(): Log {
+  const errors: unknown[] = []
+  const error = ({ err }: { err?: unknown }) => void (isRetomaError(err) || errors.push(err))
+  onTestFinished(() => expect(errors).toEqual([]))
+  return { ...silentLog, error } as Log
+}
+
+const looksLikeAStack = /\n\s+at |\.ts:\d+|\.js:\d+|node_modules|node:internal/
+
+/** `fetch` has held the answer against the document already. */
+export async function harmless(fetch: (request: Request) => Promise<Response>, request: Request): Promise<void> {
+  const response = await fetch(request)
+  const text = await response.text()
+  expect(response.status, text).not.toBe(500)
+  if (response.status >= 400) expect(text).not.toMatch(looksLikeAStack)
+}
+
+export const headerText = fc.oneof(
+  fc.constantFrom(
+    '',
+    '*',
+    'en',
+    'application/json',
+    'multipart/form-data',
+    'Bearer ',
+    'x'.repeat(4000),
+    '0',
+    '-1',
+    '1e99',
+  ),
+  fc.string({ maxLength: 60 }).map(text => text.replace(/[^\x20-\x7e]/g, '?').trim()),
+)
+export const headers = fc.dictionary(
+  fc.constantFrom(
+    'accept',
+    'accept-language',
+    'content-type',
+    'idempotency-key',
+    'last-event-id',
+    'range',
+    'x-user-id',
+    'if-none-match',
+    'te',
+    'cookie',
+  ),
+  headerText,
+  { maxKeys: 3 },
+)
+
+/** Whatever a route can be asked; `names`: such as there are. */
+export function requestsTo(
+  route: Route,
+  { paths, components }: OpenApi,
+  names: readonly string[],
+): fc.Arbitrary<RequestInit & { url: string }> {
+  const operation = paths[route.path]![route.method]!
+  const place = fc.oneof(fc.constantFrom(...names), anyText)
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(() => place)
+  const inQuery = operation.parameters.filter(each => each.in === 'query')
+  const value = (each: Json) => hostile(each.schema as Json, components.schemas).map(text => String(asParameter(text)))
+  const query = fc.tuple(
+    fc.record(Object.fromEntries(inQuery.map(each => [each.name as string, value(each)])), { requiredKeys: [] }),
+    fc.dictionary(anyText, anyText, { maxKeys: 1 }),
+  )
+  const told = operation.requestBody?.content as Record<string, { schema: Json }> | undefined
+  const body =
+    told === undefined ? fc.constant(undefined) : hostile(told['application/json']!.schema, components.schemas)
+  return fc.record({ inPath: fc.tuple(...inPath), query, body, headers }).map(given => {
+    let n = 0
+    const path = route.path.replace(/\{\w+\}/g, () => encodeURIComponent(wellFormed(given.inPath[n++]!)) || '%20')
+    const search = new URLSearchParams(Object.assign({}, ...given.query) as Record<string, string>)
+    return {
+      url: `${at}${path}?${search}`,
+      method: route.method.toUpperCase(),
+      headers: { 'content-type': 'application/json', ...given.headers },
+      ...(given.body === undefined || route.method === 'get' ? {} : { body: JSON.stringify(given.body) }),
+    }
+  })
+}
+
+const wellFormed = (text: string) => text.toWellFormed()
+const asParameter = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : value)
