@@ -34,6 +34,8 @@ declare const classifyPage: (page: string) => Promise<string>
 declare const summary: (pages: string[]) => string
 declare const documents: AsyncIterable<{ code: string }>
 declare const user: string
+declare const stream: AsyncIterable<Uint8Array>
+declare const read: import('retoma').Job<{ file: string }>
 declare const openOrders: () => Promise<number>
 declare const batch: { id: string }
 declare const id: string
@@ -89,6 +91,7 @@ test('every block of code in the pages compiles', async () => {
     'README.pt-BR.md',
     'docs/events.md',
     'docs/explain.md',
+    'docs/files.md',
     'docs/guards.md',
     'docs/isolation.md',
     'docs/limits.md',
