@@ -41,6 +41,9 @@ declare const batch: { id: string }
 declare const id: string
 declare const cause: string
 declare let lastPosition: string
+declare const createClassifier: (given: {
+  openRouter: { key: string | undefined; model: string | undefined; baseUrl: string }
+}) => import('retoma/http').System
 `
 
 /** A block that is only a handler stands in a job. */
@@ -87,6 +90,7 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
 
 test('every block of code in the pages compiles', async () => {
   const pages = [
+    'apps/classifier/README.md',
     'README.md',
     'README.pt-BR.md',
     'docs/events.md',
