@@ -1,7 +1,42 @@
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+
+/** Those that take longest, by far, because they wait for real time or real processes. */
+const long = [
+  'test/isolation/ends.test.ts',
+  'test/isolation/deaths.test.ts',
+  'test/cli/supervise.test.ts',
+  'test/postgres/lifecycle.test.ts',
+  'test/package/pack.test.ts',
+  'test/cli/up.test.ts',
+  'test/cli/batch.test.ts',
+  'test/engine/heart.test.ts',
+  'test/cli/guard.test.ts',
+  'test/engine/transaction.test.ts',
+  'test/isolation/isolated.test.ts',
+  'test/engine/batch-storm.test.ts',
+  'examples/run.test.ts',
+  'examples/every-route.test.ts',
+  'test/supervisor/culprit.test.ts',
+  'test/isolation/handlers.test.ts',
+  'apps/classifier/test/extract.test.ts',
+  'test/engine/batch-kill.test.ts',
+]
+
+/** Begins with them. By itself it begins with the largest files, and one core waits at the end while the other is at one of these. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = long.indexOf(relative(this.ctx.config.root, moduleId))
+      return found === -1 ? long.length : found
+    }
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+  }
+}
 
 export default defineConfig({
   // The examples have packages of their own, from which `retoma` is not to be seen without being installed.
@@ -21,6 +56,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     retry: 0,
+    sequence: { sequencer: LongestFirst },
     cache: false,
   },
 })

@@ -146,7 +146,7 @@ select
     when s.status = 'ERRO' and (j.id is null or j.error ->> 'code' = 'resumes_spent') then
       'execução encerrada após ' || case r.settings ->> 'max_resumes' when '1' then '1 retomada' else (r.settings ->> 'max_resumes') || ' retomadas' end
         || '; documento não processado'
-    else j.error ->> 'message'
+    else e.message
   end as erro_mensagem,
   case when s.status <> 'CONCLUIDO' then j.error ->> 'stack' end as erro_stack,
   case s.status
@@ -174,6 +174,19 @@ from retoma.classifier_document d
   left join lateral (
     select l.at from retoma.failure l where l.job_id = j.id order by l.attempt desc limit 1
   ) f on j.error is not null
+  -- What the engine says of an attempt, in the words of its readers; what the application says is in theirs already.
+  left join lateral (
+    select case
+      when j.error ->> 'code' = 'poison' then 'o documento derrubou o processo vezes demais e não é mais tentado'
+      when j.error ->> 'code' = 'too_many_restarts' then 'o worker morreu vezes demais enquanto tratava este documento'
+      when j.error ->> 'what' = 'timeout' then 'a tentativa passou do tempo que um documento tem'
+      when j.error ->> 'what' = 'crash' then 'o processo morreu enquanto tratava este documento: ' || (j.error ->> 'message')
+      when j.error ->> 'what' = 'orphan' then 'o worker morreu enquanto tratava este documento'
+      when j.error ->> 'what' = 'hung' then 'o worker parou de responder enquanto tratava este documento'
+      when j.error ->> 'what' = 'stalled' then 'estava sendo tratado quando a execução travou'
+      else j.error ->> 'message'
+    end as message
+  ) e on true
   cross join lateral (
     select case coalesce(j.state, case when b.state in ('failed', 'cancelled') then b.state else 'waiting' end)
       when 'waiting' then 'PENDENTE'

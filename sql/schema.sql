@@ -591,7 +591,7 @@ create view retoma.resultados_classificacao as
                 WHEN '1'::text THEN '1 retomada'::text
                 ELSE (r.settings ->> 'max_resumes'::text) || ' retomadas'::text
             END) || '; documento não processado'::text
-            ELSE j.error ->> 'message'::text
+            ELSE e.message
         END AS erro_mensagem,
         CASE
             WHEN s.status <> 'CONCLUIDO'::text THEN j.error ->> 'stack'::text
@@ -624,6 +624,17 @@ create view retoma.resultados_classificacao as
           WHERE l.job_id = j.id
           ORDER BY l.attempt DESC
          LIMIT 1) f ON j.error IS NOT NULL
+     LEFT JOIN LATERAL ( SELECT
+                CASE
+                    WHEN (j.error ->> 'code'::text) = 'poison'::text THEN 'o documento derrubou o processo vezes demais e não é mais tentado'::text
+                    WHEN (j.error ->> 'code'::text) = 'too_many_restarts'::text THEN 'o worker morreu vezes demais enquanto tratava este documento'::text
+                    WHEN (j.error ->> 'what'::text) = 'timeout'::text THEN 'a tentativa passou do tempo que um documento tem'::text
+                    WHEN (j.error ->> 'what'::text) = 'crash'::text THEN 'o processo morreu enquanto tratava este documento: '::text || (j.error ->> 'message'::text)
+                    WHEN (j.error ->> 'what'::text) = 'orphan'::text THEN 'o worker morreu enquanto tratava este documento'::text
+                    WHEN (j.error ->> 'what'::text) = 'hung'::text THEN 'o worker parou de responder enquanto tratava este documento'::text
+                    WHEN (j.error ->> 'what'::text) = 'stalled'::text THEN 'estava sendo tratado quando a execução travou'::text
+                    ELSE j.error ->> 'message'::text
+                END AS message) e ON true
      CROSS JOIN LATERAL ( SELECT
                 CASE COALESCE(j.state,
                     CASE

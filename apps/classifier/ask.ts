@@ -14,7 +14,8 @@ import type { Reply } from './providers/reply.ts'
 import { type Document, findReusable, readSpent } from './store/answers.ts'
 
 export const providerName = 'openrouter'
-const shown = 'OpenRouter'
+/** As people know it. */
+export const providerShown = 'OpenRouter'
 
 /** How a document was answered; plain data, as a step keeps it. `attempt`: which one it was bought by. */
 export type Kept = { attempt: number; bought: Bought | null } & (
@@ -59,7 +60,7 @@ async function askPaid(
 ): Promise<Kept> {
   const model = settings.model ?? paid.model ?? defaultModel
   const received = await askOpenRouter(paid, { model, messages: promptOf(settings, text) }, signal)
-  const answer = judge(received, { provider: shown, categories: settings.categories, key: paid.key })
+  const answer = judge(received, { provider: providerShown, categories: settings.categories, key: paid.key })
   const { note } = excerptOf(text)
   switch (answer.is) {
     case 'ok': {

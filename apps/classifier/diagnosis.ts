@@ -4,7 +4,7 @@
  */
 import { type Explanation, type Saying, say } from 'retoma'
 import { dollars } from './money.ts'
-import { clock, short, span } from './sentence.ts'
+import { clock, count, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
 
 /** A provider that waits, in its own words. */
@@ -235,7 +235,7 @@ function nameOf({ code, step, worker }: Stuck): Saying {
 
 function over(execution: Execution): Saying {
   const { concluidos, erros, pulados, total } = execution
-  const skipped = pulados === 0 ? say('', '') : say(`, ${pulados} skipped`, `, ${pulados} pulados`)
+  const skipped = pulados === 0 ? say('', '') : say(`, ${pulados} skipped`, `, ${count(pulados, 'pulado')}`)
   if (erros === 0)
     return say(
       `done: ${concluidos} of ${total} documents classified${skipped.en}; there is nothing to press`,
@@ -249,8 +249,8 @@ function over(execution: Execution): Saying {
 
 function failed({ erros, max_retries, concluidos }: Execution): Saying {
   return say(
-    `ended after ${max_retries} resumes with ${erros} documents in error: press reprocessar-erros to run those again; the ${concluidos} that are done keep their results`,
-    `encerrada após ${max_retries} retomadas com ${erros} documentos em erro: pressione reprocessar-erros para processar esses de novo; os ${concluidos} concluídos mantêm seus resultados`,
+    `ended after ${count(max_retries, 'resume')} with ${count(erros, 'document')} in error: press reprocessar-erros to run only those again; what is done stays done (${concluidos})`,
+    `encerrada após ${count(max_retries, 'retomada')} com ${count(erros, 'documento')} em erro: pressione reprocessar-erros para processar só o que está em erro; o que foi concluído fica (${concluidos})`,
   )
 }
 

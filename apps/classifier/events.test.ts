@@ -1,3 +1,4 @@
+/** An execution followed as it goes on, in the words of the seed. */
 import { expect, test } from 'vitest'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { timePasses } from '../../test/support/engine.ts'

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
 import { timePasses } from '../../test/support/engine.ts'
-import { routesOf } from './routes/index.ts'
 import { submitRun } from './runs.ts'
 import { classifierDoor } from './test/door.ts'
 
@@ -131,9 +130,12 @@ test('what is no document, too large or too many is refused by its name, and not
 })
 
 test('as many files as texts may come, and the next one is 413', async () => {
-  const { runs } = await classifierDoor()
-  const made = routesOf(runs).find(({ method, path }) => method === 'post' && path === '/execucoes')
-  expect(made?.upload).toMatchObject({ files: ['arquivos'], mostFiles: 2000 })
+  const door = await classifierDoor()
+  const id = await door.project()
+  const most = 2000
+  const files = Array.from({ length: most + 1 }, (_, n) => ({ name: `${n}.txt`, bytes: `${n}` }))
+  expect(await upload(door, form(id, files))).toMatchObject({ status: 413, body: { error: { most } } })
+  expect(await filesLeft(door)).toBe(0)
 })
 
 test('with a key the same files make one execution, and others under it are a conflict', async () => {

@@ -2,7 +2,7 @@
 import type { RetomaError } from 'retoma'
 
 export function failed(why: RetomaError): Error {
-  const error = new Error(why.in('pt'))
+  const error = new Error(why.in('pt'), why.cause === undefined ? {} : { cause: why.cause })
   error.name = 'ClassifierError'
   // Where it was found, not where it was put into words.
   const at = why.stack?.indexOf('\n    at ') ?? -1

@@ -23,7 +23,7 @@ export function createClassifier({ openRouter }: ClassifierOptions): System {
     limits,
     queues,
     routes: routesOf(runs),
-    simulated: isSimulated ? ['openrouter'] : [],
     attach: runs.attach,
+    attached: [runs.openRun, runs.tidy.job],
   }
 }

@@ -21,7 +21,7 @@ import {
   skip,
 } from 'retoma'
 import { z } from 'zod'
-import { answerFor, type Kept, type Paid, providerName } from './ask.ts'
+import { answerFor, type Kept, type Paid, providerName, providerShown } from './ask.ts'
 import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
 import { type Document, readDocument, saveAnswer, savePurchase } from './store/answers.ts'
@@ -47,7 +47,6 @@ export interface Jobs {
 }
 
 const queue = 'classifier'
-const provider = 'OpenRouter'
 const defaultConcurrency = 20
 /** A short answer takes seconds. Of the two minutes that a document has, the other is for its text. */
 const longestAnswer = seconds(60)
@@ -109,7 +108,7 @@ async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) =
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
   } catch (error) {
     if (!isRetomaError(error, 'step_timeout')) throw error
-    throw failed(new RetomaError('ai_timeout', { provider, seconds: longestAnswer / 1000 }))
+    throw failed(new RetomaError('ai_timeout', { provider: providerShown, seconds: longestAnswer / 1000 }))
   }
 }
 

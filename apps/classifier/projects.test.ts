@@ -1,3 +1,4 @@
+/** Projects over HTTP: what they may say, and what becomes of them. */
 import { expect, test } from 'vitest'
 import { classifierDoor } from './test/door.ts'
 

@@ -1,6 +1,7 @@
 /** Results, errors and the table for a spreadsheet; and that what is erased is gone, everywhere. */
 import { expect, test } from 'vitest'
 import { days, minutes } from '../../src/index.ts'
+import { gate, timePasses } from '../../test/support/engine.ts'
 import { classifierDoor } from './test/door.ts'
 
 type Door = Awaited<ReturnType<typeof classifierDoor>>
@@ -45,6 +46,36 @@ test('a table of two thousand documents is whole', async () => {
   expect(lines.slice(1).map((line: string) => line.split(';')[0])).toEqual(codes.map(code => `"${code}"`))
   const { body } = await ask('GET', `/execucoes/${id}/documentos?status=PENDENTE&limit=500&after=1500`)
   expect([body.items.length, body.items[0].codigo, body.next]).toEqual([500, 'd1500', null])
+})
+
+test('what the engine says of a document is told in Portuguese, too', async () => {
+  const begun = gate()
+  const { ask, clock, engine, execution } = await classifierDoor({ begun: begun.open })
+  const ends = [
+    [{ what: 'crash' }, 'o processo morreu enquanto tratava este documento: said'],
+    [{ what: 'crash', code: 'poison' }, 'o documento derrubou o processo vezes demais e não é mais tentado'],
+    [{ what: 'orphan' }, 'o worker morreu enquanto tratava este documento'],
+    [{ what: 'orphan', code: 'too_many_restarts' }, 'o worker morreu vezes demais enquanto tratava este documento'],
+    [{ what: 'stalled', code: 'batch_stalled' }, 'estava sendo tratado quando a execução travou'],
+    [{ what: 'hung' }, 'o worker parou de responder enquanto tratava este documento'],
+  ] as const
+  const id = await execution(['trava', ...ends.map((_, n) => `d${n}`)])
+  for (const [n, [error]] of ends.entries())
+    await engine.query(
+      `update retoma.job set error = $2::jsonb
+       where id = (select job_id from retoma.classifier_document where run_id = $3 and code = $1)`,
+      [`d${n}`, JSON.stringify({ code: null, ...error, message: 'said' }), id],
+    )
+  const told = async () =>
+    (await ask('GET', `/execucoes/${id}/documentos`)).body.items.map(
+      (each: { erro_mensagem: string }) => each.erro_mensagem,
+    )
+  expect((await told()).slice(1)).toEqual(ends.map(([, sentence]) => sentence))
+  await using _ = await engine.work({ queues: { classifier: 1 } })
+  await begun.passed
+  await clock.advance(minutes(2))
+  await timePasses(clock, async () => (await told())[0] !== null)
+  expect((await told())[0]).toBe('a tentativa passou do tempo que um documento tem')
 })
 
 test('an error has its message, its time, and for those who act its stack', async () => {

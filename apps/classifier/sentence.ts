@@ -9,6 +9,9 @@ export function span(seconds: number): string {
   return `${rest} s`
 }
 
+/** `1 documento`, `2 documentos`: of words that both languages give an s. */
+export const count = (many: number, word: string): string => `${many} ${word}${many === 1 ? '' : 's'}`
+
 export const clock = (at: Date): string => `${at.toISOString().slice(11, 19)} UTC`
 
 /** Of somebody else's words so much, on one line. */

@@ -42,7 +42,7 @@ test('a worker that nobody started, a document that is tried again, and an end a
     status_exibicao: 'Concluído com erros',
     erros: 1,
     diagnostico:
-      'concluída com erros: 1 de 3 documentos classificados, 1 pulados, 1 com erro: pressione reprocessar-erros para tentar só esses de novo',
+      'concluída com erros: 1 de 3 documentos classificados, 1 pulado, 1 com erro: pressione reprocessar-erros para tentar só esses de novo',
   })
   expect((await told(door, id, 'en')).diagnostico).toContain('press reprocessar-erros to try only those again')
 })

@@ -5,8 +5,7 @@ import { createClassifier } from './index.ts'
 
 test('without a key the local classifier answers, and every answer says that it is simulated', async () => {
   const openRouter = { key: undefined, model: undefined, baseUrl: 'http://127.0.0.1:1/' }
-  const { routes, simulated, attach, name: _, jobs, queues: __, ...config } = createClassifier({ openRouter })
-  expect(simulated).toEqual(['openrouter'])
+  const { routes, attach, attached: _, name: __, jobs, queues: ___, ...config } = createClassifier({ openRouter })
   const { ask, engine, run } = await doorWith([...jobs!], { ...config, app: { routes } })
   attach!(engine)
   const project = { nome: 'Peças', categorias: ['Contrato', 'Petição'] }

@@ -5,8 +5,8 @@ import { documentStatuses, type Status, statuses } from './status.ts'
 import type { Execution } from './store/executions.ts'
 import type { Result } from './store/results.ts'
 
-const count = z.number().int()
-const instant = z.iso.datetime()
+export const count = z.number().int()
+export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
 
 const counts = {
   total: count,

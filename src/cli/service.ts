@@ -115,7 +115,8 @@ class House {
     for (const system of loaded.systems) system.attach?.(this.#engine)
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
-    startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file })
+    const attached = loaded.systems.flatMap(each => each.attached ?? []).map(job => job.kind)
+    startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file }, attached)
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
     const routes = loaded.systems.flatMap(each => each.routes)

@@ -13,7 +13,7 @@ describe('how long a job that was handed back waits', () => {
     expect(delay(600_000, 1)).toBe(605_000)
     expect(delay(0)).toBe(seconds(1))
     expect(delay(Number.POSITIVE_INFINITY)).toBe(hours(24))
-    expect(delayOf(said(providerWait()), false, 0)).toBe(seconds(5))
+    expect(delayOf(said(providerWait()), false, 0)).toBe(seconds(1))
   })
 
   test('not at all where its batch is paused for it; alone, until the provider may be asked again', () => {

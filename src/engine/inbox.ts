@@ -16,7 +16,7 @@ import { runIn, type Transaction } from '../store/tx.ts'
 import type { Admission } from './admission.ts'
 import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
-import { writeJobs } from './write.ts'
+import { isFull, writeJobs } from './write.ts'
 
 /** `tx`: the job is there if and only if this transaction of yours commits. */
 type InTransaction = { tx?: Transaction }
@@ -46,9 +46,6 @@ export interface Inbox {
     options?: EnqueueManyOptions<NoInfer<Input>>,
   ): Promise<EnqueuedMany>
 }
-
-const chunkRows = 1000
-const chunkBytes = 4 * 1024 * 1024
 
 export function createInbox(given: {
   db: Db
@@ -146,7 +143,7 @@ export function createInbox(given: {
         for await (const input of inputs) {
           const asked = each === undefined ? same : checkEnqueueOptions({ ...options, ...each(input, index) })
           const text = await checkedInput(job, input, index)
-          if (chunk.length >= chunkRows || bytes + text.length > chunkBytes) {
+          if (isFull(chunk.length, bytes, text)) {
             await sending
             sending = send(chunk)
             // Heard here too: it may fail while the list is slow to give its next item.

@@ -10,7 +10,7 @@ import type { JobQuery, JobTransaction } from '../core/context.ts'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Db } from '../store/db.ts'
-import { beginFenced, commitFenced, rollBack } from '../store/fenced.ts'
+import { beginFenced, commitFenced, undo } from '../store/fenced.ts'
 import type { Loan } from '../store/loan.ts'
 import { sqlState } from '../store/trouble.ts'
 import { Tx } from '../worker/tx.ts'
@@ -92,15 +92,4 @@ function judged(tx: Tx, error: unknown): unknown {
   } catch (own) {
     return own
   }
-}
-
-/** On a link that is gone PostgreSQL does it by itself. */
-async function undo(loan: Loan): Promise<void> {
-  const ended =
-    loan.trouble === undefined &&
-    (await rollBack(loan).then(
-      () => true,
-      () => false,
-    ))
-  loan.giveBack(ended ? 'ended' : 'in doubt')
 }

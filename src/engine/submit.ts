@@ -30,6 +30,7 @@ import type { Db } from '../store/db.ts'
 import { passes } from '../store/trouble.ts'
 import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
+import { isFull } from './write.ts'
 
 /** stallAfter, onStall, maxResumes, stopAfter and items: for this one, in place of what its definition says. */
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
@@ -68,8 +69,6 @@ export interface Submits {
   ): Promise<Submitted>
 }
 
-const chunkRows = 1000
-const chunkBytes = 4 * 1024 * 1024
 /** A chunk whose answer is lost may be sent again: so often, after so long. */
 const tries = 6
 const firstPauseMs = 100
@@ -181,7 +180,7 @@ export function createSubmits(given: {
           signal?.throwIfAborted()
           if (index++ < skipped) continue
           const next = await itemOf(item, index - 1)
-          if (chunk.length >= chunkRows || bytes + next.input.length > chunkBytes) {
+          if (isFull(chunk.length, bytes, next.input)) {
             await sending
             sending = send(index - 1 - chunk.length, chunk)
             // Heard here too: it may fail while the list is slow to give its next item.

@@ -17,7 +17,7 @@ import { statesOf } from '../store/view.ts'
 import { lookUp } from './once.ts'
 import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
-import { writeJobs } from './write.ts'
+import { isFull, writeJobs } from './write.ts'
 
 export interface Order {
   job: AnyJob
@@ -34,9 +34,6 @@ export interface Together {
   /** `answer`: what of it is kept; the one that was kept before is answered, and nothing made. */
   enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Kept>
 }
-
-const chunkRows = 1000
-const chunkBytes = 4 * 1024 * 1024
 
 export function createTogether(given: {
   db: Db
@@ -150,14 +147,14 @@ function cut(jobs: readonly NewJob[], places: readonly number[]): number[][] {
   const chunks: number[][] = []
   let bytes = 0
   for (const place of places) {
-    const { length } = jobs[place]!.input
+    const { input } = jobs[place]!
     const last = chunks.at(-1)
-    if (last === undefined || last.length >= chunkRows || bytes + length > chunkBytes) {
+    if (last === undefined || isFull(last.length, bytes, input)) {
       chunks.push([place])
-      bytes = length
+      bytes = input.length
     } else {
       last.push(place)
-      bytes += length
+      bytes += input.length
     }
   }
   return chunks

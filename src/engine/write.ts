@@ -1,4 +1,4 @@
-/** Jobs are written, and what keeps them from it is told by its name. */
+/** Jobs are written, so many in a statement, and what keeps them from it is told by its name. */
 import { RetomaError, say } from '../errors.ts'
 import type { Run } from '../store/db.ts'
 import { type Enqueued, enqueueJobs, type NewJob } from '../store/enqueue.ts'
@@ -16,3 +16,10 @@ export const writeJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): 
       { cause: error },
     )
   })
+
+const mostRows = 1000
+const mostBytes = 4 * 1024 * 1024
+
+/** Whether a statement of so many rows and bytes is large enough, and `next` begins another. */
+export const isFull = (rows: number, bytes: number, next: string): boolean =>
+  rows >= mostRows || bytes + next.length > mostBytes

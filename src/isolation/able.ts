@@ -12,13 +12,15 @@ import type { ConfigPlace, ModuleWork, Work } from './wire.ts'
 interface Configured {
   loader: URL
   config: ConfigPlace
+  /** Kinds that need what only this process has. */
+  here: readonly string[]
 }
 
 let configured: Configured | undefined
 
-/** This process works for that configuration: a child can find its kinds there. Said once, by the command line. */
-export function startedFrom(loader: URL, config: ConfigPlace): void {
-  configured = { loader, config }
+/** This process works for that configuration: a child can find its kinds there, but those of `here`. Said once, by the command line. */
+export function startedFrom(loader: URL, config: ConfigPlace, here: readonly string[] = []): void {
+  configured = { loader, config, here }
 }
 
 /** Whether a kind's handler can be run in a process of its own. */
@@ -28,9 +30,10 @@ export const isolationOf = (job: AnyJob, care: Parameters<typeof careOf>[0]): Is
   careOf(care).level === 2 && runsInProcess(job) ? 'process' : job.policy.isolation
 
 /** Where a child finds the function. */
-export function workOf({ handler }: AnyJob): Work | undefined {
+export function workOf({ kind, handler }: AnyJob): Work | undefined {
   if (handler !== null) return moduleOf(handler)
-  return configured === undefined ? undefined : { config: configured.config, loader: configured.loader.href }
+  if (configured === undefined || configured.here.includes(kind)) return undefined
+  return { config: configured.config, loader: configured.loader.href }
 }
 
 /** Where a child finds a function that a handler calls. */

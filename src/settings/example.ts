@@ -11,7 +11,7 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 `
 
 /** Checked at start, and waiting for the systems that will use them. */
-const waiting = ['OPENROUTER_', 'ANTHROPIC_', 'SERPAPI_', 'FIPE_', 'PLUGGY_', 'RETOMA_FETCH_ALLOW']
+const waiting = ['ANTHROPIC_', 'SERPAPI_', 'FIPE_', 'PLUGGY_', 'RETOMA_FETCH_ALLOW']
 
 function block(name: string, { meaning, default: usual, absent }: Variable): string {
   const otherwise = usual === undefined ? `Absent: ${absent}.` : `Default: ${usual}.`

@@ -73,8 +73,15 @@ export async function commitFenced(loan: Loan): Promise<void> {
   if (command !== 'COMMIT') throw new Error(`PostgreSQL answered ${command} to a commit`)
 }
 
-export async function rollBack(loan: Loan): Promise<void> {
-  await loan.query('rollback', deadlineMs)
+/** Rolls it back, and gives its link back. On one that is gone PostgreSQL does it by itself. */
+export async function undo(loan: Loan): Promise<void> {
+  const ended =
+    loan.trouble === undefined &&
+    (await loan.query('rollback', deadlineMs).then(
+      () => true,
+      () => false,
+    ))
+  loan.giveBack(ended ? 'ended' : 'in doubt')
 }
 
 // A transaction that has reached its fence holds the job's row until it ends: whoever gets this lock knows that it has.

@@ -6,7 +6,7 @@
  */
 import type { JobQuery } from '../core/context.ts'
 import type { Db } from './db.ts'
-import { rollBack } from './fenced.ts'
+import { undo } from './fenced.ts'
 import type { Answer } from './loan.ts'
 import { beginReading } from './session.ts'
 
@@ -17,19 +17,12 @@ const moreMs = 5000
 export async function look(db: Db, query: JobQuery, longestMs = longest): Promise<Answer> {
   const deadlineMs = longestMs + moreMs
   const loan = await db.lend()
-  let ended = false
   try {
     await loan.query(beginReading(longestMs), deadlineMs)
     const { rows, rowCount, command } = await loan.query(query, deadlineMs)
     return { rows, rowCount, command }
   } finally {
     // There is nothing to commit.
-    ended =
-      loan.trouble === undefined &&
-      (await rollBack(loan).then(
-        () => true,
-        () => false,
-      ))
-    loan.giveBack(ended ? 'ended' : 'in doubt')
+    await undo(loan)
   }
 }

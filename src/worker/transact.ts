@@ -11,7 +11,7 @@ import { doNotRetry } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
-import { beginFenced, commitFenced, keepIn, keptBy, rollBack } from '../store/fenced.ts'
+import { beginFenced, commitFenced, keepIn, keptBy, undo } from '../store/fenced.ts'
 import type { Loan } from '../store/loan.ts'
 import { sqlState } from '../store/trouble.ts'
 import { Tx } from './tx.ts'
@@ -112,15 +112,4 @@ async function settled(given: Transact, error: unknown): Promise<Transacted | { 
     if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
     throw error
   }
-}
-
-/** On a link that is gone PostgreSQL does it by itself. */
-async function undo(loan: Loan): Promise<void> {
-  const ended =
-    loan.trouble === undefined &&
-    (await rollBack(loan).then(
-      () => true,
-      () => false,
-    ))
-  loan.giveBack(ended ? 'ended' : 'in doubt')
 }

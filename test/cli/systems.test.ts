@@ -1,12 +1,12 @@
 /** The systems of Retoma beside a retoma.config: what runs, what it may say of them, and what it may not take from them. */
 import { expect, test } from 'vitest'
-import { createClassifier } from '../../apps/classifier/index.ts'
 import { loadConfig } from '../../src/cli/config.ts'
 import { loadAll, merged } from '../../src/cli/systems.ts'
 import { isRetomaError } from '../../src/errors.ts'
 import type { System } from '../../src/http/index.ts'
 import { defineBatch, defineJob } from '../../src/index.ts'
 import { readSettings } from '../../src/settings/index.ts'
+import { doorWith } from '../http/support.ts'
 import { folderWith } from './support.ts'
 
 const settings = readSettings({})
@@ -17,7 +17,6 @@ const read = defineJob({ kind: 'read', queue: 'reading', run: () => 1 })
 const reading: System = {
   name: 'reader',
   routes: [],
-  simulated: [],
   batches: [defineBatch({ name: 'shelf', job: read })],
   queues: { reading: 20 },
   limits: { reading: { concurrency: 40 } },
@@ -33,14 +32,37 @@ test('without a config the systems are all there is', async () => {
 })
 
 test('the classifier is given what is set of OpenRouter', async () => {
-  const set = readSettings({ OPENROUTER_API_KEY: 'k' })
-  const [with_, without] = await Promise.all(
-    [set, settings].map(each => loadAll({ folder: folderWith(), configFile: undefined, settings: each })),
-  )
-  expect(with_!.systems[0]!.simulated).toEqual([])
-  expect(without!.systems[0]!.simulated).toEqual(['openrouter'])
-  const { OPENROUTER_BASE_URL: baseUrl } = settings
-  expect(createClassifier({ openRouter: { key: 'k', model: undefined, baseUrl } }).simulated).toEqual([])
+  const told = async (given: Record<string, string>) => {
+    const { queues, limits } = await loadAll({
+      folder: folderWith(),
+      configFile: undefined,
+      settings: readSettings(given),
+    })
+    return { size: queues.classifier, limits: limits.classifier }
+  }
+  const perGroup = { concurrency: 1 }
+  expect(await told({})).toEqual({ size: 20, limits: { concurrency: 20, perGroup } })
+  expect(await told({ OPENROUTER_CONCURRENCY: '7', OPENROUTER_REQUESTS_PER_MINUTE: '90' })).toEqual({
+    size: 7,
+    limits: { concurrency: 7, rate: { limit: 90, per: 60_000 }, perGroup },
+  })
+})
+
+test.each([
+  [{ OPENROUTER_API_KEY: 'k' }, false],
+  [{}, true],
+])('with the key its executions are not simulated: %j', async (given, simulado) => {
+  const { systems } = await loadAll({ folder: folderWith(), configFile: undefined, settings: readSettings(given) })
+  const { jobs = [], batches = [], schedules = [], routes } = systems[0]!
+  const { ask } = await doorWith([...jobs], { batches, schedules, app: { routes } })
+  const { id: projeto_id } = (await ask('POST', '/projetos', { body: { nome: 'P', categorias: ['A', 'B'] } })).body
+  const body = { projeto_id, documentos: [{ codigo: 'a', texto: 'b' }] }
+  expect((await ask('POST', '/execucoes', { body })).body).toMatchObject({ total: 1, simulado })
+})
+
+test('those of its jobs that need the engine are not run in a child, which has none', async () => {
+  const { systems } = await loadAll({ folder: folderWith(), configFile: undefined, settings })
+  expect(systems[0]!.attached!.map(each => each.kind)).toEqual(['open-execution', 'tidy-executions'])
 })
 
 test('`systems: false` turns them off', async () => {

@@ -12,7 +12,12 @@ const pagesIn = (folder: string) =>
     .filter(name => name.endsWith('.md'))
     .map(name => join(folder, name))
 
-const pages = [...['.', 'docs', 'docs/adr'].flatMap(pagesIn), 'bench/README.md', 'examples/README.md']
+const pages = [
+  ...['.', 'docs', 'docs/adr'].flatMap(pagesIn),
+  'bench/README.md',
+  'examples/README.md',
+  'apps/classifier/README.md',
+]
 
 /** As GitHub makes it of a heading. */
 const anchorOf = (heading: string) =>

@@ -34,11 +34,16 @@ declare const classifyPage: (page: string) => Promise<string>
 declare const summary: (pages: string[]) => string
 declare const documents: AsyncIterable<{ code: string }>
 declare const user: string
+declare const stream: AsyncIterable<Uint8Array>
+declare const read: import('retoma').Job<{ file: string }>
 declare const openOrders: () => Promise<number>
 declare const batch: { id: string }
 declare const id: string
 declare const cause: string
 declare let lastPosition: string
+declare const createClassifier: (given: {
+  openRouter: { key: string | undefined; model: string | undefined; baseUrl: string }
+}) => import('retoma/http').System
 `
 
 /** A block that is only a handler stands in a job. */
@@ -85,10 +90,12 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
 
 test('every block of code in the pages compiles', async () => {
   const pages = [
+    'apps/classifier/README.md',
     'README.md',
     'README.pt-BR.md',
     'docs/events.md',
     'docs/explain.md',
+    'docs/files.md',
     'docs/guards.md',
     'docs/isolation.md',
     'docs/limits.md',

@@ -1,3 +1,4 @@
+/** `GET /api/v1/providers`, and what the metrics say of them. */
 import { expect, test } from 'vitest'
 import { defineBatch, defineJob, providerStop, providerWait, seconds } from '../../src/index.ts'
 import { doorWith } from './support.ts'

@@ -1,7 +1,7 @@
 /** A child that dies is one crash of one job, with what it left as evidence; nobody else loses anything. */
 import { expect, test } from 'vitest'
 import { defineJob, megabytes, seconds } from '../../src/index.ts'
-import { gate } from '../support/engine.ts'
+import { gate, until } from '../support/engine.ts'
 import { begun, jobIn } from './jobs.ts'
 import { isAlive, workingOn } from './support.ts'
 
@@ -130,7 +130,7 @@ test("a child that died while it was idle is nobody else's crash, though its dea
   const job = jobIn('process')
   const { ends } = await workingOn(job)
   const pid = Number(String((await ends(job, { do: 'dieLater' })).result).split('/')[0])
-  while (isAlive(pid)) await new Promise(resolve => setImmediate(resolve))
+  await until(() => !isAlive(pid))
   expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', attempt: 1, crashes: 0 })
 })
 

@@ -35,6 +35,18 @@ async function parentOfSpinning(): Promise<{ parent: number; child: number }> {
   throw new Error('the guest ended before its job began')
 }
 
+/** What whoever opens it waits at, for good: until the test is over there is no writer. */
+async function pipeWithoutWriter(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  onTestFinished(async () => {
+    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
+    await rm(folder, { recursive: true })
+  })
+  return pipe
+}
+
 test.each(['listen', 'spin'] as const)(
   'a worker that stops hands back what runs in its child, which is gone then (%s)',
   async deed => {
@@ -57,36 +69,6 @@ test('a worker that stops hands back what runs in its thread', async () => {
   expect(await engine.job(id)).toMatchObject({ state: 'waiting', attempt: 1, failures: 0, crashes: 0 })
 })
 
-test('a cancelled job is dead in its child, though that spins', async () => {
-  const job = jobIn('process')
-  const { engine } = await workingOn(job)
-  const { id } = await engine.enqueue(job, { do: 'spin' })
-  const { pid } = await begun(engine, id)
-  await engine.cancel(id)
-  await until(() => !isAlive(pid))
-  expect(await engine.job(id)).toMatchObject({ state: 'cancelled', failures: 0, crashes: 0 })
-})
-
-test('a worker that was declared dead kills the children of its life, and charges nobody', async () => {
-  const job = jobIn('process', { attempts: 1 })
-  const { engine, worker, sql } = await workingWith({ grace: seconds(30) }, job)
-  const { id } = await engine.enqueue(job, { do: 'spin' })
-  const { pid } = await begun(engine, id)
-  const before = worker.id
-  await sql(`update retoma.worker set dead_at = now()`)
-  await until(() => !isAlive(pid))
-  await until(() => worker.id !== before)
-  expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
-})
-
-test('a process without a descriptor left lives on when it cannot start a child', () => {
-  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
-  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
-    encoding: 'utf8',
-  })
-  expect(said).toBe('child_not_started\n')
-})
-
 test.each(['thread', 'process'] as const)('what a batch asks for its items holds in a %s, too', async isolation => {
   const job = jobIn(isolation, { attempts: 1 })
   const batch = defineBatch({ name: 'b', job, items: { attempts: 2 } })
@@ -105,39 +87,36 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   expect(await end({ do: 'abort' }, { attempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
 })
 
-test('a thread that cannot be ended is left behind, and another one takes its place', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
-  const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  // Long enough for the other one to answer on a busy machine.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
-  const { ends } = await workingOn(job)
-  try {
-    const stuck = await ends(job, { do: 'stuck', note: pipe })
-    // No evidence: it is not dead.
-    expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
-    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
-  } finally {
-    // Whoever waits for a writer has one now.
-    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
-    await rm(folder, { recursive: true })
-  }
+// What follows waits for time to pass. What stands between the groups keeps those that spin to two at a time.
+
+together('a cancelled job is dead in its child, though that spins', async () => {
+  const job = jobIn('process')
+  const { engine } = await workingOn(job)
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { pid } = await begun(engine, id)
+  await engine.cancel(id)
+  await until(() => !isAlive(pid))
+  expect(await engine.job(id)).toMatchObject({ state: 'cancelled', failures: 0, crashes: 0 })
 })
 
-test('the place of a thread that cannot be ended is free again, however long its grace', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-fifo-'))
-  const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
-  // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
-  const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
-  try {
-    expect(await ends(job, { do: 'stuck', note: pipe })).toMatchObject({ state: 'failed', failures: 1 })
-    expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded' })
-  } finally {
-    closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK))
-    await rm(folder, { recursive: true })
-  }
+together('a worker that was declared dead kills the children of its life, and charges nobody', async () => {
+  const job = jobIn('process', { attempts: 1 })
+  const { engine, worker, sql } = await workingWith({ grace: seconds(30) }, job)
+  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { pid } = await begun(engine, id)
+  const before = worker.id
+  await sql(`update retoma.worker set dead_at = now()`)
+  await until(() => !isAlive(pid))
+  await until(() => worker.id !== before)
+  expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
+})
+
+test('a process without a descriptor left lives on when it cannot start a child', () => {
+  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
+  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
+    encoding: 'utf8',
+  })
+  expect(said).toBe('child_not_started\n')
 })
 
 together(
@@ -160,6 +139,16 @@ together(
   },
 )
 
+together('a child that spins is gone when its parent was stopped for half of orphanAfter, and not before', async () => {
+  const { parent, child } = await parentOfSpinning()
+  const stopped = performance.now()
+  process.kill(parent, 'SIGSTOP')
+  await until(() => !isAlive(child))
+  const took = performance.now() - stopped
+  expect(took).toBeGreaterThan(7000)
+  expect(took).toBeLessThan(20_000)
+})
+
 test('a child that spins is gone soon after its parent was killed', async () => {
   const { parent, child } = await parentOfSpinning()
   expect(isAlive(child)).toBe(true)
@@ -169,7 +158,24 @@ test('a child that spins is gone soon after its parent was killed', async () => 
   expect(performance.now() - killed).toBeLessThan(10_000)
 })
 
-// What follows waits for time to pass.
+together('a thread that cannot be ended is left behind, and another one takes its place', async () => {
+  // Long enough for the other one to answer on a busy machine.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
+  const { ends } = await workingOn(job)
+  const stuck = await ends(job, { do: 'stuck', note: await pipeWithoutWriter() })
+  // No evidence: it is not dead.
+  expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
+  expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
+})
+
+together('the place of a thread that cannot be ended is free again, however long its grace', async () => {
+  // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
+  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
+  const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
+  const stuck = { do: 'stuck', note: await pipeWithoutWriter() } as const
+  expect(await ends(job, stuck)).toMatchObject({ state: 'failed', failures: 1 })
+  expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded' })
+})
 
 together('where only its heart cannot be heard, a worker keeps its children: its main loop beats', async () => {
   const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
@@ -177,21 +183,11 @@ together('where only its heart cannot be heard, a worker keeps its children: its
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   onTestFinished(() => client.end())
-  await engine.work()
+  await engine.work({ grace: seconds(0.2) })
   const { id } = await engine.enqueue(job, { do: 'wait' })
   const { pid } = await begun(engine, id)
   // Longer than a worker may be silent.
   await client.query('select pg_sleep(16)')
   expect(isAlive(pid)).toBe(true)
   expect(await engine.job(id)).toMatchObject({ state: 'running', attempt: 1 })
-})
-
-together('a child that spins is gone when its parent was stopped for half of orphanAfter, and not before', async () => {
-  const { parent, child } = await parentOfSpinning()
-  const stopped = performance.now()
-  process.kill(parent, 'SIGSTOP')
-  await until(() => !isAlive(child))
-  const took = performance.now() - stopped
-  expect(took).toBeGreaterThan(7000)
-  expect(took).toBeLessThan(20_000)
 })

@@ -3,7 +3,10 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-import { doNotRetry, type JobContext, providerWait, type RetomaError, skip, snooze } from '../../src/index.ts'
+// Not the whole library: it would be compiled anew by each child.
+import { providerWait } from '../../src/core/hand-back.ts'
+import { doNotRetry, skip, snooze } from '../../src/core/outcome.ts'
+import type { JobContext, RetomaError } from '../../src/index.ts'
 
 export interface Told {
   do: keyof typeof deeds

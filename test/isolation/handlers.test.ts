@@ -86,6 +86,10 @@ test('so does one whose function is in the configuration that its worker was sta
   }
   expect(await alone()).toBe(process.pid)
   const file = fileURLToPath(config)
-  startedFrom(new URL('../../src/cli/child-loader.ts', import.meta.url), { folder: join(file, '..'), file })
+  const loader = new URL('../../src/cli/child-loader.ts', import.meta.url)
+  startedFrom(loader, { folder: join(file, '..'), file })
   expect(await alone()).not.toBe(process.pid)
+  // One that needs the engine, which no child has, runs where it is.
+  startedFrom(loader, { folder: join(file, '..'), file }, ['k'])
+  expect(await alone()).toBe(process.pid)
 })

@@ -207,16 +207,16 @@ test('a worker that stops leaves no process, and hands the job back', async () =
 
 test('a job that is cancelled, or out of time, kills what it has called', async () => {
   const at = await folderFor()
-  const job = { ...asking('inline'), kind: 'killed' }
-  const { engine } = await workingWith({ grace }, job)
+  const asks = asking('inline')
+  const [job, short] = [asks, { ...asks, kind: 'short', policy: { ...asks.policy, timeout: seconds(3) } }]
+  const { engine } = await workingWith({ grace }, job, short)
   const { id } = await engine.enqueue(job, { do: 'spin', note: at('cancelled') })
+  const late = await engine.enqueue(short, { do: 'spin', note: at('late') })
   const cancelled = await written(at('cancelled'))
   await engine.cancel(id)
-  await until(() => !isAlive(cancelled))
-  job.policy = { ...job.policy, timeout: seconds(3) }
-  const late = await engine.enqueue(job, { do: 'spin', note: at('late') })
   expect(await engine.wait({ job: late.id })).toMatchObject({ state: 'failed', error: { code: 'attempt_timeout' } })
   expect(isAlive(await written(at('late')))).toBe(false)
+  await until(() => !isAlive(cancelled))
 })
 
 test("it hears when its time is up, and what it answers as its last word counts; what it logs is its job's", async () => {

@@ -1,5 +1,6 @@
-/** Jobs of handler.ts, and where they are: for tests and for their guests. */
+/** Jobs of handler.ts, and where they are. */
 import { defineJob, type Engine, type Isolation, type JobOptions } from '../../src/index.ts'
+import { until } from '../support/engine.ts'
 import type { Told } from './handler.ts'
 
 const handler = new URL('./handler.ts', import.meta.url)
@@ -18,8 +19,10 @@ export type TestJob = ReturnType<typeof jobIn>
 
 /** Where its handler is, once it has begun. */
 export async function begun(engine: Engine, id: string): Promise<{ at: string; pid: number }> {
-  for (;;) {
-    const { note } = ((await engine.job(id))?.progress ?? {}) as { note?: string }
-    if (note !== undefined) return { at: note, pid: Number(note.split('/')[0]) }
-  }
+  let at: string | undefined
+  await until(async () => {
+    at = ((await engine.job(id))?.progress as { note?: string } | null)?.note
+    return at !== undefined
+  })
+  return { at: at!, pid: Number(at!.split('/')[0]) }
 }

@@ -1,9 +1,9 @@
 /** A live engine with a worker, for jobs of handler.ts. */
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import { type AnyJob, seconds, type WorkOptions } from '../../src/index.ts'
 import { liveEngine } from '../support/engine.ts'
+import { onTestFinished } from '../support/together.ts'
 import type { Told } from './handler.ts'
 import type { TestJob } from './jobs.ts'
 

@@ -1,7 +1,7 @@
 /** A transaction of a handler's and its checkpoint: both or neither, and nothing after the job was given away. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadCheckpoints } from '../../src/store/checkpoint.ts'
-import { beginFenced, commitFenced, keepIn, keptBy, rollBack } from '../../src/store/fenced.ts'
+import { beginFenced, commitFenced, keepIn, keptBy, undo } from '../../src/store/fenced.ts'
 import type { Loan } from '../../src/store/loan.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -37,7 +37,7 @@ test('what is kept is there with the commit, and not without', async () => {
   const id = await store.put('running')
   const undone = await begun()
   expect(await keep(undone, id)).toBe('kept')
-  await rollBack(undone.loan)
+  await undo(undone.loan)
   expect(await keptBy(store.db, id, 's')).toBeUndefined()
   const done = await begun()
   expect(await keep(done, id)).toBe('kept')

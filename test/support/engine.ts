@@ -62,9 +62,13 @@ export async function borrowDatabase(): Promise<{ url: string; giveBack: () => P
   return { url, giveBack }
 }
 
-/** Resolves once the condition holds; it is asked again whenever the event loop has gone round. The test's timeout ends it. */
+/**
+ * Resolves once the condition holds; it is asked again whenever the event loop has gone round, and what takes longer every few
+ * milliseconds: whoever asks all the time takes a core from what it waits for. The test's timeout ends it.
+ */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setImmediate(resolve))
+  for (let round = 0; !(await condition()); round++)
+    await new Promise(resolve => (round < 100 ? setImmediate(resolve) : setTimeout(resolve, 5)))
 }
 
 /** Lets virtual time pass until the condition holds, in steps, so that loops can beat and tick in between. */

@@ -7,6 +7,7 @@
  */
 import { open } from 'node:fs/promises'
 import { type Duration, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
+import { failed } from '../failed.ts'
 import type { ReadPdf } from './pdf.ts'
 import { decode, mostText, tidy } from './plain.ts'
 import { claimsToBePdf, endsOf, isPdf, isWhole, likenessOf } from './sniff.ts'
@@ -55,6 +56,8 @@ async function readAway(ctx: JobContext, path: string, timeout: Duration): Promi
       throw trouble('pdf_memory', { megabytes: memory / megabytes(1) }, error)
     if (isRetomaError(error, 'isolated_crash') && error.facts.signal !== 'SIGKILL')
       throw trouble('pdf_crash', { how: error.facts.how! }, error)
+    // Nothing of the document's doing: an ordinary failure, which is tried again.
+    if (isRetomaError(error, 'isolated_crash') || isRetomaError(error, 'child_not_started')) throw failed(error)
     throw error
   }
 }

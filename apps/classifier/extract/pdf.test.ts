@@ -73,7 +73,10 @@ test('how its process ended is told as what is wrong with the document, for good
 
 test('a process that somebody killed, or that could not be started, says nothing of the document', async () => {
   const killed = { step: 'text', how, signal: 'SIGKILL' }
-  await expect(dies(new RetomaError('isolated_crash', killed))).rejects.toMatchObject({ code: 'isolated_crash' })
+  await expect(dies(new RetomaError('isolated_crash', killed))).rejects.toMatchObject({
+    code: 'isolated_crash',
+    message: 'o processo da etapa "text" morreu: SIGSEGV',
+  })
   const full = { place: 'process', problem: 'EMFILE' }
   await expect(dies(new RetomaError('child_not_started', full))).rejects.toMatchObject({ code: 'child_not_started' })
 })

@@ -1,5 +1,6 @@
 /** What is wrong with a document, as the person who sent it reads it: a sentence in Portuguese, and a code. Trying again does not help. */
 import { doNotRetry, RetomaError } from 'retoma'
+import { failed } from '../failed.ts'
 
 type Code =
   | 'not_a_pdf'
@@ -17,8 +18,5 @@ export function trouble<C extends Code>(
   facts: ConstructorParameters<typeof RetomaError<C>>[1],
   cause?: unknown,
 ): Error {
-  const known = new RetomaError(code, facts)
-  const sentence = known.in('pt')
-  const error = new Error(sentence, cause === undefined ? {} : { cause })
-  return doNotRetry(Object.assign(error, { code, facts: known.facts }))
+  return doNotRetry(failed(new RetomaError(code, facts, cause === undefined ? {} : { cause })))
 }

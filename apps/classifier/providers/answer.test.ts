@@ -113,7 +113,6 @@ describe('how long to wait', () => {
 
 describe('no answer', () => {
   test.each([
-    [{ broken: 'timeout', seconds: 60 }, 'ai_timeout: OpenRouter did not answer within 60 s'],
     [{ broken: 'link', code: 'ECONNRESET' }, /^ai_unreachable: .*\(ECONNRESET\)$/],
     [{ broken: 'link', code: `Bearer ${key}` }, /^ai_unreachable: .*\(unknown\)$/],
     [{ broken: 'too long' }, 'ai_garbage: the answer of OpenRouter is of no use: it is too long'],

@@ -2,7 +2,7 @@
  * What came back from an OpenRouter-compatible API, as one of four, or ok. One pure function: it never throws, whatever the
  * bytes, and what it says, or hands on to be kept, holds no key.
  *
- * - retry: time-out, 408, 5xx, a cut or useless answer: a failed attempt.
+ * - retry: no answer, 408, 5xx, a cut or useless answer: a failed attempt. So is one that takes too long, which jobs.ts sees.
  * - wait: 429, 503: the provider waits, for all workers.
  * - stop: no item can do better before a person has seen to it. `of`: the whole provider (key, credit), or only this batch,
  *   because of the model that it asks for.
@@ -17,7 +17,6 @@ import { type Reply, readReply } from './reply.ts'
 export type Received =
   | { status: number; header: (name: string) => string | null; body: string }
   /** No answer, or not all of it. `code`: of a system error, such as ECONNRESET. */
-  | { broken: 'timeout'; seconds: number }
   | { broken: 'link'; code: string }
   | { broken: 'too long' }
 
@@ -61,11 +60,9 @@ export function judge(received: Received, about: About): Answer {
 
 function broken(received: Extract<Received, { broken: string }>, provider: string): Answer {
   const why =
-    received.broken === 'timeout'
-      ? new RetomaError('ai_timeout', { provider, seconds: received.seconds })
-      : received.broken === 'link'
-        ? new RetomaError('ai_unreachable', { provider, problem: known(received.code) })
-        : garbage(provider, 'it is too long', 'é longa demais')
+    received.broken === 'link'
+      ? new RetomaError('ai_unreachable', { provider, problem: known(received.code) })
+      : garbage(provider, 'it is too long', 'é longa demais')
   return { is: 'retry', why, bought: null }
 }
 

@@ -26,10 +26,10 @@ test('where nothing tells, and there is no category for the rest, it is the firs
   expect(classifyLocally('', ['!!!', '???'])).toMatchObject({ category: '!!!' })
 })
 
-test('200,000 characters and 100 categories take it less than a second', () => {
+test('200,000 characters and 100 categories take less than a second of a core', () => {
   const many = Array.from({ length: 100 }, (_, n) => `Categoria número ${n}`)
   const text = 'Contrato de prestação de serviços entre as partes número 42. '.repeat(3500)
-  const began = performance.now()
+  const began = process.cpuUsage()
   expect(classifyLocally(text, many).category).toBe('Categoria número 0')
-  expect(performance.now() - began).toBeLessThan(1000)
+  expect(process.cpuUsage(began).user).toBeLessThan(1_000_000)
 })

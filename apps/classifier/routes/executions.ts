@@ -15,8 +15,8 @@ import {
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
-import { execution, executionWire, status } from '../wire.ts'
-import { count, executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
+import { count, execution, executionWire, status } from '../wire.ts'
+import { executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
 /** A number is as good as its text; what names nothing is 404, whatever its form. */
 const id = z.union([z.string().min(1), z.int()]).transform(String)

@@ -10,8 +10,8 @@ import { z } from 'zod'
 import type { Runs } from '../runs.ts'
 import type { Status } from '../status.ts'
 import { allowAgain, noteStarted } from '../store/runs.ts'
-import { status } from '../wire.ts'
-import { batchOf, count, idParams, readHere, tag } from './shared.ts'
+import { count, status } from '../wire.ts'
+import { batchOf, idParams, readHere, tag } from './shared.ts'
 
 const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count }
 

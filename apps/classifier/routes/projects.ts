@@ -16,7 +16,8 @@ import {
   updateProject,
 } from '../store/projects.ts'
 import { oneLine, storable } from '../text.ts'
-import { idParams, instant, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+import { instant } from '../wire.ts'
+import { idParams, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 

@@ -7,6 +7,7 @@ import type { Runs } from '../runs.ts'
 import type { DocumentStatus } from '../status.ts'
 import { listResults, type Result, readSource } from '../store/results.ts'
 import {
+  count,
   document,
   documentError,
   documentErrorWire,
@@ -15,7 +16,7 @@ import {
   result,
   resultWire,
 } from '../wire.ts'
-import { count, executionOf, idParams, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+import { executionOf, idParams, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 type Asked = Call<{ id: string }, { after?: string | undefined; limit: number }>
 

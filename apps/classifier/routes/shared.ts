@@ -8,8 +8,6 @@ import { type Execution, readExecution } from '../store/executions.ts'
 export const tag = 'classificador'
 
 export const idParams = z.object({ id: z.string() })
-export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
-export const count = z.number().int()
 
 export const pageQuery = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
