@@ -5,6 +5,7 @@
  * Invariant: from the first bite on it cannot be opened or kept, and what is left of it is the first that a janitor takes. A
  * janitor removes nothing that is kept meanwhile.
  */
+import { days } from '../core/duration.ts'
 import type { Db } from './db.ts'
 
 const deadlineMs = 60_000
@@ -49,19 +50,22 @@ async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
   return gone()
 }
 
+/** So long a file may be nobody's: it may still be coming in. */
+export const unkeptMs = days(1)
+
 // By the partial index of those that are nobody's.
 const nobodys = {
   name: 'file_nobodys',
   text: `
     select id::text as id from retoma.file
-    where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => ${unkeptMs / 1000})
     order by created_at
-    limit $3`,
+    limit $2`,
 }
 
 /** Removes at most `limit` that are nobody's for so long; answers how many it found. */
-export async function pruneFiles(db: Db, olderThanMs: number, limit: number, now: Date | null): Promise<number> {
-  const found = await db.run<{ id: string }>(nobodys, [now, olderThanMs, limit])
+export async function pruneFiles(db: Db, limit: number, now: Date | null): Promise<number> {
+  const found = await db.run<{ id: string }>(nobodys, [now, limit])
   for (const { id } of found) await remove(db, id, false)
   return found.length
 }

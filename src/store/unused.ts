@@ -3,6 +3,7 @@
  * statement for all of them, so that an idle system pays for one; in bites, and SKIP LOCKED, so that any number of janitors may.
  */
 import type { Db } from './db.ts'
+import { unkeptMs } from './file-removal.ts'
 
 const now = 'coalesce($1::timestamptz, now())'
 const remove = (table: string, since: string, over: string) => `
@@ -20,11 +21,22 @@ const prune = {
     ), answers as (${remove('idempotency', 'at', `at <= ${now} - interval '24 hours'`)}
     )
     select greatest((select count(*) from gates), (select count(*) from windows), (select count(*) from log_ins),
-      (select count(*) from answers))::int as most`,
+      (select count(*) from answers))::int as most,
+      exists (
+        select from retoma.file
+        where batch_id is null and job_id is null and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})
+      ) as files`,
 }
 
-/** Deletes at most `limit` of each; answers how many it was of that which had most. */
-export async function pruneUnused(db: Db, limit: number, now: Date | null): Promise<number> {
-  const [row] = await db.run<{ most: number }>(prune, [now, limit], 8000)
-  return row!.most
+export interface Unused {
+  /** How many it was of that which had most. */
+  most: number
+  /** There are files that nobody keeps: file-removal.ts takes them, for each may be large. */
+  files: boolean
+}
+
+/** Deletes at most `limit` of each. */
+export async function pruneUnused(db: Db, limit: number, now: Date | null): Promise<Unused> {
+  const [row] = await db.run<Unused>(prune, [now, limit], 8000)
+  return row!
 }

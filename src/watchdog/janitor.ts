@@ -3,7 +3,7 @@
  * bounded bites, and so do events, gates and rate windows nobody uses, files nobody keeps, log-ins that are over and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
  * wherever the watchdog does.
  */
-import { type Duration, days } from '../core/duration.ts'
+import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
 import type { Log } from '../lib/log.ts'
 import { markOldBatches } from '../store/batch-bite.ts'
@@ -19,7 +19,6 @@ import { pruneUnused } from '../store/unused.ts'
 const bite = 1000
 /** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
 const bites = 20
-const unkeptMs = days(1)
 const filesPerTick = 500
 
 export async function janitorTick(
@@ -37,8 +36,7 @@ export async function janitorTick(
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
-  await inBites(() => pruneUnused(db, bite, now))
-  await removeFiles(db, log, now)
+  await removeUnused(db, log, now)
   return overdue
 }
 
@@ -77,9 +75,15 @@ async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<voi
   await inBites(() => pruneEvents(db, keptMs, bite, now))
 }
 
-/** Those that nobody has kept for a day, and those whose batch or job is gone. Each may be large. */
-async function removeFiles(db: Db, log: Log, now: Date | null): Promise<void> {
-  const removed = await pruneFiles(db, unkeptMs, filesPerTick, now)
+/** Files too: those that nobody has kept for a day, and those whose batch or job is gone. Each may be large. */
+async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
+  let files = false
+  await inBites(async () => {
+    const unused = await pruneUnused(db, bite, now)
+    files ||= unused.files
+    return unused.most
+  })
+  const removed = files ? await pruneFiles(db, filesPerTick, now) : 0
   if (removed > 0) log.info({ files: removed }, 'files that nobody keeps were removed')
 }
 
