@@ -180,18 +180,24 @@ export class Context implements JobContext {
   }
 
   get files(): JobContext['files'] {
-    return this.#host.files
+    const { open, path } = this.#host.files
+    return { open: id => heard(open(id)), path: id => heard(path(id)) }
   }
 
-  /** One that nobody waits for is told when the handler ends; that it failed must not end the process. */
+  /** One that nobody waits for is told when the handler ends. */
   #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
-    const work = (async () => {
+    const work = async () => {
       refuseInside(this.#running, what)
       return begin()
-    })()
-    work.catch(() => {})
-    return work
+    }
+    return heard(work())
   }
+}
+
+/** That something failed which nobody waits for must not end the process. */
+function heard<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => {})
+  return work
 }
 
 function progressText(progress: Progress): string {

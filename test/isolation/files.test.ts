@@ -67,6 +67,33 @@ test('a copy that nobody waits for is not left when the attempt ends first, and 
   await until(async () => (await copiesOf(process.pid)).length === before.length)
 })
 
+test('one that fails while nobody waits for it does not end the process', async () => {
+  const unheard: unknown[] = []
+  const hear = (error: unknown) => void unheard.push(error)
+  process.on('unhandledRejection', hear)
+  onTestFinished(() => void process.off('unhandledRejection', hear))
+  let failing: Promise<unknown> | undefined
+  const enough = gate()
+  const job = defineJob<string>({
+    kind: 'careless',
+    async run(ctx, id) {
+      failing = ctx.files.path(id)
+      await enough.passed
+    },
+  })
+  const { engine } = await workingOn(job)
+  const { id } = await engine.files.put(bytes(10), pdf)
+  await engine.query('delete from retoma.file_chunk where file_id = $1', [id])
+  const { id: asked } = await engine.enqueue(job, id)
+  // Long enough for it to fail, and to be missed.
+  await until(() => failing !== undefined)
+  await new Promise(resolve => setTimeout(resolve, 500))
+  enough.open()
+  await engine.wait({ job: asked })
+  expect(unheard).toEqual([])
+  await expect(failing).rejects.toMatchObject({ code: 'file_gone' })
+})
+
 /** What is in the folders of that process. */
 async function copiesOf(pid: number): Promise<string[]> {
   const folders = (await readdir(tmpdir())).filter(name => name.startsWith(`retoma-files-${pid}-`))
