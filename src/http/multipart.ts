@@ -31,14 +31,16 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
   let files = 0
 
   parser.on('field', (field: string | undefined, value, { valueTruncated }) => {
-    if (!isKnown(field, options.fields)) return fail(unknownField(field))
+    if (!isKnown(field, options.fields))
+      return fail(isKnown(field, options.files) ? noFile(field) : unknownField(field))
     if (valueTruncated) return fail(new RetomaError('body_too_large', { most: largestField }))
     if (++fields > mostFields) return fail(broken('it has too many fields', 'tem campos demais'))
     tell({ field, value })
   })
   parser.on('file', (field: string | undefined, stream, { filename, mimeType }) => {
     stream.on('error', () => {}) // whoever reads it hears of it; nobody may
-    if (!isKnown(field, options.files)) return fail(unknownField(field))
+    if (!isKnown(field, options.files))
+      return fail(isKnown(field, options.fields) ? noText(field) : unknownField(field))
     if (++files > options.mostFiles) return fail(new RetomaError('too_many_files', { most: options.mostFiles }))
     tell(new Coming(field, stream, { filename, mimeType }, options.largestFile, () => failure))
   })
@@ -178,6 +180,10 @@ const isKnown = (field: string | undefined, known: readonly string[] = []): fiel
 
 const unknownField = (field: string | undefined) =>
   badRequest(cleanFileName(field ?? '').slice(0, 100) || 'body', 'there is no such field', 'não existe esse campo')
+
+/** `curl -F file=a.pdf` sends a name; with an @ it sends the file. */
+const noFile = (field: string) => badRequest(field, 'it is a file, not a text', 'deve ser um arquivo, não um texto')
+const noText = (field: string) => badRequest(field, 'it is a text, not a file', 'deve ser um texto, não um arquivo')
 
 const broken = (en: string, pt: string) => badRequest('body', en, pt)
 

@@ -177,6 +177,20 @@ test('a form that is broken is refused with 400, and nothing of it is left', asy
   }
 })
 
+test('a text in the place of a file, as curl sends it without an @, is told so, and a file in the place of a text', async () => {
+  const { send } = await door()
+  const text = raw(`${part('form-data; name="file"', 'a.pdf')}--b--\r\n`)
+  expect((await send(text.body, text.headers)).body.error).toMatchObject({
+    field: 'file',
+    problem: 'it is a file, not a text',
+  })
+  const file = raw(`${part('form-data; name="title"; filename="a.pdf"')}--b--\r\n`)
+  expect((await send(file.body, file.headers)).body.error).toMatchObject({
+    field: 'title',
+    problem: 'it is a text, not a file',
+  })
+})
+
 test('a file that comes behind what is refused, in the same piece, is not waited for', async () => {
   const { send } = await door()
   const file = (name: string) => part(`form-data; name="${name}"; filename="a.pdf"`)
