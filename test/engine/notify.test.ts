@@ -180,7 +180,10 @@ test('a batch that stops itself is told, one that a person pauses is not', async
   const batch = defineBatch({ name, job, stopAfter: { failures: 1 } })
   const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
   await t.notify()
-  const { id } = await t.engine.submit(batch, ['bad', ...Array.from({ length: 30 }, (_, i) => `${i}`)])
+  // What is not due yet cannot end before the failure has stopped it.
+  const { id } = await t.engine.submit(batch, ['bad', 'good'], {
+    each: item => (item === 'bad' ? {} : { delay: minutes(5) }),
+  })
   const other = await t.engine.submit(batch, ['a'])
   await t.engine.pause(other.id)
   await t.run()
