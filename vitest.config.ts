@@ -51,7 +51,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // No promise: only what ends a test that hangs. A busy machine is ten times as slow as an idle one.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -154,27 +154,27 @@ describe('a provider that says wait', () => {
   })
 
   test('does not have the waits grow while it answers others of the same round', async () => {
-    // Of every round of ten the first is told to wait, and the others are answered after it.
-    const outside = service()
-    const refused = new Set<string>()
-    let round = gate()
-    const job = jobAsking(async id => {
-      outside.ask(id)
-      if (outside.calls.length % 10 !== 1 || refused.has(id)) return round.passed
-      refused.add(id)
+    // Of every round the first to ask is told to wait, once three more have asked; those are answered after it.
+    let asked = 0
+    let [others, said] = [gate(), gate()]
+    const job = jobAsking(async () => {
+      if (++asked === 4) others.open()
+      if (asked > 1) return said.passed
+      await others.passed
       throw wait()
     })
     const t = await engineOf({ jobs: [job] })
     await t.engine.enqueueMany(job, items(60))
     const waits: number[] = []
-    for (let i = 0; i < 4; i++) {
+    for (let round = 0; round < 4; round++) {
       const running = t.run()
       await until(async () => (await t.engine.providers())[0]?.state === 'waiting')
       const [provider] = await t.engine.providers()
       waits.push(provider!.waitUntil!.getTime() - t.clock.now().getTime())
-      round.open()
+      said.open()
       await running
-      round = gate()
+      asked = 0
+      ;[others, said] = [gate(), gate()]
       await t.clock.advance(seconds(20))
     }
     expect(waits).toEqual([1000, 2000, 1000, 2000])

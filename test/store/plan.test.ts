@@ -141,14 +141,16 @@ describe('in a table with many finished and many running jobs', () => {
       job_gated: db =>
         claimGated(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
     }
+    // Of the lane; what was found is then taken by its ids, as "job j", however it likes.
+    const sorted = 'Bitmap Heap Scan on job  ('
     for (const [index, claim] of Object.entries(claims)) {
       const plan = await planOf(claim)
       expect(plan, index).toContain(`Index Scan using ${index} on job`)
-      expect(plan, index).not.toContain('Bitmap Heap Scan on job')
+      expect(plan, index).not.toContain(sorted)
       const careless = await planOf(claim, text =>
         text.replaceAll(isClaimable, notHeld).replaceAll('coalesce(batch_id, 0)', 'batch_id'),
       )
-      expect(careless, index).toContain('Bitmap Heap Scan on job')
+      expect(careless, index).toContain(sorted)
     }
   })
 
