@@ -164,13 +164,15 @@ test('a worker whose claims fail says since when', async () => {
 
 test('what a worker could not write is written with the next, and a write whose answer was lost counts once', async () => {
   const { db, clock, begin, enqueue, ended, sql } = await faultyWorker()
-  await begin()
+  // Before it begins: nobody tells it of a job, and its clock stands still until the test moves it.
+  const id = await enqueue()
   const told = async () =>
     (
       await sql<{ n: number }>(`select (value -> 0)::int as n from retoma.metric where name = 'retoma_attempts_total'`)
     ).map(each => each.n)
   db.fail('metric_write', 'before', new Error('no'))
-  await ended(await enqueue())
+  await begin()
+  await ended(id)
   await clock.advance(seconds(11))
   expect(await told()).toEqual([])
   db.fail('metric_write', 'after', new Error('lost'))

@@ -207,7 +207,7 @@ test('one that is cancelled in the middle is rolled back at once, and nothing mo
   await engine.cancel(await begun.passed)
   expect(await ended).toMatchObject({ state: 'cancelled' })
   expect(await heard.passed).toMatchObject({ code: 'lease_lost' })
-  const asleep = `select from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()`
+  const asleep = `select from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()`
   await until(async () => (await sql(asleep)).length === 0)
   expect(await made()).toEqual([])
 })

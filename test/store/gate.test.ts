@@ -354,7 +354,9 @@ test('a start counts from the instant behind the gate, however long that was wai
   const now = null as never // the database's own clock
   await store.sql(`update retoma.job set run_at = '-infinity'`)
   const first = claim(1, { now })
-  await expect.poll(() => store.sql(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).toHaveLength(1)
+  // Of this database: other tests use the same server.
+  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  await expect.poll(() => store.sql(waits)).toHaveLength(1)
   await store.sql(`select pg_sleep(0.3)`)
   letGo()
   await holding

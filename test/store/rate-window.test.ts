@@ -80,7 +80,7 @@ test('who had to wait for the row is judged by what it holds then', async () => 
   await holder.query(`update retoma.rate_window set hit_at = hit_at || $1::timestamptz, hit_n = hit_n || 1`, [at(5)])
   const waiting = take(2, at(1))
   // It is seen to wait before the other commits.
-  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%rate_window%'`
+  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%rate_window%'`
   while ((await store.sql(waits)).length === 0);
   await holder.query('commit')
   expect(await waiting).toMatchObject({ granted: false, used: 2 })
