@@ -19,7 +19,7 @@ import { Admission } from './engine/admission.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
 import { type Batches, createBatches } from './engine/batches.ts'
 import { type Bulk, createBulk } from './engine/bulk.ts'
-import { Crew, type Passed, type WorkerHandle } from './engine/crew.ts'
+import { Crew, type WorkerHandle } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
 import { createDesk, type Desk } from './engine/desk.ts'
 import { createErasing, type Erasing } from './engine/erase.ts'
@@ -37,6 +37,7 @@ import { createOnces, type Onces } from './engine/once.ts'
 import { createOwn, type Own } from './engine/own.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
+import { type Passed, Rounds } from './engine/rounds.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
 import { createStats, type StatsDesk } from './engine/stats.ts'
 import { checkBatches, createSubmits, findBatch, type Submits } from './engine/submit.ts'
@@ -61,11 +62,12 @@ import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
 
-export type { Passed, WorkerHandle } from './engine/crew.ts'
+export type { WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
 export type { RateLimits } from './engine/limits.ts'
 export type { NotifyOptions } from './engine/notify.ts'
 export type { PressedQueue } from './engine/queues.ts'
+export type { Passed } from './engine/rounds.ts'
 export type { Made, Order } from './engine/together.ts'
 export type { WorkOptions } from './engine/work-options.ts'
 export type { Kept, Once } from './store/idempotency.ts'
@@ -270,6 +272,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const { hint, claimed, held, unheld } = hinter
   const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld })
+  const rounds = new Rounds({ ...parts, crew, waiters, ends })
+  const stop = () => Promise.all([crew.stop(), rounds.stop()])
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
@@ -279,10 +283,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   async function close(): Promise<void> {
     closing.abort()
     waiters.end()
-    await crew.stop()
+    await stop()
     // What was asked before is answered, within reason, before its connections go.
     await withDeadline(Promise.allSettled(underWay), lastAnswersMs, () => new Error('too late')).catch(() => {})
-    await crew.stop()
+    await stop()
     await ends.settled()
     await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
     await feed.stop()
@@ -379,17 +383,23 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),
-    work: (options = {}) => crew.work(options),
-    watch: () => crew.watch(),
-    watchOnce: () => crew.once(),
+    async work(options = {}) {
+      // First what this process's forerunner held: it comes back now, and not once its beat is missed.
+      await rounds.bury()
+      const worker = await crew.work(options)
+      rounds.watch()
+      return worker
+    },
+    watch: () => rounds.watch(),
+    watchOnce: () => rounds.once(),
     findings: () => viewFindings(db),
     begin: (options, mode) => crew.begin(options, mode),
-    tick: () => crew.tick(),
-    clean: async () => void (await crew.clean()),
-    schedule: () => crew.schedule(),
-    guard: () => crew.guard(),
-    notify: () => crew.notify(),
-    sample: () => crew.sample(),
+    tick: () => rounds.tick(),
+    clean: async () => void (await rounds.clean()),
+    schedule: () => rounds.schedule(),
+    guard: () => rounds.guard(),
+    notify: () => rounds.notify(),
+    sample: () => rounds.sample(),
     endBatches: () => ends.now(),
   }
   const end = () => {

@@ -1,0 +1,214 @@
+/**
+ * What goes its rounds in this process, with a worker or without: watchdog (and with it the sampler), janitor, scheduler,
+ * guards, and the look for incidents. What a round has moved, the crew is told of.
+ *
+ * Invariant: rounds of one kind never overlap, and none of them waits for another, so that a guard that hangs keeps no
+ * watchdog from looking. After stop() none of it runs.
+ */
+import type { Duration } from '../core/duration.ts'
+import type { Guard } from '../core/guard.ts'
+import { watchEvery } from '../core/policy.ts'
+import type { Schedule } from '../core/schedule.ts'
+import type { FinalState } from '../core/state.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { type Loop, loop } from '../lib/service.ts'
+import { createScheduler, lookEveryMs, type Scheduler } from '../scheduler/scheduler.ts'
+import type { Db } from '../store/db.ts'
+import { type FindingView, viewFindings } from '../store/finding.ts'
+import type { Overdue } from '../store/overdue.ts'
+import { armProbes } from '../store/provider-turn.ts'
+import type { StalledBatch } from '../watchdog/batch-stall.ts'
+import { batchTick } from '../watchdog/batches.ts'
+import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../watchdog/guards.ts'
+import { Incidents, lookEveryMs as incidentEveryMs, notifyQueue } from '../watchdog/incidents.ts'
+import { janitorTick } from '../watchdog/janitor.ts'
+import { type Tick, Watchdog } from '../watchdog/watchdog.ts'
+import type { BatchEnds } from './batch-ends.ts'
+import { buryTheDead } from './burials.ts'
+import type { Crew } from './crew.ts'
+import type { Notify } from './notify.ts'
+import { Sampler } from './sampler.ts'
+import type { Waiters } from './waiters.ts'
+
+const janitorMs = 60_000
+
+export interface RoundsOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  crew: Crew
+  waiters: Waiters
+  ends: BatchEnds
+  retention: Record<FinalState, Duration>
+  schedules: readonly Schedule[]
+  guards: readonly Guard[]
+  /** Undefined: nobody is told of anything. */
+  notify: Notify | undefined
+}
+
+/** What one pass of everything that ticks has done, and what it found. */
+export interface Passed {
+  /** Workers that were declared dead. */
+  dead: string[]
+  /** Jobs whose worker was dead. */
+  recovered: string[]
+  /** Jobs whose attempt was out of time, or made no progress. */
+  timedOut: string[]
+  stalled: string[]
+  /** Jobs older than their maxAge. */
+  overdue: string[]
+  batches: StalledBatch[]
+  findings: FindingView[]
+}
+
+const idsOf = (jobs: readonly { id: string }[]): string[] => jobs.map(each => each.id)
+
+export class Rounds {
+  readonly #given: RoundsOptions
+  readonly #dog: Watchdog
+  readonly #scheduler: Scheduler
+  readonly #guards: Guards
+  readonly #incidents: Incidents | undefined
+  readonly #sampler: Sampler
+  #watchdog: Loop | undefined
+  #janitor: Loop | undefined
+  #schedules: Loop | undefined
+  #guarding: Loop | undefined
+  #notifying: Loop | undefined
+  #sampling: Promise<void> | undefined
+
+  constructor(given: RoundsOptions) {
+    const fired = (queue: string) => given.crew.tell(queue)
+    this.#given = given
+    this.#dog = new Watchdog(given.db, given.clock, given.log)
+    this.#scheduler = createScheduler({ ...given, fired })
+    this.#guards = createGuards({ ...given, fired })
+    if (given.notify !== undefined) this.#incidents = new Incidents({ ...given, writing: given.notify.writing })
+    this.#sampler = new Sampler(given)
+  }
+
+  /** From now on, until stop(): watchdog and janitor always, the others where there is anything for them. */
+  watch(): void {
+    const { clock, log, schedules, guards, notify } = this.#given
+    const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
+      loop({
+        clock,
+        every,
+        tick,
+        failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
+      })
+    this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
+    this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
+    if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
+    if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
+    if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())
+  }
+
+  /** The workers of the process that was here before, where its supervisor has left word of its end. */
+  bury(): Promise<void> {
+    return buryTheDead({
+      ...this.#given,
+      tell: this.#given.crew.tell,
+      crashed: jobs => this.#sampler.count({ crashed: jobs }),
+    })
+  }
+
+  async tick(): Promise<undefined> {
+    await this.bury()
+    await this.#follow(await this.#dog.tick())
+  }
+
+  /** What follows from a tick; answers the batches that made no progress. */
+  async #follow({ recovered, timedOut, stalled, batches, stopped, sample }: Tick): Promise<StalledBatch[]> {
+    // What is not given back may have freed a place under its queue's limit.
+    this.#moved([...recovered, ...timedOut, ...stalled])
+    await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
+    // Aside: it may take seconds, and the next look must not wait for it.
+    if (sample && this.#watchdog !== undefined)
+      this.#sampling ??= this.sample().finally(() => {
+        this.#sampling = undefined
+      })
+    const { db, clock, ends, log, crew, waiters } = this.#given
+    if (stopped) {
+      await crew.letGoOn()
+      for (const queue of await armProbes(db, clock.instant())) crew.tell(queue)
+    }
+    if (!batches) return []
+    const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
+    for (const { id, state, reason, queue } of still) {
+      log.warn({ batch: id, state, ...reason }, 'a batch made no progress')
+      if (queue !== null) crew.tell(queue)
+      waiters.settled(id)
+    }
+    return still
+  }
+
+  #moved(jobs: readonly { id: string; queue: string }[]): void {
+    const { crew, waiters } = this.#given
+    for (const queue of new Set(jobs.map(each => each.queue))) crew.tell(queue)
+    for (const { id } of jobs) waiters.settled(id)
+  }
+
+  async clean(): Promise<Overdue[]> {
+    const { db, log, clock, retention } = this.#given
+    const overdue = await janitorTick(db, log, retention, clock.instant())
+    this.#moved(overdue)
+    await this.#sampler.count({ overdue })
+    return overdue
+  }
+
+  /** One pass of everything that ticks, for who comes by only now and then. */
+  async once(): Promise<Passed> {
+    const { db, schedules, guards } = this.#given
+    const tick = await this.#dog.once()
+    const batches = await this.#follow(tick)
+    const overdue = await this.clean()
+    await this.sample()
+    if (schedules.length > 0) await this.schedule()
+    if (guards.length > 0) await this.guard()
+    await this.notify('at once')
+    return {
+      dead: tick.dead,
+      recovered: idsOf(tick.recovered),
+      timedOut: idsOf(tick.timedOut),
+      stalled: idsOf(tick.stalled),
+      overdue: idsOf(overdue),
+      batches,
+      findings: await viewFindings(db),
+    }
+  }
+
+  /** Never throws. */
+  sample(): Promise<void> {
+    return this.#sampler.tick()
+  }
+
+  /** Answers the milliseconds until it has something to do again. */
+  async schedule(): Promise<number> {
+    return this.#scheduler.tick(this.#given.clock.instant())
+  }
+
+  /** Likewise. */
+  async guard(): Promise<number> {
+    return this.#guards.tick()
+  }
+
+  /**
+   * One look for what a person should be told. Workers deliver it; what none has taken by the next look is delivered here: when
+   * all workers are gone, somebody must say so.
+   */
+  async notify(when: 'in turn' | 'at once' = 'in turn'): Promise<undefined> {
+    if (this.#incidents === undefined) return
+    const { crew } = this.#given
+    const { made, left } = await this.#incidents.look()
+    if (made) crew.tell(notifyQueue)
+    if (crew.isEmpty && (left || (made && when === 'at once'))) await crew.deliver()
+  }
+
+  async stop(): Promise<void> {
+    const loops = [this.#watchdog, this.#janitor, this.#schedules, this.#guarding, this.#notifying]
+    await Promise.all(loops.map(each => each?.stop()))
+    await this.#sampling
+  }
+}
