@@ -234,7 +234,7 @@ export class Intake {
         if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
       }
     } finally {
-      await life.refuse(late)
+      await life.leases.refuse(late)
       await this.#giveBack(refused, delayMs)
       if (this.#someWait) void this.#giveBackLate()
     }
@@ -259,7 +259,7 @@ export class Intake {
       while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
         const attempt = slots.take()
         if (attempt === undefined) break
-        if (life.isHeld(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
+        if (life.leases.has(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
         else slots.release()
       }
     }
@@ -270,7 +270,7 @@ export class Intake {
     for (;;) {
       const attempt = this.#quarantine.next(this.#running === 0 && life.unsettled === 0)
       if (attempt === undefined) return
-      if (life.isHeld(attempt)) this.#start(life, attempt, true)
+      if (life.leases.has(attempt)) this.#start(life, attempt, true)
       else this.#quarantine.ended(attempt.claimed)
     }
   }
@@ -295,17 +295,19 @@ export class Intake {
   /** Of those that wait for their turn: who has lost its lease goes, who has waited too long goes back; the others' time begins anew. */
   async #tendSuspects(): Promise<void> {
     const life = this.#options.life()
-    const gone = this.#quarantine.takeOut(each => !life.isHeld(each))
+    const gone = this.#quarantine.takeOut(each => !life.leases.has(each))
     const { late, delayMs } = this.#quarantine.overdue()
     await this.#giveBack(late, delayMs)
     if (gone.length + late.length > 0) this.#pump()
-    await life.renew(this.#quarantine.waiting).catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
+    await life.leases
+      .renew(this.#quarantine.waiting)
+      .catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
   }
 
   async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const { life, log, unsure } = this.#options
     await life()
-      .giveBack(attempts, delayMs)
+      .leases.giveBack(attempts, delayMs)
       .catch(error => {
         log.warn({ err: error }, 'handing jobs back failed; trying again')
         unsure()

@@ -1,9 +1,9 @@
 /**
- * One life of a worker: an id, its row in the database, the attempts it holds. A worker that was declared dead ends its
- * life and begins another, so nothing of the old id can be mistaken for the new one's.
+ * One life of a worker: an id, its row in the database, the attempts it holds (leases.ts) and runs. A worker that was
+ * declared dead ends its life and begins another, so nothing of the old id can be mistaken for the new one's.
  *
- * Invariant: an attempt is in `held` from its claim until its outcome has landed, it was given back, or its lease is
- * known to be lost.
+ * Invariant: whatever starts here ends here, and is settled before its lease is let go: landed, lost, or left to the
+ * watchdog.
  */
 import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
@@ -14,18 +14,19 @@ import type { Children } from '../isolation/children.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
-import { type Claimed, giveBackClaims, renewClaims } from '../store/claim.ts'
+import type { Claimed } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
-import { type Held, nameOf } from '../store/heartbeat.ts'
+import type { Held } from '../store/heartbeat.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { openStarts, type Starts } from '../supervisor/starts.ts'
-import { Alarm } from './alarm.ts'
 import { Attempt, type AttemptEnd, type AttemptOptions } from './attempt.ts'
 import { type Committer, createCommitter } from './committer.ts'
 import type { Copies } from './copies.ts'
+import { Deadlines } from './deadlines.ts'
 import type { Landed } from './group-commit.ts'
 import { createKeeper } from './keeper.ts'
+import { Leases } from './leases.ts'
 import { LeftBehind } from './left-behind.ts'
 import { Tally } from './tally.ts'
 
@@ -70,7 +71,7 @@ export class Life {
   readonly #forAttempts: AttemptOptions
   /** For whoever finds us dead. */
   readonly #starts: Starts
-  readonly #held = new Map<string, Attempt>()
+  readonly leases: Leases
   /** How its attempts have ended. */
   readonly tally = new Tally()
   #running = 0
@@ -79,28 +80,20 @@ export class Life {
   /** Told when nothing runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
-  #over = false
-  /** What the database said we hold and we did not know, when last compared. */
-  #unknown = new Set<string>()
-  readonly #handedBack = new Set<string>()
-  /** Rings when the first of them is out of time. */
-  readonly #alarm: Alarm
+  readonly #deadlines: Deadlines
 
   constructor(options: LifeOptions) {
     this.id = options.id
     this.#options = options
-    this.#alarm = new Alarm(options.clock, () => this.#timeOut())
+    this.leases = new Leases(options)
+    this.#deadlines = new Deadlines({ ...options, attempts: this.leases })
     this.#starts = openStarts(papersFolder(), options.id)
     this.#committer = createCommitter({ ...options, worker: options.id })
     this.#forAttempts = {
       ...options,
       keeper: createKeeper({ ...options, worker: options.id, committer: this.#committer }),
-      resumed: attempt => this.#alarm.set(attempt.time.deadline),
+      resumed: attempt => this.#deadlines.watch(attempt),
     }
-  }
-
-  get held(): Held[] {
-    return Array.from(this.#held.values(), ({ claimed }) => ({ id: claimed.id, attempt: claimed.attempt }))
   }
 
   /** Attempts whose handler has ended and whose outcome is on its way. */
@@ -116,13 +109,13 @@ export class Life {
   /** The one whose handler runs, when there is just one. */
   get sole(): Attempt | undefined {
     if (this.#handling !== 1) return undefined
-    for (const attempt of this.#held.values()) if (attempt.running) return attempt
+    for (const attempt of this.leases) if (attempt.running) return attempt
     return undefined
   }
 
   /** When the first of them is out of time, at the earliest. */
   get due(): number {
-    return this.#alarm.due
+    return this.#deadlines.first
   }
 
   /**
@@ -130,31 +123,23 @@ export class Life {
    * up, and goes on, has been already. Undefined: nobody could.
    */
   allDue(now: number): number | undefined {
-    let last = this.#leftBehind.size > 0 ? now : undefined
-    for (const attempt of this.#held.values())
-      if (attempt.running && !attempt.isAway) last = Math.max(last ?? 0, now + attempt.time.leftMs)
-    return last
+    const last = this.#deadlines.lastHere(now)
+    return this.#leftBehind.size > 0 ? Math.max(last ?? 0, now) : last
   }
 
   get unwrittenMs(): number {
     return this.#committer.unwrittenMs
   }
 
-  find(held: Held): Attempt | undefined {
-    return this.#held.get(nameOf(held))
-  }
-
   /** The loop stood still for so long, because of that attempt if it is known: the time of the others did, too. */
   stoodStill(ms: number, culprit: string | undefined): void {
     // Who runs alone has nobody else to blame.
-    if (this.#handling <= 1) return
-    for (const attempt of this.#held.values())
-      if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
+    if (this.#handling > 1) this.#deadlines.stoodStill(ms, culprit)
   }
 
   /** The whole process stood still for so long: that is nobody's doing. */
   stopped(ms: number): void {
-    for (const attempt of this.#held.values()) if (attempt.running) attempt.time.stoodStill(ms)
+    this.#deadlines.stoodStill(ms)
   }
 
   /**
@@ -162,22 +147,17 @@ export class Life {
    * next attempt elsewhere.
    */
   cannotBeat(): void {
-    for (const attempt of this.#held.values()) {
+    for (const attempt of this.leases) {
       if (!attempt.isAway) continue
       attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }), false)
       void attempt.killChild(lastWordMs)
     }
   }
 
-  /**
-   * Undefined: the claim was on its way while this life was declared dead, and the watchdog gives the job back; or for so
-   * long that it was handed back as one whose answer was lost.
-   */
+  /** Undefined: its lease is not ours any more. */
   hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
     const attempt = new Attempt(claimed, job, this.#forAttempts)
-    if (this.#over || this.#handedBack.delete(attempt.name)) return undefined
-    this.#held.set(attempt.name, attempt)
-    return attempt
+    return this.leases.add(attempt) ? attempt : undefined
   }
 
   /** `follow`: its code is known as its own after its first await, too. */
@@ -185,7 +165,7 @@ export class Life {
     this.#running++
     this.#handling++
     void this.#run(attempt, follow || this.#options.follows(), this.#starts.note(attempt.name))
-    this.#alarm.set(attempt.time.deadline)
+    this.#deadlines.watch(attempt)
     this.#options.started(attempt)
   }
 
@@ -232,7 +212,7 @@ export class Life {
     }
     // What could not be written is still ours: handed back it would run again, and nobody would count it.
     if (how !== 'left' && how !== 'refused') {
-      this.#held.delete(attempt.name)
+      this.leases.delete(attempt)
       this.#starts.free(place)
     }
     settled(claimed, delay)
@@ -252,113 +232,32 @@ export class Life {
     return how === 'left' ? how : this.#committer.settle({ ...held, outcome })
   }
 
-  /** Hands back attempts that have not begun: nothing of them is counted. */
-  async giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
-    const claims = attempts.filter(each => !each.started).map(each => each.claimed)
-    if (claims.length === 0) return
-    for (const claim of claims) this.#held.delete(nameOf(claim))
-    // When this fails, beats find them unheld and give them back.
-    await this.#handBack(claims, delayMs)
-  }
-
-  /** They wait for their turn: until then no time of theirs is counted. */
-  async renew(attempts: readonly Attempt[]): Promise<void> {
-    const { db, clock } = this.#options
-    const claims = attempts.map(each => each.claimed)
-    if (claims.length > 0) await renewClaims(db, this.id, claims, clock.instant())
-  }
-
-  /** What a claim brought when nothing more may start. */
-  async refuse(claims: readonly Held[]): Promise<void> {
-    if (claims.length > 0) await this.#handBack(claims)
-  }
-
-  async #handBack(claims: readonly Held[], delayMs = 0): Promise<void> {
-    const { db, clock, gaveBack } = this.#options
-    for (const queue of await giveBackClaims(db, this.id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
-  }
-
-  /**
-   * What the database says we hold and we do not know of, twice in a row so that it is no claim or settle on its way: the
-   * answer to a claim was lost, and the job goes back.
-   */
-  async reconcile(held: readonly Held[]): Promise<void> {
-    const unknown = held.filter(each => !this.#held.has(nameOf(each)))
-    const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
-    this.#unknown = new Set(unknown.map(nameOf))
-    if (lost.length === 0) return
-    for (const each of lost) this.#handedBack.add(nameOf(each))
-    await this.#handBack(lost)
-    this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
-  }
-
-  /** Cancelled or recovered: the handlers hear it. */
-  lose(lost: readonly Held[]): void {
-    for (const each of lost) {
-      const attempt = this.#held.get(nameOf(each))
-      if (attempt !== undefined) this.#lose(attempt)
-    }
-  }
-
   /** Declared dead: every attempt hears that its lease is gone. */
   end(): void {
-    this.#over = true
-    this.#alarm.off()
-    for (const each of this.#held.values()) this.#lose(each)
+    this.#deadlines.off()
+    this.leases.loseAll()
     void this.idle().then(() => this.#starts.close())
-    this.#killChildren()
-  }
-
-  /** Their jobs may run elsewhere soon: whatever runs in a child hears it, and is dead a moment later. */
-  #killChildren(): void {
-    for (const each of this.#held.values()) {
-      if (!each.isAway) continue
-      this.#lose(each)
-      void each.killChild(lastWordMs)
-    }
-  }
-
-  /** One that has not begun never will: whoever would start it looks here first. */
-  isHeld(attempt: Attempt): boolean {
-    return this.#held.get(attempt.name) === attempt
-  }
-
-  #lose(attempt: Attempt): void {
-    const { id, attempt: number } = attempt.claimed
-    if (attempt.running) attempt.abort(new RetomaError('lease_lost', { job: id, attempt: number, worker: this.id }))
-    else this.#held.delete(attempt.name)
-  }
-
-  /** Answers when the first of the others is out of time. */
-  #timeOut(): number {
-    this.#options.isTime()
-    const now = this.#options.clock.elapsed()
-    let next = Number.POSITIVE_INFINITY
-    for (const attempt of this.#held.values()) {
-      if (attempt.time.deadline <= now) attempt.timeOut()
-      // Or it has more time now.
-      if (attempt.time.deadline > now) next = Math.min(next, attempt.time.deadline)
-    }
-    return next
+    // Their jobs may run elsewhere soon: whatever runs in a child has heard it, and is dead a moment later.
+    for (const each of this.leases) if (each.isAway) void each.killChild(lastWordMs)
   }
 
   /** Tells every handler to stop and resolves when each has ended or been handed back. */
   async stop(): Promise<void> {
-    for (const attempt of this.#held.values()) {
+    for (const attempt of this.leases) {
       if (attempt.started) attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
     }
-    await this.giveBack([...this.#held.values()]).catch(error =>
-      this.#options.log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'),
-    )
+    await this.leases
+      .giveBack([...this.leases])
+      .catch(error => this.#options.log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'))
     await this.idle()
-    this.#alarm.off()
+    this.#deadlines.off()
     this.#leftBehind.forget()
     this.#starts.close()
   }
 
   /** The database is no longer waited for: what is unwritten is left to the watchdog. */
   giveUp(): void {
-    this.#alarm.off()
+    this.#deadlines.off()
     this.#committer.giveUp()
     this.#leftBehind.forget()
   }

@@ -183,7 +183,7 @@ export class Pulse {
     const known = currentJob()
     const sole = life.sole
     // A quick kind is not followed beyond its first await; when nothing else runs, it is that one.
-    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.find(known)
+    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.leases.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
     const turnedAt = this.#heart!.signs[sign.turnAt]! - this.#offset
@@ -193,9 +193,9 @@ export class Pulse {
   async #tick(): Promise<undefined> {
     const { db, life, search, startOver } = this.#options
     const present = life()
-    const { id, held } = present
+    const { id, leases } = present
     if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
-    present.lose(await lostBy(db, id, held, deadlineMs))
+    leases.lose(await lostBy(db, id, leases.held, deadlineMs))
     await search(present)
   }
 

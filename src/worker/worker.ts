@@ -291,12 +291,12 @@ export class Worker {
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0
-    await life.reconcile(await heldBy(this.#options.db, life.id))
+    await life.leases.reconcile(await heldBy(this.#options.db, life.id))
     this.#searches--
   }
 
   async #startOver(life: Life): Promise<void> {
-    const attempts = life.held.length
+    const attempts = life.leases.held.length
     this.#intake.suspend()
     this.#options.log.error(
       { worker: life.id, attempts },
