@@ -9,171 +9,66 @@ import { setMaxListeners } from 'node:events'
 import type { AnyBatch } from './core/batch.ts'
 import type { Duration } from './core/duration.ts'
 import type { Guard } from './core/guard.ts'
-import type { AnyJob } from './core/job.ts'
-import { checkLimits, type Limits } from './core/limits.ts'
-import type { ProviderView } from './core/provider.ts'
-import { checkRetention, type Retention } from './core/retention.ts'
+import { checkLimits } from './core/limits.ts'
+import { checkRetention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
 import { Admission } from './engine/admission.ts'
 import { BatchEnds } from './engine/batch-ends.ts'
-import { type Batches, createBatches } from './engine/batches.ts'
-import { type Bulk, createBulk } from './engine/bulk.ts'
-import { Crew, type WorkerHandle } from './engine/crew.ts'
+import { createBatches } from './engine/batches.ts'
+import { createBulk } from './engine/bulk.ts'
+import { Crew } from './engine/crew.ts'
 import { Depths } from './engine/depth.ts'
-import { createDesk, type Desk } from './engine/desk.ts'
-import { createErasing, type Erasing } from './engine/erase.ts'
-import { createEvents, type Events } from './engine/events.ts'
-import { createExplains, type Explains } from './engine/explain.ts'
+import { createDesk } from './engine/desk.ts'
+import { createErasing } from './engine/erase.ts'
+import { createEvents } from './engine/events.ts'
+import { createExplains } from './engine/explain.ts'
 import { Feed } from './engine/feed.ts'
-import { createFiles, type Files } from './engine/files.ts'
-import { checkGuards, createGuardDesk, type GuardDesk } from './engine/guards.ts'
-import { createGuesses, type Guesses } from './engine/guesses.ts'
-import { createInbox, type Inbox } from './engine/inbox.ts'
-import { createLimits, type LimitDesk, type RateLimits } from './engine/limits.ts'
-import { createMeter, type Meter } from './engine/meter.ts'
-import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
-import { createOnces, type Onces } from './engine/once.ts'
-import { createOwn, type Own } from './engine/own.ts'
-import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
+import { createFiles } from './engine/files.ts'
+import { Gate } from './engine/gate.ts'
+import { checkGuards, createGuardDesk } from './engine/guards.ts'
+import { createGuesses } from './engine/guesses.ts'
+import { createInbox } from './engine/inbox.ts'
+import { createLimits, type RateLimits } from './engine/limits.ts'
+import { createMeter } from './engine/meter.ts'
+import { checkNotify, type Notify, notifyJob } from './engine/notify.ts'
+import { createOnces } from './engine/once.ts'
+import { databaseHome, type EngineOptions, rateLimitsOf } from './engine/options.ts'
+import { createOwn } from './engine/own.ts'
+import { applyLimits, createQueues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
-import { type Passed, Rounds } from './engine/rounds.ts'
+import { Rounds } from './engine/rounds.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
-import { createStats, type StatsDesk } from './engine/stats.ts'
-import { checkBatches, createSubmits, findBatch, type Submits } from './engine/submit.ts'
-import { checkSchedules, createTimetable, type Timetable } from './engine/timetable.ts'
-import { createTogether, type Together } from './engine/together.ts'
-import { createTokens, type Tokens } from './engine/tokens.ts'
-import { checkUpstash } from './engine/upstash.ts'
+import { createStats } from './engine/stats.ts'
+import { checkBatches, createSubmits, findBatch } from './engine/submit.ts'
+import { checkSchedules, createTimetable } from './engine/timetable.ts'
+import { createTogether } from './engine/together.ts'
+import { createTokens } from './engine/tokens.ts'
+import type { DrivenEngine, Engine } from './engine/verbs.ts'
 import { Waiters } from './engine/waiters.ts'
-import type { WorkOptions } from './engine/work-options.ts'
-import { RetomaError } from './errors.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
-import { withDeadline } from './lib/deadline.ts'
 import { type Log, silentLog } from './lib/log.ts'
 import { randomName } from './lib/random.ts'
 import { type Db, openDb } from './store/db.ts'
 import { readTick } from './store/facts.ts'
-import { type FindingView, viewFindings } from './store/finding.ts'
+import { viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
 import { viewProviders } from './store/provider.ts'
-import { probe, viewWorkers, type WorkerView } from './store/view.ts'
+import { probe, viewWorkers } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
-import type { Worker } from './worker/worker.ts'
 
 export type { WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
 export type { RateLimits } from './engine/limits.ts'
 export type { NotifyOptions } from './engine/notify.ts'
+export type { EngineOptions } from './engine/options.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { Passed } from './engine/rounds.ts'
 export type { Made, Order } from './engine/together.ts'
+export type { DrivenEngine, Engine } from './engine/verbs.ts'
 export type { WorkOptions } from './engine/work-options.ts'
 export type { Kept, Once } from './store/idempotency.ts'
-
-export interface EngineOptions {
-  /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
-  databaseUrl?: string | undefined
-  /** For LISTEN and for heartbeats, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL. */
-  databaseDirectUrl?: string | undefined
-  jobs?: readonly AnyJob[]
-  /** Their jobs, and what they have run at their end, need not be among `jobs`. */
-  batches?: readonly AnyBatch[]
-  /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
-  limits?: Limits
-  /**
-   * Where `engine.limit` keeps its windows. Default: in Upstash Redis when UPSTASH_REDIS_REST_URL and
-   * UPSTASH_REDIS_REST_TOKEN are set, else in PostgreSQL. 'off': everything passes, for development.
-   */
-  rateLimits?: RateLimits
-  /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
-  schedules?: readonly Schedule[]
-  /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
-  guards?: readonly Guard[]
-  /** A webhook that tells a person when something is stuck, and when it is over: docs/notify.md. */
-  notify?: NotifyOptions | undefined
-  /** false: do not bring the schema up to date; refuse when it is not. Default true. */
-  migrate?: boolean
-  /**
-   * Most connections this engine opens besides the one that listens and the one of a worker's heart, and as many again for
-   * `ctx.transaction`. Default 10.
-   */
-  connections?: number
-  /** How long finished jobs are kept, for all or by how they ended. Default 90 days. */
-  retention?: Retention
-  log?: Log
-  clock?: Clock
-}
-
-export interface Engine
-  extends Inbox,
-    Together,
-    Onces,
-    Submits,
-    Desk,
-    Bulk,
-    Batches,
-    Queues,
-    Timetable,
-    GuardDesk,
-    LimitDesk,
-    Guesses,
-    Tokens,
-    Events,
-    Explains,
-    StatsDesk,
-    Own,
-    Erasing,
-    AsyncDisposable {
-  /** Files, in PostgreSQL: every process of every host sees them. */
-  readonly files: Files
-  /** What this process counts of itself. */
-  readonly meter: Meter
-  /** The kind of job with this name; throws unknown_kind. */
-  kind(name: string): AnyJob
-  /** The kinds this engine knows. */
-  kinds(): AnyJob[]
-  /** The batch with this name that this engine was made with; throws unknown_batch. */
-  batchNamed(name: string): AnyBatch
-  workers(): Promise<WorkerView[]>
-  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
-  providers(): Promise<ProviderView[]>
-  /** Throws database_unreachable or database_timeout. */
-  ping(): Promise<void>
-  /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
-  watchdogLag(): Promise<number | null>
-  /** Seconds since the workers of this process could last ask for jobs; null: none works here. They ask every 5 s. */
-  claimLag(): Promise<number | null>
-  work(options?: WorkOptions): Promise<WorkerHandle>
-  /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
-  watch(): void
-  /**
-   * One pass of all that, for an outside cron. Where a worker is silent it takes the ten seconds between suspecting it and
-   * declaring it dead; otherwise it ends at once.
-   */
-  watchOnce(): Promise<Passed>
-  /** What the watchdog has found and only reports: hung, slow, starved; for as long as it is so. At most 500. */
-  findings(): Promise<FindingView[]>
-  /** Where its time comes from. */
-  readonly clock: Clock
-  close(): Promise<void>
-}
-
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards, of the sampler. */
-export interface DrivenEngine extends Engine {
-  begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
-  tick(): Promise<void>
-  clean(): Promise<void>
-  schedule(): Promise<unknown>
-  guard(): Promise<unknown>
-  notify(): Promise<unknown>
-  sample(): Promise<unknown>
-  /** Asks now whether the batches that something of has ended are over; answers whether one was. */
-  endBatches(): Promise<boolean>
-}
-
-const lastAnswersMs = 5000
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
@@ -184,7 +79,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   checkGuards(guards)
   const notify = options.notify && checkNotify(options.notify)
   const home = await databaseHome(options)
-  const directUrl = options.databaseDirectUrl ?? process.env.DATABASE_DIRECT_URL
+  const { directUrl } = home
   const db = openDb({
     url: home.url,
     log,
@@ -223,23 +118,6 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   }
 }
 
-/** A database URL, or the embedded server: started or attached to here, left at close. */
-async function databaseHome(options: EngineOptions): Promise<{ url: string; leave: () => Promise<void> }> {
-  const url = options.databaseUrl ?? process.env.DATABASE_URL
-  if (url) return { url, leave: async () => {} }
-  const { openEmbedded } = await import('./postgres/index.ts')
-  const dataDir = process.env.RETOMA_DATA_DIR || '.retoma'
-  const server = await openEmbedded({ dataDir, ...(options.log ? { log: options.log } : {}) })
-  return { url: server.url, leave: () => server.leave() }
-}
-
-function rateLimitsOf({ rateLimits }: EngineOptions): RateLimits {
-  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = process.env
-  const chosen = rateLimits ?? (url && token ? { url, token } : 'postgresql')
-  if (chosen !== 'postgresql' && chosen !== 'off') checkUpstash(chosen)
-  return chosen
-}
-
 interface Parts {
   db: Db
   directUrl: string
@@ -276,16 +154,14 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const stop = () => Promise.all([crew.stop(), rounds.stop()])
   const tell = crew.tell
   for (const queue of changed) tell(queue)
-  let closed: Promise<void> | undefined
-
-  const underWay = new Set<Promise<unknown>>()
+  const gate = new Gate(close)
 
   async function close(): Promise<void> {
     closing.abort()
     waiters.end()
     await stop()
     // What was asked before is answered, within reason, before its connections go.
-    await withDeadline(Promise.allSettled(underWay), lastAnswersMs, () => new Error('too late')).catch(() => {})
+    await gate.lastAnswers()
     await stop()
     await ends.settled()
     await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
@@ -294,29 +170,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     await db.close()
     await leave()
   }
-
-  /** The verbs that answer without a promise. */
-  const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
-  /** Every verb refuses once the engine is closed, instead of failing on an ended pool. */
-  const open = <T extends object>(part: T): T =>
-    Object.fromEntries(
-      Object.entries(part).map(([name, verb]) => [
-        name,
-        (...given: unknown[]) => {
-          const refusal = closed === undefined ? undefined : new RetomaError('engine_closed', {})
-          if (atOnce.includes(name)) {
-            if (refusal) throw refusal
-            return verb(...given)
-          }
-          if (refusal) return Promise.reject(refusal)
-          const answer = verb(...given) as Promise<unknown>
-          underWay.add(answer)
-          const done = () => void underWay.delete(answer)
-          answer.then(done, done)
-          return answer
-        },
-      ]),
-    ) as T
 
   const depths = new Depths(db, clock)
   const writeShared = createSharedWrite({ db, clock })
@@ -402,10 +255,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     sample: () => rounds.sample(),
     endBatches: () => ends.now(),
   }
-  const end = () => {
-    closed ??= close()
-    return closed
-  }
-  const files = open(createFiles({ db, clock, closing: closing.signal }))
-  return { ...open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  const files = gate.open(createFiles({ db, clock, closing: closing.signal }))
+  const end = () => gate.close()
+  return { ...gate.open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }
