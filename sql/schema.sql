@@ -397,6 +397,7 @@ create table retoma.provider (
   message text,
   at timestamp with time zone not null,
   cleared_at timestamp with time zone,
+  backoffs integer not null default 0,
   constraint provider_pkey PRIMARY KEY (name)
 );
 

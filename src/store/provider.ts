@@ -57,13 +57,13 @@ const meet = {
 const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
 /** Asked after the last answer of its kind came: it is news, not one more of the same storm. */
 const isNews = `(p.at < ${given('$4')})`
-const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.waits, 20)), ${longestBackoff / 1000}))`
+const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
 
 const wait = {
   name: 'provider_wait',
   text: `
-    insert into retoma.provider as p (name, kinds, wait_until, waits, code, message, at)
-    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, $6, $7, ${now})
+    insert into retoma.provider as p (name, kinds, wait_until, waits, backoffs, code, message, at)
+    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ($5::float8 is null)::int, $6, $7, ${now})
     on conflict (name) do update
     set kinds = ${met},
       wait_until = case
@@ -72,6 +72,7 @@ const wait = {
         else p.wait_until
       end,
       waits = p.waits + ${isNews}::int,
+      backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
       code = $6, message = $7,
       at = case when ${isNews} then ${now} else p.at end
     returning case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
@@ -98,7 +99,7 @@ const stop = {
 
 /** What ends all that it said. */
 export const cleared = (now: string) =>
-  `wait_until = '-infinity', waits = 0, stopped_at = null, probe_at = null, probe_job = null, cleared_at = ${now}`
+  `wait_until = '-infinity', waits = 0, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, cleared_at = ${now}`
 
 // Only what whoever asked had seen comes to an end: somebody may have been told to wait since. But one that answers some of those
 // who ask at once, and has others wait, is not shut: its next wait is a first one again.
@@ -113,7 +114,7 @@ const answer = {
     ), done as (
       update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
     ), eased as (
-      update retoma.provider p set waits = 0 from home h where p.name = h.name and not h.same and p.waits > 0
+      update retoma.provider p set waits = 0, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
     )
     select stopped from home where same`,
 }

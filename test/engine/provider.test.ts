@@ -94,6 +94,23 @@ describe('a provider that says wait', () => {
     expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
   })
 
+  test('that says for how long does not have the next one grow that does not say', async () => {
+    const said = [20, undefined, 20, 20, undefined, undefined]
+    const outside = service(call => wait(said[call - 1]))
+    const job = jobAsking(id => outside.ask(id))
+    const t = await engineOf({ jobs: [job] })
+    await t.engine.enqueue(job, undefined)
+    const waits: number[] = []
+    for (const _ of said) {
+      await t.run()
+      const [provider] = await t.engine.providers()
+      const ms = provider!.waitUntil!.getTime() - t.clock.now().getTime()
+      waits.push(ms / 1000)
+      await t.clock.advance(seconds(ms / 1000 + 5))
+    }
+    expect(waits).toEqual([20, 1, 20, 20, 2, 4])
+  })
+
   test('does not have the waits grow while it answers others of the same round', async () => {
     // Of every round the first to ask is told to wait, once three more have asked; those are answered after it.
     let asked = 0
