@@ -398,6 +398,9 @@ create table retoma.provider (
   at timestamp with time zone not null,
   cleared_at timestamp with time zone,
   backoffs integer not null default 0,
+  trouble text,
+  trouble_at timestamp with time zone,
+  probe_last bigint,
   constraint provider_pkey PRIMARY KEY (name)
 );
 

@@ -395,7 +395,7 @@ describe('a provider that stops', () => {
 
   test('does not keep a batch that has nothing left to ask it with', async () => {
     const { t, outside, id } = await stopped(1)
-    outside.says = () => new Error('500')
+    outside.says = () => doNotRetry(new Error('400'))
     for (let minute = 0; minute < 4; minute++) await passes(t, seconds(61))
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1, reason: null })
   })
