@@ -397,6 +397,10 @@ create table retoma.provider (
   message text,
   at timestamp with time zone not null,
   cleared_at timestamp with time zone,
+  backoffs integer not null default 0,
+  trouble text,
+  trouble_at timestamp with time zone,
+  probe_last bigint,
   constraint provider_pkey PRIMARY KEY (name)
 );
 

@@ -7,8 +7,8 @@ import { brand, hasBrand } from '../brand.ts'
 import { RetomaError, say } from '../errors.ts'
 import { backoffAfter } from './backoff.ts'
 import { type Care, careOf } from './care.ts'
-import { type Duration, longestDuration } from './duration.ts'
-import { delayOf, handBackOf, type PauseReason, pauseOf } from './hand-back.ts'
+import { type Duration, longestDuration, milliseconds } from './duration.ts'
+import { delayOf, handBackOf, type PauseReason, pauseOf, probeEvery } from './hand-back.ts'
 import { asText, cleanText, storable } from './json.ts'
 import { poisonFailure } from './poison.ts'
 import type { Policy } from './policy.ts'
@@ -28,8 +28,13 @@ export type Outcome =
   | { state: 'skipped'; reason: string }
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
-  /** It waits again and nothing was spent; `pause`: its batch stands still first. */
-  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null }
+  /** It waits again and nothing was spent; `pause`: its batch stands still first; `trouble`: what it met at a stopped provider. */
+  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble }
+
+export interface Trouble {
+  provider: string
+  message: string
+}
 
 /** What a dead process left: signal, exit code, memory, the end of its stderr. */
 export type Evidence = Readonly<Record<string, unknown>>
@@ -107,6 +112,24 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   }
 }
 
+/**
+ * Of one that was let through to a provider that has stopped, and ended without having heard whether it answers: that is no
+ * fault of its job's. Its process dying of it is; so is what cannot be answered for this job whoever is asked.
+ */
+export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
+  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isFinal(thrown))
+    return outcome
+  const inBatch = (job.batch_id ?? null) !== null
+  // Its batch says when.
+  const delay = inBatch ? milliseconds(0) : probeEvery
+  return {
+    state: 'handed_back',
+    delay,
+    pause: null,
+    trouble: { provider, message: outcome.failure.message.slice(0, maxTrouble) },
+  }
+}
+
 const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip')
 const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
 
@@ -125,6 +148,10 @@ function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { retu
   return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
 }
 
+/** Whatever was thrown, in its own words. */
+export const messageOf = (thrown: unknown): string => describe(thrown, 'error').message.slice(0, maxTrouble)
+
+const maxTrouble = 2000
 const maxMessage = 10_000
 const maxStack = 20_000
 

@@ -7,10 +7,12 @@ export type ProviderWord =
   | { how: 'answered'; owed: string }
   | { how: 'wait'; asked: string; retryAfterMs: number | null; code: string | null; message: string }
   | { how: 'stop'; asked: string; code: string | null; message: string }
+  /** The one that was let through to a stopped one met trouble: it does not answer yet. */
+  | { how: 'silent'; message: string }
 
 export type ProviderStand =
-  /** `owed`: what an answer would bring to an end; null: nothing. */
-  | { how: 'open'; asked: string; owed: string | null }
+  /** `owed`: what an answer would bring to an end; null: nothing. `probe`: it has stopped, and this one is let through. */
+  | { how: 'open'; asked: string; owed: string | null; probe?: boolean }
   /** `ms`: until it may be asked again. */
   | { how: 'waiting' | 'stopped'; ms: number; code: string | null; message: string }
 
@@ -31,4 +33,7 @@ export interface ProviderView {
   code: string | null
   message: string | null
   at: Date
+  /** Of a stopped one: what the last one that was let through to it met instead of an answer, and when. */
+  trouble: string | null
+  troubleAt: Date | null
 }

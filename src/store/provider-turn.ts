@@ -131,13 +131,14 @@ const candidates = `
     limit 1
   )`
 
-// It comes to the head of what waits, so that no claim passes it by. Where somebody works, first of all. A pass that nobody used in
-// its minute goes to another job, of the next batch; whoever has begun with it keeps it, however long it takes until it asks.
+// It comes to the head of what waits, so that no claim passes it by. Where somebody works, first of all. The next pass goes to
+// another job, of the next batch: nobody may run that kind any more, or it may be that item's own trouble that it meets. Whoever has
+// begun with it keeps it, however long it takes until it asks.
 const arm = {
   name: 'provider_arm',
   text: `
     with due as materialized (
-      select name, probe_job, (select batch_id from retoma.job j where j.id = probe_job) as last_batch from retoma.provider
+      select name, probe_last, (select batch_id from retoma.job j where j.id = probe_last) as last_batch from retoma.provider
       where stopped_at is not null and probe_at <= ${now} and wait_until <= ${now}
         and not exists (select from retoma.job j where j.id = probe_job and j.state = 'running')
       order by name
@@ -159,13 +160,13 @@ const arm = {
             limit ${some}
           ) b
             cross join lateral (
-              select x.id from (${candidates}) x order by x.id is not distinct from d.probe_job, x.rank limit 1
+              select x.id from (${candidates}) x order by x.id is not distinct from d.probe_last, x.rank limit 1
             ) j
           limit 1
         ) c
     ), armed as (
       update retoma.provider p
-      set probe_job = c.id, probe_at = ${now} + make_interval(secs => ${probeEvery / 1000})
+      set probe_job = c.id, probe_last = c.id, probe_at = ${now} + make_interval(secs => ${probeEvery / 1000})
       from chosen c
       where p.name = c.name
     ), moved as (

@@ -57,13 +57,13 @@ const meet = {
 const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
 /** Asked after the last answer of its kind came: it is news, not one more of the same storm. */
 const isNews = `(p.at < ${given('$4')})`
-const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.waits, 20)), ${longestBackoff / 1000}))`
+const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
 
 const wait = {
   name: 'provider_wait',
   text: `
-    insert into retoma.provider as p (name, kinds, wait_until, waits, code, message, at)
-    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, $6, $7, ${now})
+    insert into retoma.provider as p (name, kinds, wait_until, waits, backoffs, code, message, at)
+    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ($5::float8 is null)::int, $6, $7, ${now})
     on conflict (name) do update
     set kinds = ${met},
       wait_until = case
@@ -72,7 +72,11 @@ const wait = {
         else p.wait_until
       end,
       waits = p.waits + ${isNews}::int,
-      code = $6, message = $7,
+      backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
+      code = case when p.stopped_at is null then $6 else p.code end,
+      message = case when p.stopped_at is null then $7 else p.message end,
+      trouble = case when p.stopped_at is not null then $7 end,
+      trouble_at = case when p.stopped_at is not null then ${now} end,
       at = case when ${isNews} then ${now} else p.at end
     returning case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
@@ -92,13 +96,25 @@ const stop = {
       probe_at = case when p.stopped_at is null and ${isFresh} then ${now} + ${probe} else p.probe_at end,
       code = case when ${isFresh} then $5 else p.code end,
       message = case when ${isFresh} then $6 else p.message end,
+      trouble = null, trouble_at = null,
       at = case when ${isNews} then ${now} else p.at end
     returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
+// Nothing of what it said: the words of its stop stay, and what is met now stands beside them.
+const silent = {
+  name: 'provider_silent',
+  text: `
+    update retoma.provider p
+    set trouble = $3, trouble_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe})
+    where p.name = $1 and p.stopped_at is not null
+    returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
+}
+
 /** What ends all that it said. */
-export const cleared = (now: string) =>
-  `wait_until = '-infinity', waits = 0, stopped_at = null, probe_at = null, probe_job = null, cleared_at = ${now}`
+export const cleared = (now: string) => `
+  wait_until = '-infinity', waits = 0, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
+  cleared_at = ${now}`
 
 // Only what whoever asked had seen comes to an end: somebody may have been told to wait since. But one that answers some of those
 // who ask at once, and has others wait, is not shut: its next wait is a first one again.
@@ -113,7 +129,7 @@ const answer = {
     ), done as (
       update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
     ), eased as (
-      update retoma.provider p set waits = 0 from home h where p.name = h.name and not h.same and p.waits > 0
+      update retoma.provider p set waits = 0, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
     )
     select stopped from home where same`,
 }
@@ -155,6 +171,12 @@ export async function tellProvider(
         ? { how: 'waiting', ms: shortestWait, code, message }
         : { how: 'stopped', ms: probeMs, code: row!.code, message: row!.message ?? '' }
     }
+    case 'silent': {
+      const [row] = await db.run<Row>(silent, [name, at, word.message])
+      // Somebody has had it go on meanwhile.
+      if (row === undefined) return { how: 'waiting', ms: shortestWait, code: null, message: word.message }
+      return { how: 'stopped', ms: row.probeMs!, code: row.code, message: row.message ?? '' }
+    }
   }
 }
 
@@ -164,7 +186,7 @@ async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | nul
   const isOpen = waitMs === null && probeMs === null
   const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
   const owes = isProbe || (waits ?? 0) > 0
-  if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null }
+  if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null, probe: isProbe }
   if (known === false) await db.run(meet, [name, kind])
   const words = { code, message: message ?? '' }
   return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
@@ -177,7 +199,8 @@ const stateOf = (now: string) => `
 /** A row p of provider as ProviderView. */
 const providerColumns = (now: string) => `
   p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits,
-  p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at`
+  p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,
+  p.trouble, p.trouble_at as "troubleAt"`
 
 const list = {
   name: 'provider_list',

@@ -12,8 +12,9 @@ import { milliseconds } from '../core/duration.ts'
 import { handBackOf } from '../core/hand-back.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
 import type { AnyJob } from '../core/job.ts'
-import { decide, doNotRetry, type Ended, type Outcome, Snooze } from '../core/outcome.ts'
+import { decide, doNotRetry, type Ended, type Outcome, Snooze, unanswered } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
+import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { handlerOf, isolationOf } from '../isolation/able.ts'
 import type { Isolate } from '../isolation/calls.ts'
@@ -85,6 +86,8 @@ export class Attempt {
   #kept: Kept | undefined
   /** Its handler, where that runs in a thread or a process. */
   #away: Run | undefined
+  /** Providers that have stopped, and that it was let through to. */
+  #probes: Set<string> | undefined
   /** Undefined: nobody traces. */
   #span: Span | undefined
 
@@ -280,14 +283,34 @@ export class Attempt {
     const { policy } = this
     const reason = this.#reason
     const random = this.#options.random
-    if (reason === undefined || !('thrown' in ended)) return discreet(decide(this.claimed, policy, ended, random()))
+    const decided = (how: Ended) => discreet(this.#probed(decide(this.claimed, policy, how, random()), how))
+    if (reason === undefined || !('thrown' in ended)) return decided(ended)
     if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
     // Told to stop, and it was handing back anyway.
-    if (handBackOf(ended.thrown) !== undefined) return discreet(decide(this.claimed, policy, ended, random()))
+    if (handBackOf(ended.thrown) !== undefined) return decided(ended)
     if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
     // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
     if (ended.thrown !== reason) reason.cause = ended.thrown
-    return discreet(decide(this.claimed, policy, { ...ended, thrown: reason, timedOut: true }, random()))
+    return decided({ ...ended, thrown: reason, timedOut: true })
+  }
+
+  #probed(outcome: Outcome, ended: Ended): Outcome {
+    const [provider] = this.#probes ?? []
+    return provider === undefined || !('thrown' in ended)
+      ? outcome
+      : unanswered(this.claimed, outcome, ended.thrown, provider)
+  }
+
+  /** Says it to the engine, and remembers whom it was let through to and has not heard of. */
+  readonly tellProvider = async (name: string, word: ProviderWord): Promise<ProviderStand> => {
+    const { keeper } = this.#options
+    if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
+    const stand = await this.time.waiting(() => keeper.provider(this.claimed, name, word, this.signal))
+    if (stand.how === 'open' && stand.probe) {
+      this.#probes ??= new Set()
+      this.#probes.add(name)
+    }
+    return stand
   }
 
   /** Who finds the lease lost tells the handler. */

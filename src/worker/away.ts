@@ -58,7 +58,7 @@ export function sendAway(
     note: note => told(() => keeper.note(claimed, note)),
     look: query => attempt.time.waiting(() => keeper.look(query, attempt.signal)),
     warn: (what, about) => keeper.warn(claimed, what, about),
-    provider: (name, word) => attempt.time.waiting(() => keeper.provider(claimed, name, word, attempt.signal)),
+    provider: attempt.tellProvider,
     transact: (name, work, signal) =>
       told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
     isolate: (call, signal) => attempt.isolate(call, signal),

@@ -4,7 +4,8 @@ import { withoutSecrets } from '../lib/redact.ts'
 
 export function discreet(outcome: Outcome): Outcome {
   if (outcome.state === 'handed_back') {
-    const { pause } = outcome
+    const { pause, trouble } = outcome
+    if (trouble) return { ...outcome, trouble: { ...trouble, message: withoutSecrets(trouble.message) } }
     if (pause === null) return outcome
     const { answer } = pause
     const said = { message: withoutSecrets(pause.message), ...(answer && { answer: withoutSecrets(answer) }) }

@@ -56,6 +56,7 @@ interface Of {
   readonly signal: AbortSignal
   readonly running: boolean
   readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
+  readonly tellProvider: (name: string, word: ProviderWord) => Promise<ProviderStand>
   readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
 }
 
@@ -140,8 +141,7 @@ export class Kept implements ContextHost {
   }
 
   tell(name: string, word: ProviderWord): Promise<ProviderStand> {
-    const { claimed, time, signal } = this.#of
-    return time.waiting(() => this.#options.keeper.provider(claimed, name, word, signal))
+    return this.#of.tellProvider(name, word)
   }
 
   get files(): JobFiles {

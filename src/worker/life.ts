@@ -7,7 +7,7 @@
  */
 import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Outcome, Trouble } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
 import type { Isolate } from '../isolation/calls.ts'
 import type { Children } from '../isolation/children.ts'
@@ -17,6 +17,7 @@ import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import type { Held } from '../store/heartbeat.ts'
+import { type Asker, tellProvider } from '../store/provider.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { openStarts, type Starts } from '../supervisor/starts.ts'
@@ -220,10 +221,19 @@ export class Life {
     for (const told of this.#idlers.splice(0)) told()
   }
 
-  #settle({ id, attempt }: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
+  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<Landed> {
     if (end.state === 'lost') return 'lost'
+    if (end.state === 'handed_back' && end.trouble) await this.#tell({ job: id, kind }, end.trouble)
     if (end.state === 'handed_back' && end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
     return this.#committer.settle({ id, attempt, outcome: end })
+  }
+
+  /** If it can be: who is let through next meets the same. */
+  async #tell(asker: Asker, { provider, message }: Trouble): Promise<void> {
+    const { db, clock, log } = this.#options
+    await tellProvider(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
+      log.debug({ provider, err: error }, 'what a stopped provider was met with was not written'),
+    )
   }
 
   /** The batch first: once its job waits again it may be claimed again. Should we die in between, it is the orphan of a batch that stands. */

@@ -4,11 +4,12 @@
  *
  * Invariant: it is asked only after its row was read, and what it said is written before this throws. Somebody who dies in
  * between has told nobody: the next one asks, and is told the same. That it answered is written if it can be, and an answer is
- * never lost for it: who asks next makes it good.
+ * never lost for it: who asks next makes it good. Whoever is let through to one that has stopped pays for no trouble there.
  */
 import { handBack, handBackOf } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
 import { namePattern, nameRule } from '../core/name.ts'
+import { isFinal, messageOf } from '../core/outcome.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { withoutSecrets } from '../lib/redact.ts'
@@ -36,6 +37,9 @@ export async function askProvider<T>(
     answer = await ask(host.signal)
   } catch (error) {
     const said = handBackOf(error)
+    // Told to end while it waited, it has not heard whether it answers; of an item that cannot be answered it has.
+    if (said === undefined && stand.probe && !host.signal.aborted && !isFinal(error))
+      throw handBackTo(name, await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }), error)
     // What another provider said, asked inside of this one, has been told already.
     if (said === undefined || said.why === 'pause' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said

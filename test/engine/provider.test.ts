@@ -1,5 +1,4 @@
 /** Services outside that ask jobs to wait, or stop: `ctx.provider` and what all workers make of it. */
-import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import type { DrivenEngine } from '../../src/engine.ts'
 import {
@@ -16,48 +15,7 @@ import {
 } from '../../src/index.ts'
 import { type TestEngine, testEngine } from '../../src/testing/index.ts'
 import { engineOf, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
-
-const noBackoff = { first: seconds(0.001), factor: 1, max: seconds(1), jitter: 0 }
-
-/** A provider in the hands of a test: it answers what `says` says, and keeps a ledger of when it was asked. */
-function service(says: (call: number) => unknown = () => 'ok') {
-  const calls: string[] = []
-  const service = {
-    says,
-    calls,
-    ask(job: string): unknown {
-      calls.push(job)
-      const answer = service.says(calls.length)
-      if (answer instanceof Error) throw answer
-      return answer
-    },
-  }
-  return service
-}
-
-const jobAsking = (ask: (id: string) => unknown, more: object = {}): AnyJob =>
-  defineJob({
-    kind: 'ask',
-    queue: 'q',
-    attempts: 2,
-    backoff: noBackoff,
-    ...more,
-    run: (ctx: JobContext) => ctx.step('answer', () => ctx.provider('openrouter', () => ask(ctx.id))),
-  })
-
-const batchOf = (job: AnyJob, more: object = {}) => defineBatch({ name: 'b', job, ...more })
-const items = (count: number) => Array.from({ length: count }, () => undefined)
-
-async function jobsOf({ engine }: TestEngine, batch: string) {
-  return (await engine.items(batch, { limit: 500 })).items
-}
-
-/** The clock moves on, and everything ticks. */
-async function passes(t: TestEngine, duration: Parameters<TestEngine['clock']['advance']>[0]): Promise<number> {
-  await t.clock.advance(duration)
-  await t.tick()
-  return t.run()
-}
+import { batchOf, items, jobAsking, jobsOf, passes, service, sqlOf, stop, wait } from '../support/providers.ts'
 
 /** The same, and nobody works. */
 async function isWatched(t: TestEngine, ms: number): Promise<void> {
@@ -66,23 +24,6 @@ async function isWatched(t: TestEngine, ms: number): Promise<void> {
     await t.tick()
   }
 }
-
-async function sqlOf(t: TestEngine, text: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: t.databaseUrl })
-  await client.connect()
-  return client
-    .query(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end())
-}
-
-const wait = (retryAfter?: number) =>
-  providerWait({
-    ...(retryAfter === undefined ? {} : { retryAfter: seconds(retryAfter) }),
-    code: '429',
-    message: 'slow down',
-  })
-const stop = () => providerStop({ code: '402', message: 'Insufficient credits' })
 
 describe('a provider that says wait', () => {
   test('is not asked by any worker until then, and no try is spent', async () => {
@@ -151,6 +92,23 @@ describe('a provider that says wait', () => {
     await t.run()
     const [provider] = await t.engine.providers()
     expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
+  })
+
+  test('that says for how long does not have the next one grow that does not say', async () => {
+    const said = [20, undefined, 20, 20, undefined, undefined]
+    const outside = service(call => wait(said[call - 1]))
+    const job = jobAsking(id => outside.ask(id))
+    const t = await engineOf({ jobs: [job] })
+    await t.engine.enqueue(job, undefined)
+    const waits: number[] = []
+    for (const _ of said) {
+      await t.run()
+      const [provider] = await t.engine.providers()
+      const ms = provider!.waitUntil!.getTime() - t.clock.now().getTime()
+      waits.push(ms / 1000)
+      await t.clock.advance(seconds(ms / 1000 + 5))
+    }
+    expect(waits).toEqual([20, 1, 20, 20, 2, 4])
   })
 
   test('does not have the waits grow while it answers others of the same round', async () => {
@@ -437,7 +395,7 @@ describe('a provider that stops', () => {
 
   test('does not keep a batch that has nothing left to ask it with', async () => {
     const { t, outside, id } = await stopped(1)
-    outside.says = () => new Error('500')
+    outside.says = () => doNotRetry(new Error('400'))
     for (let minute = 0; minute < 4; minute++) await passes(t, seconds(61))
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1, reason: null })
   })

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 // Not the whole library: it would be compiled anew by each child.
-import { providerWait } from '../../src/core/hand-back.ts'
+import { providerStop, providerWait } from '../../src/core/hand-back.ts'
 import { doNotRetry, skip, snooze } from '../../src/core/outcome.ts'
 import type { JobContext, RetomaError } from '../../src/index.ts'
 
@@ -83,6 +83,12 @@ const deeds = {
     if (ctx.attempt === 2) await ctx.transaction('t', wait)
     return ctx.step('asked', () => ctx.provider('outside', () => 'answered'))
   },
+
+  /** Its provider has stopped, and has other trouble when it is asked again. */
+  stops: (ctx: JobContext) =>
+    ctx.provider('openrouter', () => {
+      throw ctx.attempt === 1 ? providerStop({ code: '402', message: 'Insufficient credits' }) : new Error('500: boom')
+    }),
 
   skip: () => skip('nothing to do'),
   snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),

@@ -3,6 +3,7 @@ import { type Saying, say } from '../../errors.ts'
 import { explainAtWork } from './batch-at-work.ts'
 import type { Told } from './explanation.ts'
 import type { BatchFacts } from './facts.ts'
+import { lastTrouble } from './provider.ts'
 import { comingIn, nextLook, nobodyLooks } from './watch.ts'
 import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './words.ts'
 
@@ -73,9 +74,10 @@ function paused(batch: BatchFacts): Told {
     if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
     if (typeof reason.provider === 'string') {
       const words = message(typeof reason.message === 'string' ? reason.message : '')
+      const last = batch.provider?.name === reason.provider ? lastTrouble(batch.provider) : nothing
       return say(
-        `was paused because provider ${quoted(reason.provider)} has stopped: ${words}; one item a minute asks it again, and it goes on by itself once that is answered`,
-        `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,
+        `was paused because provider ${quoted(reason.provider)} has stopped: ${words}${last.en}; one item a minute asks it again, and it goes on by itself once that is answered`,
+        `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}${last.pt}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,
       )
     }
     const what = message(typeof reason.message === 'string' ? reason.message : reason.code)

@@ -80,6 +80,7 @@ const around = {
       probeAt: maybe(instant),
       code: fc.constant('402'),
       message: maybe(hostile),
+      trouble: maybe(hostile),
     }),
   ),
   watch: fc.record({ lookedAt: maybe(past), unbrokenAt: maybe(past) }),

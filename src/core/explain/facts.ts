@@ -87,6 +87,8 @@ export interface ProviderFacts {
   probeAt: Date | null
   code: string | null
   message: string | null
+  /** Of a stopped one: what the last that asked it met instead of an answer. */
+  trouble: string | null
 }
 
 export interface ErrorFacts {

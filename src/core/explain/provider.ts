@@ -4,7 +4,8 @@ import type { ProviderFacts } from './facts.ts'
 import { append, message, nothing, quoted, until } from './words.ts'
 
 /** `provider "openrouter" asks to wait 4 min more: slow down` */
-export function whyProvider({ name, freeAt, stoppedAt, probeAt, message: words }: ProviderFacts, now: Date): Saying {
+export function whyProvider(provider: ProviderFacts, now: Date): Saying {
+  const { name, freeAt, stoppedAt, probeAt, message: words } = provider
   const own = words === null || words.trim() === '' ? nothing : say(`: ${message(words)}`, `: ${message(words)}`)
   if (stoppedAt === null)
     return append(
@@ -21,10 +22,17 @@ export function whyProvider({ name, freeAt, stoppedAt, probeAt, message: words }
   return append(
     say(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
     own,
+    lastTrouble(provider),
     say('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
     next,
   )
 }
+
+/** `; the last time it was asked: 500` */
+export const lastTrouble = ({ trouble }: ProviderFacts): Saying =>
+  trouble === null || trouble.trim() === ''
+    ? nothing
+    : say(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
 
 /** To be said beside something else. */
 export const besidesProvider = (provider: ProviderFacts | null, now: Date): Saying =>

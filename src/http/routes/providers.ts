@@ -16,6 +16,10 @@ const provider = z.object({
   code: z.string().nullable(),
   message: z.string().nullable(),
   at: instant,
+  trouble: z.string().nullable().meta({
+    description: 'of a stopped one: what the last job that was let through to it met instead of an answer',
+  }),
+  trouble_at: instant.nullable(),
 })
 
 export const providerRoutes: readonly Route[] = [

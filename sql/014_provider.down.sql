@@ -1,0 +1,4 @@
+alter table retoma.provider drop column probe_last;
+alter table retoma.provider drop column trouble_at;
+alter table retoma.provider drop column trouble;
+alter table retoma.provider drop column backoffs;
