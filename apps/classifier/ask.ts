@@ -7,6 +7,7 @@
 import { type JobContext, pauseBatch, providerStop, providerWait, RetomaError } from 'retoma'
 import { errors } from './errors.ts'
 import { failed } from './failed.ts'
+import { dollars } from './money.ts'
 import { excerptOf, promptOf } from './prompt.ts'
 import { type Bought, judge } from './providers/answer.ts'
 import { classifyLocally, localModel } from './providers/local.ts'
@@ -45,7 +46,7 @@ export async function answerFor(
   }
   const spent = document.limited ? await readSpent(ctx, document.run) : undefined
   if (spent !== undefined) {
-    const why = new RetomaError(errors.cost_limit, { limit: spent.allowed, cost: spent.cost })
+    const why = new RetomaError(errors.cost_limit, { limit: dollars(spent.allowed), cost: dollars(spent.cost) })
     throw pauseBatch({ code: why.code, message: why.in('pt') })
   }
   return ctx.provider(providerName, () => askPaid(paid, document, text, attempt, signal))

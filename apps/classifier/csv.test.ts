@@ -16,7 +16,7 @@ const result: Result = {
   modelo: 'm',
   tokens_entrada: 1200,
   tokens_saida: 30,
-  custo_usd: '0.000001',
+  custo_usd: '0.125001',
   simulado: false,
   reaproveitado: false,
   duplicado_de: null,
@@ -24,23 +24,24 @@ const result: Result = {
 
 test('a table begins with its mark and its names', () => {
   expect(csvHead()).toBe(
-    '\uFEFF"codigo";"categoria";"confianca";"justificativa";"status";"modelo";"tokens_entrada";"tokens_saida";"custo_usd";"simulado"\r\n',
+    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato\r\n',
   )
 })
 
 test('numbers have a decimal comma, quotes are doubled, nothing is an empty field', () => {
   expect(csvRow(result, true)).toBe(
-    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,000001";"false"\r\n',
+    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001"\r\n',
   )
   const none = { categoria: null, confianca: null, justificativa: null, modelo: null, tokens_entrada: null }
   const pending = { ...result, ...none, tokens_saida: null, custo_usd: null, simulado: null, status: 'ERRO' as const }
-  expect(csvRow(pending, true)).toBe('"a.pdf";"";"";"";"ERRO";"";"";"";"";"true"\r\n')
+  expect(csvRow(pending, true)).toBe('"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";""\r\n')
 })
 
 test.each([
   '=1+1',
   '+1+1',
   '-1+1',
+  '-1',
   '@SUM(A1)',
   '\t=1',
   '\r=1',
@@ -59,6 +60,6 @@ test.each([
   expect(row).toContain(`;${told};"CONCLUIDO"`)
 })
 
-test.each(['-5', '12,5', 'a=b', 'e-mail', '3+4'])('%j is left as it is', text => {
+test.each(['5', '12,5', 'a=b', 'e-mail', '3+4'])('%j is left as it is', text => {
   expect(csvRow({ ...result, codigo: text }, false).startsWith(`"${text}";`)).toBe(true)
 })

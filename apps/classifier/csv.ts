@@ -1,10 +1,11 @@
 /**
- * Results as a spreadsheet opens them in Brazil: UTF-8 with its mark, semicolons, decimal commas, every field in quotes.
+ * Results as a spreadsheet opens them in Brazil: UTF-8 with its mark, semicolons, decimal commas, every field in quotes but the
+ * names of the columns, which need none. A new column stands behind the others, whose places people rely on.
  *
  * Invariant: no cell is a formula. What a document or an AI wrote is text, and what would be read as a formula gets an
  * apostrophe in front, which spreadsheets do not show.
  */
-import { dollars } from './money.ts'
+import { cents, currency, exactly } from './money.ts'
 import type { Result } from './store/results.ts'
 
 type Cell = string | number | boolean | null
@@ -19,17 +20,18 @@ const columns: readonly [name: string, of: (row: Result, isSimulated: boolean) =
   ['modelo', row => row.modelo],
   ['tokens_entrada', row => row.tokens_entrada],
   ['tokens_saida', row => row.tokens_saida],
-  ['custo_usd', row => (row.custo_usd === null ? null : Number(dollars(row.custo_usd)))],
+  ['custo_usd', row => comma(cents(row.custo_usd))],
   ['simulado', (row, isSimulated) => row.simulado ?? isSimulated],
+  ['moeda', () => currency],
+  ['custo_usd_exato', row => comma(exactly(row.custo_usd))],
 ]
 
 const mark = '\uFEFF'
 
-export const csvHead = (): string => mark + line(columns.map(([name]) => name))
+export const csvHead = (): string => `${mark}${columns.map(([name]) => name).join(';')}\r\n`
 
-export const csvRow = (row: Result, isSimulated: boolean): string => line(columns.map(([, of]) => of(row, isSimulated)))
-
-const line = (cells: readonly Cell[]): string => `${cells.map(cell).join(';')}\r\n`
+export const csvRow = (row: Result, isSimulated: boolean): string =>
+  `${columns.map(([, of]) => cell(of(row, isSimulated))).join(';')}\r\n`
 
 function cell(value: Cell): string {
   if (value === null) return '""'
@@ -42,12 +44,11 @@ function cell(value: Cell): string {
 const decimal = (value: number): string =>
   (Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/0+$/, '')).replace('.', ',')
 
+const comma = (digits: string | null): string | null => digits?.replace('.', ',') ?? null
+
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** First on its own, or behind what an import may strip: blanks, quotes, marks that are not seen. */
 const formula = /^[\s"'`\p{Cf}\p{Cc}]*[=+\-@\t\r\n＝＋－＠|%]/u
-const plainNumber = /^-?\d+(?:[.,]\d+)?$/
 
-function harmless(text: string): string {
-  return formula.test(text) && !plainNumber.test(text) ? `'${text}` : text
-}
+const harmless = (text: string): string => (formula.test(text) ? `'${text}` : text)

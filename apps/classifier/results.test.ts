@@ -21,7 +21,8 @@ test('results are read a page at a time, and as one table', async () => {
       modelo: 'm',
       tokens_entrada: 10,
       tokens_saida: 2,
-      custo_usd: '0.0123',
+      custo_usd: '0.01',
+      custo_usd_exato: '0.012300',
       moeda: 'USD',
       simulado: false,
     },
@@ -34,7 +35,9 @@ test('results are read a page at a time, and as one table', async () => {
   expect(table.headers.get('content-disposition')).toBe(`attachment; filename="resultados-${id}.csv"`)
   const lines = table.body.split('\r\n')
   expect(lines).toHaveLength(6)
-  expect(lines[2]).toBe(`"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,0123";"false"`)
+  expect(lines[2]).toBe(
+    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300"`,
+  )
 })
 
 test('a table of two thousand documents is whole', async () => {

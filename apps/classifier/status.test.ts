@@ -109,7 +109,7 @@ test('a cost limit pauses it, and continuar allows as much again, once however m
   await becomes('PAUSADO')
   expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
   await becomes('CONCLUIDO')
-  expect(await status(id)).toMatchObject({ custo_usd: '5.00', limite_custo_usd: '6.00' })
+  expect(await status(id)).toMatchObject({ custo_usd: '5.00', custo_usd_exato: '5.000000', limite_custo_usd: '6.00' })
 })
 
 test('what hung is named: the document, what it was doing, and where', async () => {

@@ -1,6 +1,6 @@
 /** Executions and documents as HTTP answers them: the names are the seed's, money is a text with its currency beside it. */
 import { z } from 'zod'
-import { currency, dollars } from './money.ts'
+import { cents, currency, dollars, exactly } from './money.ts'
 import { documentStatuses, type Status, statuses } from './status.ts'
 import type { Execution } from './store/executions.ts'
 import type { Result } from './store/results.ts'
@@ -19,9 +19,12 @@ const counts = {
   percentual: z.number().meta({ description: 'of a hundred, how many have ended' }),
 }
 
-/** Money: two to six decimals. */
-const usd = z.string().meta({ description: 'dollars, with two to six decimals' })
-const moeda = z.string().meta({ description: 'ISO 4217' })
+const usd = z.string().meta({ description: 'dollars, with two decimals, half a cent rounded up' })
+const exactUsd = z
+  .string()
+  .meta({ description: 'the same with six decimals, for a document costs fractions of a cent' })
+export const limitUsd = z.string().nullable().meta({ description: 'dollars, with two to six decimals; null: no limit' })
+export const moeda = z.string().meta({ description: 'ISO 4217' })
 const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
 
 export const status = z.enum(statuses)
@@ -39,6 +42,7 @@ export const execution = z
     max_retries: count,
     reaproveitar: z.boolean(),
     custo_usd: usd,
+    custo_usd_exato: exactUsd,
     moeda,
     simulado,
     criado_por: z.string(),
@@ -63,7 +67,8 @@ export const detailed = z
     diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or what to press' }),
     travado_motivo: z.string().nullable(),
     custo_usd: usd,
-    limite_custo_usd: usd.nullable(),
+    custo_usd_exato: exactUsd,
+    limite_custo_usd: limitUsd,
     moeda,
     simulado,
     erros_recentes: z.array(
@@ -111,6 +116,7 @@ export const result = z
     tokens_entrada: count.nullable(),
     tokens_saida: count.nullable(),
     custo_usd: usd.nullable(),
+    custo_usd_exato: exactUsd.nullable(),
     moeda,
     simulado,
   })
@@ -140,7 +146,11 @@ const countsOf = (from: Execution) => ({
   percentual: from.percentual,
 })
 
-const costOf = (from: Execution) => ({ custo_usd: dollars(from.custo_usd), moeda: currency })
+const costOf = <T extends string | null>({ custo_usd: cost }: { custo_usd: T }) => ({
+  custo_usd: cents(cost),
+  custo_usd_exato: exactly(cost),
+  moeda: currency,
+})
 
 export const executionWire = (from: Execution, isSimulated: boolean) => ({
   id: from.id,
@@ -208,7 +218,6 @@ export const resultWire = (from: Result, isSimulated: boolean) => ({
   modelo: from.modelo,
   tokens_entrada: from.tokens_entrada,
   tokens_saida: from.tokens_saida,
-  custo_usd: dollars(from.custo_usd),
-  moeda: currency,
+  ...costOf(from),
   simulado: from.simulado ?? isSimulated,
 })

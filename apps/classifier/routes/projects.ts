@@ -16,7 +16,7 @@ import {
   updateProject,
 } from '../store/projects.ts'
 import { oneLine, storable } from '../text.ts'
-import { instant } from '../wire.ts'
+import { instant, limitUsd, moeda } from '../wire.ts'
 import { idParams, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
@@ -71,8 +71,8 @@ const project = z
     modelo: z.string().nullable().meta({ description: 'null: the one of OPENROUTER_MODEL' }),
     max_retries_execucao: z.number().int(),
     max_retries_documento: z.number().int(),
-    limite_custo_usd: z.string().nullable(),
-    moeda: z.string(),
+    limite_custo_usd: limitUsd,
+    moeda,
     criado_em: instant,
     atualizado_em: instant,
   })

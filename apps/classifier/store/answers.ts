@@ -65,7 +65,7 @@ export async function findReusable(
 }
 
 const spent = `
-  select cost_usd::numeric(14, 2)::text as cost, cost_allowed_usd::numeric(14, 2)::text as allowed
+  select cost_usd::text as cost, cost_allowed_usd::text as allowed
   from retoma.classifier_run
   where id = $1 and cost_usd >= cost_allowed_usd`
 

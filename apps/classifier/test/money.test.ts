@@ -87,14 +87,14 @@ describe('a limit of cost', () => {
   test('pauses the execution before another document is asked, and names the sum', async () => {
     const { server, execute, run, engine, sql, booksAgree } = await classifier({ concurrency: 1 })
     server.charge(0.03)
-    const made = await execute({ documents: 10, costLimit: '0.10' })
+    const made = await execute({ documents: 10, costLimit: '0.105' })
     await run()
     expect(server.calls).toHaveLength(4)
     expect(await engine.batch(made.batch)).toMatchObject({
       state: 'paused',
       succeeded: 4,
       failed: 0,
-      reason: { code: 'cost_limit', message: expect.stringContaining('US$ 0.10 foi atingido (US$ 0.12 gastos)') },
+      reason: { code: 'cost_limit', message: expect.stringContaining('US$ 0.105 foi atingido (US$ 0.12 gastos)') },
     })
     await sql(`update retoma.classifier_run set cost_allowed_usd = cost_allowed_usd + 0.10`)
     await engine.unpause(made.batch)
