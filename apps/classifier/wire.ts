@@ -15,7 +15,7 @@ const counts = {
   concluidos: count,
   erros: count,
   pulados: count,
-  cancelados: count,
+  cancelados: count.meta({ description: 'of those that were skipped, how many because the execution was cancelled' }),
   percentual: z.number().meta({ description: 'of a hundred, how many have ended' }),
 }
 

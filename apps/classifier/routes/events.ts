@@ -53,7 +53,7 @@ function progressOf({ rate, etaSeconds, ...counts }: Readonly<Record<string, unk
     processando: of('running') + of('stalled'),
     concluidos: of('succeeded'),
     erros: of('failed'),
-    pulados: of('skipped'),
+    pulados: of('skipped') + of('cancelled'),
     cancelados: of('cancelled'),
     percentual: total === 0 ? 0 : Math.floor((ended * 1000) / total) / 10,
   }
