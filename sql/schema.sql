@@ -160,6 +160,7 @@ create table retoma.classifier_run (
   created_by text not null,
   created_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
+  open_job bigint,
   constraint classifier_run_project_id_fkey FOREIGN KEY (project_id) REFERENCES retoma.classifier_project(id),
   constraint classifier_run_pkey PRIMARY KEY (id),
   constraint classifier_run_batch_id_key UNIQUE (batch_id),
@@ -541,7 +542,11 @@ create view retoma.execucoes_classificacao as
             WHEN b.state = 'failed'::text THEN m.missing
             ELSE 0
         END AS erros,
-    c.skipped AS pulados,
+    c.skipped + c.cancelled +
+        CASE
+            WHEN b.state = 'cancelled'::text THEN m.missing
+            ELSE 0
+        END AS pulados,
     c.cancelled +
         CASE
             WHEN b.state = 'cancelled'::text THEN m.missing
@@ -590,6 +595,7 @@ create view retoma.resultados_classificacao as
     COALESCE(j.attempt - j.unspent, 0) AS tentativas,
         CASE
             WHEN s.status = 'CONCLUIDO'::text THEN NULL::text
+            WHEN s.state = 'cancelled'::text THEN 'execução cancelada; documento não processado'::text
             WHEN s.status = 'ERRO'::text AND (j.id IS NULL OR (j.error ->> 'code'::text) = 'resumes_spent'::text) THEN ('execução encerrada após '::text ||
             CASE r.settings ->> 'max_resumes'::text
                 WHEN '1'::text THEN '1 retomada'::text
@@ -639,17 +645,18 @@ create view retoma.resultados_classificacao as
                     WHEN (j.error ->> 'what'::text) = 'stalled'::text THEN 'estava sendo tratado quando a execução travou'::text
                     ELSE j.error ->> 'message'::text
                 END AS message) e ON true
-     CROSS JOIN LATERAL ( SELECT
-                CASE COALESCE(j.state,
-                    CASE
-                        WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN b.state
-                        ELSE 'waiting'::text
-                    END)
+     CROSS JOIN LATERAL ( SELECT n.state,
+                CASE n.state
                     WHEN 'waiting'::text THEN 'PENDENTE'::text
                     WHEN 'succeeded'::text THEN 'CONCLUIDO'::text
                     WHEN 'failed'::text THEN 'ERRO'::text
                     WHEN 'skipped'::text THEN 'PULADO'::text
-                    WHEN 'cancelled'::text THEN 'CANCELADO'::text
+                    WHEN 'cancelled'::text THEN 'PULADO'::text
                     ELSE 'PROCESSANDO'::text
-                END AS status) s
+                END AS status
+           FROM ( SELECT COALESCE(j.state,
+                        CASE
+                            WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN b.state
+                            ELSE 'waiting'::text
+                        END) AS "coalesce") n(state)) s
   WHERE r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL;

@@ -254,8 +254,8 @@ function failed({ erros, max_retries, concluidos }: Execution): Saying {
   )
 }
 
-function progress({ total, concluidos, erros, pulados, cancelados }: Execution): Saying {
-  const ended = concluidos + erros + pulados + cancelados
+function progress({ total, concluidos, erros, pulados }: Execution): Saying {
+  const ended = concluidos + erros + pulados
   const wrong = erros === 0 ? say('', '') : say(`, ${erros} with an error`, `, ${erros} com erro`)
   return say(`${ended} of ${total} documents ended${wrong.en}`, `${ended} de ${total} documentos encerrados${wrong.pt}`)
 }

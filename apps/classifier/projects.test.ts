@@ -19,6 +19,7 @@ test('a project is made with the limits of the seed, listed, changed and removed
     max_retries_documento: 2,
     limite_custo_usd: null,
     moeda: 'USD',
+    simulado: false,
     criado_em: instant,
     atualizado_em: instant,
   }

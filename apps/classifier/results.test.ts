@@ -1,6 +1,6 @@
 /** Results, errors and the table for a spreadsheet; and that what is erased is gone, everywhere. */
 import { expect, test } from 'vitest'
-import { days, minutes } from '../../src/index.ts'
+import { days, minutes, seconds } from '../../src/index.ts'
 import { gate, timePasses } from '../../test/support/engine.ts'
 import { classifierDoor } from './test/door.ts'
 
@@ -104,11 +104,11 @@ test('an error has its message, its time, and for those who act its stack', asyn
 const tables = ['job', 'batch', 'checkpoint', 'failure', 'event', 'file', 'file_chunk'].map(name => `retoma.${name}`)
 const own = ['run', 'document', 'purchase'].map(name => `retoma.classifier_${name}`)
 
-/** What is left in every table, but of the job that submits executions. */
+/** What is left in every table, but of the job that tidies up. */
 async function left({ engine }: Door): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of [...tables, ...own]) {
-    const only = table === 'retoma.job' ? `where kind <> 'open-execution'` : ''
+    const only = table === 'retoma.job' ? `where kind <> 'tidy-executions'` : ''
     const { rows } = await engine.query<{ n: number }>(`select count(*)::int as n from ${table} ${only}`)
     if (rows[0]!.n > 0) counts[table] = rows[0]!.n
   }
@@ -145,6 +145,18 @@ test('an execution is erased when it is over, with all that is its; before that 
   expect((await ask('GET', `/execucoes/${other}`)).status).toBe(200)
 })
 
+test('an erased execution takes the job along that submits it, due or done', async () => {
+  const door = await classifierDoor()
+  const { ask, clock, execution, press, run } = door
+  const due = await execution(['a'])
+  await press(due, 'cancelar')
+  const done = await execution(['b'])
+  await clock.advance(seconds(11))
+  await run()
+  for (const id of [due, done]) expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(204)
+  expect(await left(door)).toEqual({})
+})
+
 test('what died in the middle of erasing is gone for all, and removed by the next to tidy up', async () => {
   const door = await classifierDoor()
   const { ask, clock, engine, execution, run, schedule } = door
@@ -156,8 +168,7 @@ test('what died in the middle of erasing is gone for all, and removed by the nex
   await clock.advance(minutes(61))
   await schedule()
   await run()
-  const { 'retoma.job': _, 'retoma.checkpoint': __, ...rest } = await left(door)
-  expect(rest).toEqual({})
+  expect(await left(door)).toEqual({})
 })
 
 test('an execution goes with its batch when the time is over for which work is kept', async () => {

@@ -3,7 +3,7 @@
  *
  * Invariant: what was answered 201 is submitted, once. Its rows and the job that submits it are one transaction; whoever asks
  * for one that is not submitted yet does it first; and the batch has a key of its own, so that ten who do it at once do it
- * once. Erased is first hidden and then removed, the batch before the rows that name it: whatever dies in between, the next
+ * once. Erased is first hidden and then removed, the batch and the job before the rows that name them: whatever dies in between, the next
  * one to tidy up finds what is left.
  */
 import { createHash } from 'node:crypto'
@@ -28,6 +28,7 @@ import {
   hideRun,
   insertRun,
   type NewDocument,
+  noteOpenJob,
   noteSubmitted,
   readHidden,
   readUnsubmitted,
@@ -127,6 +128,7 @@ export async function makeRun(engine: Engine, runs: Runs, asked: Asked): Promise
         { run: inserted.id },
         { tx, priority: 0, delay: openAfter },
       )
+      await noteOpenJob(tx, inserted.id, job)
       const files = asked.documents.flatMap(({ file }) => (file === null ? [] : [file]))
       if (files.length > 0) await engine.files.keep(files, { job, tx })
     }
@@ -195,7 +197,25 @@ export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
 }
 
 async function finishErasing(engine: Engine, id: string): Promise<void> {
-  const batch = await readHidden(engine, id)
-  if (batch !== undefined) await engine.eraseBatch(batch)
+  const hidden = await readHidden(engine, id)
+  if (hidden !== undefined) {
+    await engine.eraseBatch(hidden.batch)
+    if (hidden.openJob !== null) await eraseOpenJob(engine, hidden.openJob)
+  }
   await removeHiddenRun(engine, id)
+}
+
+/** One that is due only now finds nothing to submit; it need not begin. */
+async function eraseOpenJob(engine: Engine, job: string): Promise<void> {
+  try {
+    await engine.eraseJob(job)
+  } catch (error) {
+    if (!isRetomaError(error, 'wrong_state')) throw error
+    await engine.cancel(job).catch(unlessOver)
+    await engine.eraseJob(job)
+  }
+}
+
+function unlessOver(error: unknown): void {
+  if (!isRetomaError(error, 'not_found') && !isRetomaError(error, 'wrong_state')) throw error
 }

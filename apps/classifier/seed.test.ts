@@ -81,6 +81,24 @@ test('while one is at work it is PROCESSANDO', async () => {
   while (status !== 'PROCESSANDO') ({ status } = (await ask('GET', `/execucoes/${id}/documentos`)).body.items[0])
 })
 
+test('a document of a cancelled execution is PULADO, with the reason, and the counts add up', async () => {
+  const { ask, id, press, status } = await halfway()
+  await press(id, 'cancelar')
+  const { items } = (await ask('GET', `/execucoes/${id}/documentos?status=PULADO`)).body
+  expect(items).toMatchObject([
+    { codigo: 'pula' },
+    {
+      codigo: 'tenta',
+      tentativas: 1,
+      erro_mensagem: 'execução cancelada; documento não processado',
+      ultimo_erro_em: null,
+    },
+  ])
+  const told = await status(id)
+  expect(told).toMatchObject({ status: 'CANCELADO', concluidos: 1, erros: 1, pulados: 2, cancelados: 1, pendentes: 0 })
+  expect(told.concluidos + told.erros + told.pulados).toBe(told.total)
+})
+
 test('the stack of an error is for operators, not for viewers', async () => {
   const { ask, engine, id } = await halfway()
   const { token } = await engine.createToken({ user: 'vi', role: 'viewer' })

@@ -140,7 +140,7 @@ test('a person who paused, and one who cancelled, are told', async () => {
   expect((await told(door, id)).diagnostico).toBe('pausada por uma pessoa: pressione continuar para seguir')
   await press(id, 'cancelar')
   expect((await told(door, id)).diagnostico).toMatch(/^cancelada: /)
-  expect(await told(door, id)).toMatchObject({ percentual: 100, cancelados: 1, pendentes: 0 })
+  expect(await told(door, id)).toMatchObject({ percentual: 100, pulados: 1, cancelados: 1, pendentes: 0 })
 })
 
 test('the views and the streams have the same words for every state', async () => {

@@ -1,10 +1,10 @@
-/** The seed's words for the states of a batch and of a job; 013's views say the same in SQL, and a test holds them together. */
+/** The seed's words for the states of a batch and of a job; the views of 014 say the same in SQL, and a test holds them together. */
 import type { BatchState, State } from 'retoma'
 
 export const statuses = ['PENDENTE', 'EM_ANDAMENTO', 'PAUSADO', 'TRAVADO', 'CONCLUIDO', 'ERRO', 'CANCELADO'] as const
 export type Status = (typeof statuses)[number]
 
-export const documentStatuses = ['PENDENTE', 'PROCESSANDO', 'CONCLUIDO', 'ERRO', 'PULADO', 'CANCELADO'] as const
+export const documentStatuses = ['PENDENTE', 'PROCESSANDO', 'CONCLUIDO', 'ERRO', 'PULADO'] as const
 export type DocumentStatus = (typeof documentStatuses)[number]
 
 /** Of a batch that has begun; one that has not is PENDENTE, whether submitting or waiting. */
@@ -26,5 +26,6 @@ export const documentStatusOf: Readonly<Record<State, DocumentStatus>> = {
   succeeded: 'CONCLUIDO',
   failed: 'ERRO',
   skipped: 'PULADO',
-  cancelled: 'CANCELADO',
+  // The seed has five.
+  cancelled: 'PULADO',
 }

@@ -24,5 +24,21 @@ test('without a key the local classifier answers, and every answer says that it 
   const { items } = (await at('/resultados')).body
   expect(items.map((each: { categoria: string }) => each.categoria)).toEqual(['Contrato', 'Petição', null])
   expect(items.map((each: { simulado: boolean }) => each.simulado)).toEqual([true, true, true])
-  expect((await at('/resultados.csv')).body).toContain('"true"\r\n')
+  expect((await at('/resultados.csv')).body).toMatch(/;"true";"USD";"0,000000"\r\n.*;"true";"USD";""\r\n$/s)
+  const other = (await ask('POST', '/execucoes', { body: { projeto_id, documentos } })).body.id
+  const asked: [method: string, path: string][] = [
+    ...['/projetos', `/projetos/${projeto_id}`, '/execucoes'].map(path => ['GET', path] as [string, string]),
+    ...['documentos', 'erros', 'resultados'].map(path => ['GET', `/execucoes/${made.id}/${path}`] as [string, string]),
+    ...['retomar', 'reprocessar-erros', 'pausar', 'continuar', 'cancelar'].map(
+      verb => ['POST', `/execucoes/${other}/${verb}`] as [string, string],
+    ),
+  ]
+  for (const [method, path] of asked)
+    expect((await ask(method, path)).body, `${method} ${path}`).toMatchObject({ simulado: true })
+  const changed = await ask('PATCH', `/projetos/${projeto_id}`, { body: { nome: 'Outras' } })
+  expect(changed.body).toMatchObject({ nome: 'Outras', simulado: true })
+  const told = String((await at('/eventos')).body)
+  const data = told.split('\n').filter(line => line.startsWith('data:') && !line.includes('segundos_sem_progresso'))
+  expect(data.length).toBeGreaterThan(0)
+  for (const line of data) expect(JSON.parse(line.slice(5))).toMatchObject({ simulado: true })
 })

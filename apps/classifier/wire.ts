@@ -15,7 +15,7 @@ const counts = {
   concluidos: count,
   erros: count,
   pulados: count,
-  cancelados: count,
+  cancelados: count.meta({ description: 'of those that were skipped, how many because the execution was cancelled' }),
   percentual: z.number().meta({ description: 'of a hundred, how many have ended' }),
 }
 
@@ -25,7 +25,7 @@ const exactUsd = z
   .meta({ description: 'the same with six decimals, for a document costs fractions of a cent' })
 export const limitUsd = z.string().nullable().meta({ description: 'dollars, with two to six decimals; null: no limit' })
 export const moeda = z.string().meta({ description: 'ISO 4217' })
-const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
+export const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
 
 export const status = z.enum(statuses)
 const shown = z.string().meta({ description: 'the status for people, such as "Concluído com erros"' })

@@ -182,6 +182,106 @@ test('an erase whose process died after its first commit is finished by a tick a
   expect(await traces(t, { batch: id, jobs: items, files: files })).not.toContainEqual(expect.stringMatching(/^file/))
 })
 
+/** A single job that is over, and a notice that it is poison. */
+async function ended(t: TestEngine, text = `${secret} bad`, options = {}) {
+  const { id } = await t.engine.enqueue(job, text, { key: secret, ...options })
+  const file = await put(t, mb + 1)
+  await t.engine.files.keep([file.id], { job: id })
+  await t.run()
+  const told = await t.engine.enqueue(job, `of ${secret}`)
+  await t.run()
+  await t.engine.query(
+    `insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+     values ('job.poison', $1, 'error', '{}', now(), now(), $2)`,
+    [`job:${id}`, told.id],
+  )
+  await t.engine.query(
+    `insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', $1, now(), now(), $2)`,
+    [`job:${id}`, { job: id, attempt: 1, ref: secret }],
+  )
+  return { id, jobs: [id, told.id], files: [file.id] }
+}
+
+test('an erased job has left every table, with its steps, failures, events, files and notices', async () => {
+  const t = await stage()
+  const { id, jobs, files } = await ended(t)
+  const before = (await traces(t, { batch: '0', jobs, files })).map(each => each.split(':')[0])
+  const left = ['checkpoint', 'event', 'failure', 'file', 'file_chunk', 'finding', 'incident', 'job']
+  expect(before).toEqual(expect.arrayContaining(left))
+  expect(await t.engine.eraseJob(id)).toEqual({ id, erased: true })
+  expect(await traces(t, { batch: '0', jobs, files })).toEqual([])
+  await t.tick()
+  await t.notify()
+  await t.clean()
+  expect(await traces(t, { batch: '0', jobs, files })).toEqual([])
+})
+
+test('an erased job is erased once, by many at once too, and where there is none, without an error', async () => {
+  const t = await stage()
+  const { id } = await ended(t)
+  const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.eraseJob(id)))
+  expect(all.filter(each => each.erased)).toHaveLength(1)
+  expect(await t.engine.eraseJob('nobody')).toEqual({ id: 'nobody', erased: false })
+  expect(await t.engine.job(id)).toBeNull()
+  await expect(t.engine.retry(id)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('the key of an erased job makes another job, which knows nothing of it', async () => {
+  const t = await stage()
+  const { id } = await ended(t)
+  await t.engine.eraseJob(id)
+  const next = await t.engine.enqueue(job, 'harmless', { key: secret })
+  await t.run()
+  expect(next.id).not.toBe(id)
+  expect(await t.engine.job(next.id)).toMatchObject({
+    state: 'succeeded',
+    attempt: 1,
+    failures: 0,
+    result: 'harmless',
+  })
+})
+
+test('a job that is not over, or goes on at that instant, is refused by its state and stays', async () => {
+  const t = await stage()
+  const { id } = await t.engine.enqueue(job, 'waits', { delay: hours(1) })
+  await expect(t.engine.eraseJob(id)).rejects.toMatchObject({
+    code: 'wrong_state',
+    status: 409,
+    facts: { id, verb: 'erase' },
+  })
+  const failed = await ended(t)
+  const [retried, erased] = await Promise.allSettled([t.engine.retry(failed.id), t.engine.eraseJob(failed.id)])
+  expect([retried.status, erased.status].sort()).toEqual(['fulfilled', 'rejected'])
+  expect((await t.engine.job(failed.id)) === null).toBe(erased.status === 'fulfilled')
+  expect((await t.engine.job(id))?.state).toBe('waiting')
+})
+
+test('an item goes alone, with its name; its batch goes on counting it', async () => {
+  const plain = defineBatch({ name: 'plain', job })
+  const t = await engineOf({ batches: [plain] })
+  const { id } = await t.engine.submit(plain, [`${secret} bad`, 'other'], { ref: text => text })
+  const item = (await t.engine.items(id)).items.find(each => each.ref === `${secret} bad`)!
+  await t.run()
+  await t.engine.query(`update retoma.batch_count set last_ref = $1`, [item.ref])
+  expect(await t.engine.eraseJob(item.id)).toEqual({ id: item.id, erased: true })
+  expect(await traces(t, { batch: '0', jobs: [item.id], files: [] })).toEqual([])
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', total: 2, failed: 1 })
+  expect(await t.engine.retryFailed(id)).toMatchObject({ retried: 0, state: 'succeeded' })
+})
+
+test('what the watchdog found of an item of an erased batch goes with it', async () => {
+  const t = await stage()
+  const { id, items } = await over(t)
+  await t.engine.query(
+    `insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', $1, now(), now(), $2)`,
+    [`job:${items[0]}`, { job: items[0], attempt: 1, ref: secret }],
+  )
+  await t.engine.eraseBatch(id)
+  await t.tick()
+  expect(await rowsOf(t, 'select subject from retoma.finding')).toEqual([])
+  expect(await rowsOf(t, `select id from retoma.event where data::text like '%${secret}%'`)).toEqual([])
+})
+
 test('a file goes with its batch or its job when that is old', async () => {
   const t = await stage()
   const { files } = await over(t)

@@ -3,7 +3,7 @@ import type { EngineEvent } from 'retoma'
 import { eventsQuery, follow, type Route, route, type Told } from 'retoma/http'
 import type { Runs } from '../runs.ts'
 import { documentStatusOf, statusOf } from '../status.ts'
-import { batchOf, idParams, tag } from './shared.ts'
+import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
 const verbs: Readonly<Record<string, string>> = {
   pause: 'pausar',
@@ -17,9 +17,9 @@ const status = (state: unknown): unknown => statusOf[state as keyof typeof statu
 const documentStatus = (state: unknown): unknown => documentStatusOf[state as keyof typeof documentStatusOf] ?? state
 
 /** undefined: in these words nothing has changed. */
-function tell(event: EngineEvent): Told | undefined {
+function tell(event: EngineEvent, simulado: boolean): Told | undefined {
   const { type, position: id, at } = event
-  const told = (data: object): Told => ({ event: type, id, data: { at: at.toISOString(), ...data } })
+  const told = (data: object): Told => ({ event: type, id, data: { at: at.toISOString(), ...data, simulado } })
   switch (event.type) {
     case 'state': {
       const { from, to, reason } = event.data
@@ -53,7 +53,7 @@ function progressOf({ rate, etaSeconds, ...counts }: Readonly<Record<string, unk
     processando: of('running') + of('stalled'),
     concluidos: of('succeeded'),
     erros: of('failed'),
-    pulados: of('skipped'),
+    pulados: of('skipped') + of('cancelled'),
     cancelados: of('cancelled'),
     percentual: total === 0 ? 0 : Math.floor((ended * 1000) / total) / 10,
   }
@@ -74,7 +74,8 @@ export const eventRoutes = (runs: Runs): readonly Route[] => [
     errors: ['not_found', 'queue_full'],
     async run(call) {
       const batch = await batchOf(call, runs, call.params.id)
-      return follow(call, { batch }, tell)
+      const simulado = isPlayed(runs, await readHere(call.engine, call.params.id))
+      return follow(call, { batch }, event => tell(event, simulado))
     },
   }),
 ]

@@ -16,8 +16,8 @@ import { errors } from '../errors.ts'
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
-import { count, execution, executionWire, status } from '../wire.ts'
-import { executionOf, idParams, isId, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
+import { count, execution, executionWire, simulado, status } from '../wire.ts'
+import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
 /** A number is as good as its text; what names nothing is 404, whatever its form. */
 const id = z.union([z.string().min(1), z.int()]).transform(String)
@@ -92,7 +92,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
       // Its own refusal does not name the file, ours does.
       largestFile: largestFile + 1,
     },
-    answer: z.object({ id: z.string(), status, total: count, simulado: z.boolean() }),
+    answer: z.object({ id: z.string(), status, total: count, simulado }),
     status: 201,
     makes: true,
     errors: ['not_found', errors.too_many_documents, errors.document_too_large],
@@ -127,11 +127,12 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject({ projeto_id: z.string().optional(), status: status.optional(), ...pageQuery }),
     answer: pageOf(execution),
     async run({ engine, query: { projeto_id, status = null, after, limit } }) {
-      if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null }
+      if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null, ...mark(runs.isSimulated) }
       const filter = { after: placeOf(after), project: projeto_id ?? null, status, limit: limit + 1 }
       const found = await listExecutions(engine, filter, engine.clock.instant())
       const { items, next } = pageFrom(found, limit, each => each.id)
-      return { items: items.map(each => executionWire(each, runs.isSimulated)), next }
+      const { isSimulated } = runs
+      return { items: items.map(each => executionWire(each, isSimulated)), next, ...mark(isSimulated) }
     },
   }),
   route({

@@ -9,7 +9,7 @@ import { resultRoutes } from './results.ts'
 import { statusRoutes } from './status.ts'
 
 export const routesOf = (runs: Runs): readonly Route[] => [
-  ...projectRoutes,
+  ...projectRoutes(runs),
   ...executionRoutes(runs),
   ...statusRoutes(runs),
   ...resultRoutes(runs),

@@ -11,10 +11,10 @@ import { errors } from '../errors.ts'
 import type { Runs } from '../runs.ts'
 import type { Status } from '../status.ts'
 import { allowAgain, noteStarted } from '../store/runs.ts'
-import { count, status } from '../wire.ts'
-import { batchOf, idParams, readHere, tag } from './shared.ts'
+import { count, simulado, status } from '../wire.ts'
+import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
-const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count }
+const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count, simulado }
 
 interface On {
   engine: Engine
@@ -124,8 +124,10 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
         const pressed = await press({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>
           refused(error, call, path),
         )
-        const { status: read, tentativas_retry, max_retries } = await readHere(engine, params.id)
-        return { id: params.id, status: statusAfter(pressed, read), ...pressed.told, tentativas_retry, max_retries }
+        const found = await readHere(engine, params.id)
+        const { tentativas_retry, max_retries } = found
+        const counted = { tentativas_retry, max_retries, simulado: isPlayed(runs, found) }
+        return { id: params.id, status: statusAfter(pressed, found.status), ...pressed.told, ...counted }
       },
     }),
   )

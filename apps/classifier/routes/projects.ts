@@ -5,7 +5,7 @@ import { type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
-import { noProject } from '../runs.ts'
+import { noProject, type Runs } from '../runs.ts'
 import {
   hideProject,
   insertProject,
@@ -16,8 +16,8 @@ import {
   updateProject,
 } from '../store/projects.ts'
 import { oneLine, storable } from '../text.ts'
-import { instant, limitUsd, moeda } from '../wire.ts'
-import { idParams, isId, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+import { instant, limitUsd, moeda, simulado } from '../wire.ts'
+import { idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
@@ -73,12 +73,13 @@ const project = z
     max_retries_documento: z.number().int(),
     limite_custo_usd: limitUsd,
     moeda,
+    simulado,
     criado_em: instant,
     atualizado_em: instant,
   })
   .meta({ id: 'Projeto' })
 
-const projectWire = (row: ProjectRow) => ({
+const projectWire = (row: ProjectRow, isSimulated: boolean) => ({
   id: row.id,
   nome: row.name,
   categorias: row.categories,
@@ -88,6 +89,7 @@ const projectWire = (row: ProjectRow) => ({
   max_retries_documento: row.maxRetries,
   limite_custo_usd: dollars(row.costLimitUsd),
   moeda: currency,
+  simulado: isSimulated,
   criado_em: row.createdAt,
   atualizado_em: row.updatedAt,
 })
@@ -128,7 +130,7 @@ const known = <T>(found: T | undefined, id: string): T => {
   return found
 }
 
-export const projectRoutes: readonly Route[] = [
+export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
   route({
     method: 'post',
     path: '/projetos',
@@ -149,7 +151,7 @@ export const projectRoutes: readonly Route[] = [
               .update(JSON.stringify([once.who, once.route, once.key]))
               .update(once.hash)
               .digest('hex')
-      return projectWire(await insertProject(engine, fieldsOf(body) as ProjectFields, key))
+      return projectWire(await insertProject(engine, fieldsOf(body) as ProjectFields, key), isSimulated)
     },
   }),
   route({
@@ -163,7 +165,7 @@ export const projectRoutes: readonly Route[] = [
     answer: pageOf(project),
     async run({ engine, query: { after, limit } }) {
       const { items, next } = pageFrom(await listProjects(engine, placeOf(after), limit + 1), limit, each => each.id)
-      return { items: items.map(projectWire), next }
+      return { items: items.map(each => projectWire(each, isSimulated)), next, ...mark(isSimulated) }
     },
   }),
   route({
@@ -177,7 +179,7 @@ export const projectRoutes: readonly Route[] = [
     answer: project,
     errors: ['not_found'],
     run: async ({ engine, params: { id } }) =>
-      projectWire(known(isId(id) ? await readProject(engine, id) : undefined, id)),
+      projectWire(known(isId(id) ? await readProject(engine, id) : undefined, id), isSimulated),
   }),
   route({
     method: 'patch',
@@ -191,7 +193,7 @@ export const projectRoutes: readonly Route[] = [
     answer: project,
     errors: ['not_found'],
     run: async ({ engine, params: { id }, body }) =>
-      projectWire(known(isId(id) ? await updateProject(engine, id, fieldsOf(body)) : undefined, id)),
+      projectWire(known(isId(id) ? await updateProject(engine, id, fieldsOf(body)) : undefined, id), isSimulated),
   }),
   route({
     method: 'delete',

@@ -16,7 +16,7 @@ import {
   result,
   resultWire,
 } from '../wire.ts'
-import { executionOf, idParams, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+import { executionOf, idParams, isPlayed, mark, markOf, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 type Asked = Call<{ id: string }, { after?: string | undefined; limit: number }>
 
@@ -75,9 +75,9 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     answer: pageOf(document),
     errors: ['not_found'],
     async run(call) {
-      await executionOf(call, runs, call.params.id)
+      const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
       const { items, next } = await pageOfResults(call, call.query.status ?? null)
-      return { items: items.map(each => documentWire(each, runs.isSimulated)), next }
+      return { items: items.map(each => documentWire(each, isSimulated)), next, ...mark(isSimulated) }
     },
   }),
   route({
@@ -109,13 +109,13 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     role: 'viewer',
     params: idParams,
     query: z.strictObject(pageQuery),
-    answer: z.object({ total: count, documentos: z.array(documentError), next: z.string().nullable() }),
+    answer: z.object({ total: count, documentos: z.array(documentError), next: z.string().nullable(), ...markOf }),
     errors: ['not_found'],
     async run(call) {
-      const { erros } = await executionOf(call, runs, call.params.id)
+      const found = await executionOf(call, runs, call.params.id)
       const { items, next } = await pageOfResults(call, 'ERRO')
       const documentos = items.map(each => documentErrorWire(each, call.who.role !== 'viewer'))
-      return { total: erros, documentos, next }
+      return { total: found.erros, documentos, next, ...mark(isPlayed(runs, found)) }
     },
   }),
   route({
@@ -130,9 +130,9 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     answer: pageOf(result),
     errors: ['not_found'],
     async run(call) {
-      await executionOf(call, runs, call.params.id)
+      const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
       const { items, next } = await pageOfResults(call, null)
-      return { items: items.map(each => resultWire(each, runs.isSimulated)), next }
+      return { items: items.map(each => resultWire(each, isSimulated)), next, ...mark(isSimulated) }
     },
   }),
   route({
@@ -146,10 +146,10 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     answers: 'text/csv',
     errors: ['not_found'],
     async run(call) {
-      const { id } = await executionOf(call, runs, call.params.id)
+      const found = await executionOf(call, runs, call.params.id)
       call.headers.set('content-type', 'text/csv; charset=utf-8')
-      call.headers.set('content-disposition', `attachment; filename="resultados-${id}.csv"`)
-      return new Response(csvOf(call, runs.isSimulated), { headers: call.headers })
+      call.headers.set('content-disposition', `attachment; filename="resultados-${found.id}.csv"`)
+      return new Response(csvOf(call, isPlayed(runs, found)), { headers: call.headers })
     },
   }),
 ]

@@ -14,7 +14,12 @@ export const pageQuery = {
   after: z.string().max(200).optional().meta({ description: 'the `next` of the page before' }),
 }
 
-export const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), next: z.string().nullable() })
+/** Of a list: only where it is true, for a list is `items` and `next`. */
+export const markOf = { simulado: z.literal(true).optional() }
+export const mark = (isSimulated: boolean) => (isSimulated ? ({ simulado: true } as const) : {})
+
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ items: z.array(item), next: z.string().nullable(), ...markOf })
 
 /** Any other text names nothing. */
 export const isId = (id: string): boolean => /^[1-9]\d{0,17}$/.test(id)
@@ -36,6 +41,9 @@ export function pageFrom<T>(found: readonly T[], limit: number, placeOf: (item: 
   const items = found.slice(0, limit)
   return { items, next: found.length > limit ? placeOf(items.at(-1)!) : null }
 }
+
+/** Of what is told of an execution: whether its answers are played, or, before there is any, would be. */
+export const isPlayed = (runs: Runs, { simulado }: Pick<Execution, 'simulado'>): boolean => simulado ?? runs.isSimulated
 
 /** 404 for what names none. One that is not submitted yet is submitted first. */
 export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>, runs: Runs, id: string) {

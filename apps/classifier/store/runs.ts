@@ -93,6 +93,13 @@ export async function insertRun(
   return { id: made.id, made: true }
 }
 
+const noteJob = `update retoma.classifier_run set open_job = $2 where id = $1`
+
+/** Which job submits it. */
+export async function noteOpenJob(tx: JobTransaction, id: string, job: string): Promise<void> {
+  await tx.query(noteJob, [id, job])
+}
+
 /** What it takes to submit one. */
 export interface Unsubmitted {
   maxResumes: number
@@ -193,11 +200,17 @@ export async function showRun(home: Pick<Home, 'query'>, id: string): Promise<vo
   await home.query(show, [id])
 }
 
-const hidden = `select batch_id::text as batch from retoma.classifier_run where id = $1 and deleted_at is not null`
+const hidden = `
+  select batch_id::text as batch, open_job::text as "openJob"
+  from retoma.classifier_run
+  where id = $1 and deleted_at is not null`
 
-/** Of one that is being erased its batch. */
-export async function readHidden(home: Pick<Home, 'query'>, id: string): Promise<string | undefined> {
-  return (await home.query<{ batch: string }>(hidden, [id])).rows[0]?.batch
+/** Of one that is being erased its batch, and the job that submits it. */
+export async function readHidden(
+  home: Pick<Home, 'query'>,
+  id: string,
+): Promise<{ batch: string; openJob: string | null } | undefined> {
+  return (await home.query<{ batch: string; openJob: string | null }>(hidden, [id])).rows[0]
 }
 
 // First, as whoever buys has it: the execution before its documents.

@@ -1,0 +1,38 @@
+/**
+ * A job that is over is erased, with its steps, failures, events and files, what was told of it, and its name in its batch.
+ *
+ * Invariant: one statement under the job's lock, so that it is there with all that is its or not at all: one that is retried at
+ * the same instant either stays and goes on, or is not found. Its key is free from then on; whoever takes it makes another job.
+ * An item's batch goes on counting it.
+ */
+import { finalStates } from '../core/state.ts'
+import type { Db } from './db.ts'
+import { forgetTold } from './told.ts'
+
+const erase = {
+  name: 'job_erase',
+  text: `
+    with erased as materialized (
+      select id, batch_id, ref from retoma.job where id = $1 and state = any ($2::text[]) for update
+    ), unnamed as (
+      update retoma.batch_count c
+      set last_ref = null
+      from erased e
+      where c.batch_id = e.batch_id and c.last_ref = e.ref
+    ), ${forgetTold({
+      incidents: `i.subject = (select 'job:' || id from erased)`,
+      findings: `f.subject = (select 'job:' || id from erased)`,
+      also: 'select id from erased',
+      now: 'coalesce($3::timestamptz, now())',
+    })}
+    select id from erased`,
+}
+
+/** 'erased', or why not: undefined, there is none; else its state, which may be final by now. */
+export async function eraseJob(db: Db, id: string, now: Date | null): Promise<'erased' | string | undefined> {
+  if ((await db.run(erase, [id, finalStates, now])).length > 0) return 'erased'
+  const [found] = await db.run<{ state: string }>(state, [id])
+  return found?.state
+}
+
+const state = { name: 'job_erase_state', text: `select state from retoma.job where id = $1` }
