@@ -12,6 +12,7 @@ const long = [
   'test/cli/supervise.test.ts',
   'test/postgres/lifecycle.test.ts',
   'test/package/pack.test.ts',
+  'examples/next.test.ts',
   'test/cli/up.test.ts',
   'test/cli/batch.test.ts',
   'test/engine/heart.test.ts',

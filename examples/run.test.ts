@@ -61,6 +61,12 @@ for (const name of [...withTransactions, 'batch', 'notify', 'express', 'fastify'
   })
 }
 
+test('the example next asks for the versions it is tested with', async () => {
+  const [asked, tested] = await Promise.all([join(here, 'next'), join(root, 'test', 'next')].map(packageOf))
+  const { dependencies, devDependencies } = tested!
+  expect(asked).toMatchObject({ dependencies: { ...dependencies, retoma: 'file:../..' }, devDependencies })
+})
+
 test('every example is a package of its own, on the Retoma of this checkout, and the list names it', async () => {
   const list = await readFile(join(here, 'README.md'), 'utf8')
   for (const entry of await readdir(here, { withFileTypes: true })) {

@@ -10,7 +10,12 @@ import { onTestFinished } from 'vitest'
 export const here = dirname(fileURLToPath(import.meta.url))
 export const root = dirname(here)
 
-export async function packageOf(folder: string): Promise<{ dependencies: Record<string, string> }> {
+interface Package {
+  dependencies: Record<string, string>
+  devDependencies?: Record<string, string>
+}
+
+export async function packageOf(folder: string): Promise<Package> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
 }
 

@@ -1,5 +1,6 @@
 /**
- * Completes package-lock.json: `node scripts/lock.mjs` after `npm install` has changed it.
+ * Completes package-lock.json: `node scripts/lock.mjs` after `npm install` has changed it, `node scripts/lock.mjs test/next`
+ * for that of another folder.
  *
  * npm writes down the optional packages of the systems it could ask for, and `npm ci` then refuses the file because it lacks
  * the others (npm/cli#4828; a registry that mirrors only some of them does the same). Whoever wants such a package names
@@ -54,7 +55,7 @@ function systemOf(name) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const file = inRoot('package-lock.json')
+  const file = inRoot(process.argv[2] ?? '', 'package-lock.json')
   const lock = JSON.parse(readFileSync(file, 'utf8'))
   writeFileSync(file, `${JSON.stringify(completed(lock), null, 2)}\n`)
   console.log(`${lacking(lock).length} packages of other systems added`)

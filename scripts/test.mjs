@@ -16,7 +16,7 @@ import { setup } from './setup.mjs'
 const settings =
   /^(DATABASE_|RETOMA_(?!TEST_)|OPENROUTER_|ANTHROPIC_|SERPAPI_|FIPE_|PLUGGY_|UPSTASH_|LOG_)|^(HOST|PORT|PUBLIC_URL|TRUST_PROXY|CRON_SECRET|RETENTION_DAYS)$|^PG[A-Z]+$/
 
-await setup({ build: true, servers: true, examples: true }).catch(error => {
+await setup({ build: true, servers: true, examples: true, next: true }).catch(error => {
   process.on('exit', () => console.log(`\n${closingLine({ passed: 0, failed: 1 })}`))
   giveUp(error)
 })

@@ -8,7 +8,9 @@ async function start(): Promise<App> {
   const engine = await createEngine({ jobs: [hello], batches: [defineBatch({ name: 'hellos', job: hello })] })
   // On a serverless host leave this out, run `retoma worker` elsewhere, or have a cron call /retoma/api/v1/cron/tick.
   await engine.work()
-  process.once('SIGTERM', () => engine.close())
+  // Next.js by itself ends the process as soon as no request is open; NEXT_MANUAL_SIG_HANDLE in package.json leaves it to us.
+  const leave = () => engine.close().finally(() => process.exit(0))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, leave)
   // Who is asking is for your app to say, from its own log-in; here it is always Ana.
   const who = () => ({ user: 'ana', role: 'admin' as const })
   const options = { basePath: '/retoma', who }

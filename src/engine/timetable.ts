@@ -6,18 +6,28 @@ import { hintFor } from '../core/suggest.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { jobFor } from '../scheduler/scheduler.ts'
-import type { Db } from '../store/db.ts'
+import { type Db, type Run, runOn } from '../store/db.ts'
+import type { Kept, Once } from '../store/idempotency.ts'
 import { fireByHand, type ScheduleView, viewSchedules } from '../store/schedule.ts'
 import type { Depths } from './depth.ts'
+import { type Exactly, exactlyOnce } from './once.ts'
+import { lockedKeyOf } from './write.ts'
 
 export interface Timetable {
   /** Those of this engine and those that other processes brought, by name. */
   schedules(): Promise<ScheduleView[]>
   /**
    * Makes the job of a schedule of this engine now, beside its plan: its next slot stays. While its key is held, answers
-   * the job that holds it, not `created`. Throws unknown_schedule.
+   * the job that holds it, not `created`. Throws unknown_schedule, queue_full, key_locked.
    */
-  runSchedule(name: string, options?: By): Promise<{ id: string; created: boolean }>
+  runSchedule(name: string, options?: By): Promise<Fired>
+  /** The same, with what of it is kept under a key; the answer that was kept before is given again, and nothing made. */
+  runScheduleOnce(name: string, once: Once, answer: (made: Fired) => Kept, options?: By): Promise<Exactly<Fired>>
+}
+
+interface Fired {
+  id: string
+  created: boolean
 }
 
 export function createTimetable(given: {
@@ -28,6 +38,24 @@ export function createTimetable(given: {
   tell: (queue: string) => void
 }): Timetable {
   const { db, clock, schedules, depths, tell } = given
+
+  /** What fires it, inside a transaction. */
+  async function firing(name: string, options: By | undefined) {
+    const by = checkBy(options)
+    const schedule = schedules.find(each => each.name === name)
+    if (schedule === undefined) {
+      const known = schedules.map(each => each.name)
+      throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
+    }
+    const job = await jobFor(schedule, clock.now())
+    await depths.admit(job.queue, 1)
+    return (run: Run) => fireByHand(run, name, job, by, clock.instant()).catch(lockedKeyOf([job]))
+  }
+
+  function announce(name: string, made: Fired | undefined): void {
+    if (made?.created) tell(schedules.find(each => each.name === name)!.job.queue)
+  }
+
   return {
     async schedules() {
       const found = await viewSchedules(db, clock.instant())
@@ -36,17 +64,16 @@ export function createTimetable(given: {
     },
 
     async runSchedule(name, options) {
-      const by = checkBy(options)
-      const schedule = schedules.find(each => each.name === name)
-      if (schedule === undefined) {
-        const known = schedules.map(each => each.name)
-        throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
-      }
-      const job = await jobFor(schedule, clock.now())
-      await depths.admit(job.queue, 1)
-      const made = await fireByHand(db, name, job, by, clock.instant())
-      if (made.created) tell(schedule.job.queue)
+      const fire = await firing(name, options)
+      const made = await db.transaction(client => fire(runOn(client)))
+      announce(name, made)
       return made
+    },
+
+    async runScheduleOnce(name, once, answer, options) {
+      const done = await exactlyOnce({ db, clock }, once, () => firing(name, options), answer)
+      announce(name, done.made)
+      return done
     },
   }
 }

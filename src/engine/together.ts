@@ -12,9 +12,9 @@ import type { State } from '../core/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Run, runOn } from '../store/db.ts'
 import type { Enqueued, NewJob } from '../store/enqueue.ts'
-import { type Kept, keepAnswer, type Once, takeKey } from '../store/idempotency.ts'
+import type { Kept, Once } from '../store/idempotency.ts'
 import { statesOf } from '../store/view.ts'
-import { lookUp } from './once.ts'
+import { type Exactly, exactlyOnce } from './once.ts'
 import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
 import { isFull, writeJobs } from './write.ts'
@@ -32,7 +32,7 @@ export interface Together {
   /** In the order of the list. */
   enqueueTogether(orders: readonly Order[]): Promise<Made[]>
   /** `answer`: what of it is kept; the one that was kept before is answered, and nothing made. */
-  enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Kept>
+  enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Exactly<Made[]>>
 }
 
 export function createTogether(given: {
@@ -101,22 +101,14 @@ export function createTogether(given: {
     },
 
     async enqueueOnce(orders, once, answer) {
-      for (;;) {
-        const before = await lookUp(db.run, once, clock.instant())
-        if (before !== undefined) return before
-        const jobs = await checked(orders)
-        const done = await db.transaction(async client => {
-          const run = runOn(client)
-          const at = await takeKey(run, once, clock.instant())
-          if (at === undefined) return { kept: await lookUp(run, once, clock.instant()) }
-          const made = await write(jobs, run)
-          const kept = answer(made)
-          await keepAnswer(run, once, at, kept)
-          return { kept, made }
-        })
-        if (done.made !== undefined) announce(jobs, done.made)
-        if (done.kept !== undefined) return done.kept
+      let jobs: NewJob[] = []
+      const prepare = async () => {
+        jobs = await checked(orders)
+        return (run: Run) => write(jobs, run)
       }
+      const done = await exactlyOnce({ db, clock }, once, prepare, answer)
+      if (done.made !== undefined) announce(jobs, done.made)
+      return done
     },
   }
 }

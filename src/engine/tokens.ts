@@ -12,11 +12,13 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { randomSecret } from '../lib/random.ts'
 import { hashOf, sameHash } from '../lib/secret.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Run } from '../store/db.ts'
+import type { Kept, Once } from '../store/idempotency.ts'
 import * as logIns from '../store/log-in.ts'
 import * as tokens from '../store/token.ts'
 import type { Guesses } from './guesses.ts'
 import { Keyring } from './keyring.ts'
+import { type Exactly, exactlyOnce } from './once.ts'
 
 type TokenView = tokens.TokenView
 
@@ -27,9 +29,23 @@ export interface Known {
   role: Role
 }
 
+interface NewToken {
+  user: string
+  role: Role
+  /** Who makes it. */
+  by?: string
+}
+
+/** `token` is the secret itself: it is answered here and never again. */
+type MadeToken = TokenView & { token: string }
+
 export interface Tokens {
-  /** `token` is the secret itself: it is answered here and never again. `by`: who made it. */
-  createToken(options: { user: string; role: Role; by?: string }): Promise<TokenView & { token: string }>
+  createToken(options: NewToken): Promise<MadeToken>
+  /**
+   * The same, with what of it is kept under a key, which must not be the secret; the answer that was kept before is given again, and
+   * nothing made.
+   */
+  createTokenOnce(options: NewToken, once: Once, answer: (made: MadeToken) => Kept): Promise<Exactly<MadeToken>>
   tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
   /**
    * It opens nothing any more: here at once, in other processes within five seconds. Throws last_admin for the last token of
@@ -110,18 +126,33 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
     return keys.known(hash) === 'good' ? keys.get(hash) : guesses.guess(from, () => keys.get(hash))
   }
 
-  return {
-    async createToken({ user, role, by }) {
+  /** What makes it, and can be asked again: each time it is another secret. */
+  function newToken({ user, role, by }: NewToken) {
+    const token = { user: checkUser(user), role: checkRole(role), by: by ?? null }
+    return async (run: Run): Promise<MadeToken> => {
       const secret = tokenPrefix + randomSecret()
-      const token = { user: checkUser(user), role: checkRole(role), by: by ?? null }
-      const view = await tokens.insertToken(
-        db,
-        { ...token, hash: hashOf(secret), shown: shownOf(secret) },
-        clock.instant(),
-      )
-      made = true
-      log.info({ id: view!.id, ...token }, 'a token was made')
-      return { ...view!, token: secret }
+      const hashed = { ...token, hash: hashOf(secret), shown: shownOf(secret) }
+      return { ...(await tokens.insertToken(run, hashed, clock.instant()))!, token: secret }
+    }
+  }
+
+  /** Once it is committed. */
+  function announce({ id, user, role, createdBy: by }: MadeToken): void {
+    made = true
+    log.info({ id, user, role, by }, 'a token was made')
+  }
+
+  return {
+    async createToken(options) {
+      const token = await newToken(options)(db.run)
+      announce(token)
+      return token
+    },
+
+    async createTokenOnce(options, once, answer) {
+      const done = await exactlyOnce({ db, clock }, once, async () => newToken(options), answer)
+      if (done.made !== undefined) announce(done.made)
+      return done
     },
 
     async tokens(filter = {}) {
@@ -150,7 +181,7 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
     async keepAdminToken(secret) {
       const hash = hashOf(secret)
       const token = { hash, shown: shownOf(secret), user: 'admin', role: 'admin', by: adminVariable } as const
-      await tokens.insertToken(db, token, clock.instant())
+      await tokens.insertToken(db.run, token, clock.instant())
       const { live, replaced } = await tokens.replaceTokens(db, hash, adminVariable, clock.instant())
       made = true
       forget()

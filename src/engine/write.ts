@@ -6,7 +6,12 @@ import { isLockTimeout } from '../store/trouble.ts'
 
 /** Throws key_locked when a transaction that has not ended yet has a key of theirs. */
 export const writeJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> =>
-  enqueueJobs(run, jobs, now).catch(error => {
+  enqueueJobs(run, jobs, now).catch(lockedKeyOf(jobs))
+
+/** What kept these from being written, told as what it is. */
+export const lockedKeyOf =
+  (jobs: readonly NewJob[]) =>
+  (error: unknown): never => {
     const keyed = jobs.filter(job => job.key !== null)
     if (keyed.length === 0 || !isLockTimeout(error)) throw error
     const { kind, key } = keyed[0]!
@@ -15,7 +20,7 @@ export const writeJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): 
       { kind, key: keyed.length === 1 ? key! : say(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
       { cause: error },
     )
-  })
+  }
 
 const mostRows = 1000
 const mostBytes = 4 * 1024 * 1024

@@ -3,7 +3,7 @@
  * Without that header nothing of this costs anything.
  */
 import { createHash } from 'node:crypto'
-import type { Kept, Once } from '../engine.ts'
+import type { Exactly, Kept, Once } from '../engine.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { jsonText } from './json.ts'
 import type { Call, Route } from './route.ts'
@@ -41,6 +41,24 @@ export function answerAgain({ status, body }: Kept, headers: Headers): Response 
   return jsonText(body, status, headers)
 }
 
+/**
+ * For a route that makes something by a verb whose answer is kept with it, in one transaction. `secret`: what of the answer is only for
+ * who is answered first, and is null when it is given again.
+ */
+export async function answerExactly<T>(
+  headers: Headers,
+  make: (keep: (made: T) => Kept) => Promise<Exactly<T>>,
+  wire: (made: T) => object,
+  secret?: Record<string, null>,
+): Promise<Response> {
+  const { made, kept } = await make(each => {
+    const value: { created?: unknown } = { ...wire(each), ...secret }
+    return { status: value.created === false ? 200 : 201, body: JSON.stringify(value) }
+  })
+  if (made === undefined) return answerAgain(kept, headers)
+  return jsonText(secret === undefined ? kept.body : JSON.stringify(wire(made)), kept.status, headers)
+}
+
 /** For routes that do not keep their answer themselves. An error is not kept: the next try is judged anew. */
 export async function answerOnce(
   route: Route,
@@ -50,8 +68,7 @@ export async function answerOnce(
   const done = await patiently(call, async () => {
     const response = await run(route, call)
     const body = await response.text()
-    const keep = { status: response.status, body: withoutSecrets(body, route.unkept) }
-    return { value: jsonText(body, response.status, call.headers), keep }
+    return { value: jsonText(body, response.status, call.headers), keep: { status: response.status, body } }
   })
   return 'kept' in done ? answerAgain(done.kept, call.headers) : done.value
 }
@@ -93,9 +110,4 @@ async function patiently({ engine, once }: Call, work: () => Promise<{ value: Re
       await engine.clock.sleep(lookEveryMs)
     }
   }
-}
-
-function withoutSecrets(body: string, unkept: readonly string[] | undefined): string {
-  if (unkept === undefined) return body
-  return JSON.stringify({ ...JSON.parse(body), ...Object.fromEntries(unkept.map(name => [name, null])) })
 }

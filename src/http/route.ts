@@ -87,8 +87,6 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
    * takes files says by `once` (once.ts) what came in, which is known only then.
    */
   makes?: true | 'exactly'
-  /** Fields of the answer that are not kept for a key, because they are secret: null when it is given again. */
-  unkept?: readonly string[]
   /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */
   limit?: RouteLimit
   /** Bytes of its body; default 1 MB. */

@@ -10,7 +10,7 @@
  */
 import type { CatchUp } from '../core/catch-up.ts'
 import type { Plan } from '../core/plan.ts'
-import { type Db, runOn } from './db.ts'
+import { type Db, type Run, runOn } from './db.ts'
 import { enqueueJobs, type NewJob } from './enqueue.ts'
 
 /** A scheduler that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
@@ -146,24 +146,21 @@ const noteRun = {
       jsonb_build_object('who', $4::text, 'what', 'run schedule', 'schedule', $2::text))`,
 }
 
-/** One job beside the plan; with its key held, the job that holds it, and nothing is written. */
-export function fireByHand(
-  db: Db,
+/** One job beside the plan, in a transaction; with its key held, the job that holds it, and nothing is written. */
+export async function fireByHand(
+  run: Run,
   name: string,
   job: NewJob,
   by: string | undefined,
   now: Date | null,
 ): Promise<{ id: string; created: boolean }> {
-  return db.transaction(async client => {
-    const run = runOn(client)
-    const [made] = await enqueueJobs(run, [job], now)
-    const { id, created } = made!
-    if (created) {
-      await run(noteJob, [now, name, id])
-      await run(noteRun, [now, name, id, by ?? null])
-    }
-    return { id, created }
-  })
+  const [made] = await enqueueJobs(run, [job], now)
+  const { id, created } = made!
+  if (created) {
+    await run(noteJob, [now, name, id])
+    await run(noteRun, [now, name, id, by ?? null])
+  }
+  return { id, created }
 }
 
 export interface ScheduleView {

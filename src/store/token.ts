@@ -5,7 +5,7 @@
  * Invariant: the token itself is in no statement, only its hash.
  */
 import type { Role } from '../core/token.ts'
-import type { Db } from './db.ts'
+import type { Db, Run } from './db.ts'
 
 export interface TokenView {
   id: string
@@ -43,9 +43,9 @@ const insert = {
 }
 
 /** undefined: there is one with that hash. */
-export async function insertToken(db: Db, token: NewToken, now: Date | null): Promise<TokenView | undefined> {
+export async function insertToken(run: Run, token: NewToken, now: Date | null): Promise<TokenView | undefined> {
   const { hash, shown, user, role, by } = token
-  const [row] = await db.run<TokenView>(insert, [hash, shown, user, role, by, now])
+  const [row] = await run<TokenView>(insert, [hash, shown, user, role, by, now])
   return row
 }
 

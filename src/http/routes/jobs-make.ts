@@ -4,12 +4,11 @@
  */
 import { z } from 'zod'
 import { longestDuration, seconds } from '../../core/duration.ts'
-import type { Engine, Made, Order } from '../../engine.ts'
+import type { Engine, Kept, Made, Order } from '../../engine.ts'
 import { isRetomaError, RetomaError, say } from '../../errors.ts'
 import { anyInstant } from '../contract.ts'
 import { given } from '../given.ts'
-import { answerAgain } from '../idempotency.ts'
-import { jsonText } from '../json.ts'
+import { answerExactly } from '../idempotency.ts'
 import { type Route, route } from '../route.ts'
 import { jobState } from './job-schemas.ts'
 
@@ -92,14 +91,8 @@ export const jobMakeRoutes: readonly Route[] = [
       const root = Array.isArray(body) ? '' : 'jobs'
       const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
       if (once === undefined) return answerOf(await engine.enqueueTogether(asked).catch(refusedAt(root)), isOne)
-      let isNew = false
-      const keep = (made: readonly Made[]) => {
-        isNew = true
-        const answer = answerOf(made, isOne)
-        return { status: answer.created === false ? 200 : 201, body: JSON.stringify(answer) }
-      }
-      const kept = await engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
-      return isNew ? jsonText(kept.body, kept.status, headers) : answerAgain(kept, headers)
+      const make = (keep: (made: Made[]) => Kept) => engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
+      return answerExactly(headers, make, made => answerOf(made, isOne))
     },
   }),
 ]

@@ -1,7 +1,9 @@
 /** Schedules: what comes in by itself, and one of them now. */
 import { z } from 'zod'
+import type { Engine, Kept } from '../../engine.ts'
 import { scheduleWire } from '../../wire.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'
+import { answerExactly } from '../idempotency.ts'
 import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 
@@ -20,6 +22,8 @@ const schedule = z
     active: z.boolean().meta({ description: 'some process looks after it; without one it does not fire' }),
   })
   .meta({ id: 'Schedule' })
+
+type Fired = Awaited<ReturnType<Engine['runSchedule']>>
 
 export const scheduleRoutes: readonly Route[] = [
   route({
@@ -46,8 +50,13 @@ export const scheduleRoutes: readonly Route[] = [
     params: z.object({ name: z.string() }),
     answer: z.object({ id: z.string(), created: z.boolean() }),
     status: 201,
-    makes: true,
-    errors: ['unknown_schedule', 'queue_full'],
-    run: ({ engine, params, who }) => engine.runSchedule(params.name, { by: who.user }),
+    makes: 'exactly',
+    errors: ['unknown_schedule', 'queue_full', 'key_locked'],
+    async run({ engine, params: { name }, who, once, headers }) {
+      const by = { by: who.user }
+      if (once === undefined) return engine.runSchedule(name, by)
+      const make = (keep: (made: Fired) => Kept) => engine.runScheduleOnce(name, once, keep, by)
+      return answerExactly(headers, make, made => made)
+    },
   }),
 ]

@@ -1,8 +1,10 @@
 /** Who may come in: tokens are made, listed and revoked by an admin. */
 import { z } from 'zod'
 import { roles } from '../../core/token.ts'
+import type { Engine, Kept } from '../../engine.ts'
 import { tokenWire } from '../../wire.ts'
 import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
+import { answerExactly } from '../idempotency.ts'
 import { type Call, type Route, route } from '../route.ts'
 
 const role = z.enum(roles)
@@ -17,6 +19,10 @@ const token = z.object({
   used_at: instant.nullable().meta({ description: 'to the minute' }),
   revoked_at: instant.nullable(),
 })
+
+type MadeToken = Awaited<ReturnType<Engine['createToken']>>
+
+const madeWire = ({ token: secret, ...view }: MadeToken) => ({ ...tokenWire(view), token: secret })
 
 const revoke = async ({ engine, params, who }: Call<{ id: string }>) => {
   const { changed, ...view } = await engine.revokeToken(params.id, { by: who.user })
@@ -64,15 +70,21 @@ export const tokenRoutes: readonly Route[] = [
     summary: 'Make a token; it is in this answer and nowhere else',
     role: 'admin',
     body: z.strictObject({ user: z.string().min(1).max(100), role }),
-    answer: token.extend({ token: z.string().nullable() }),
+    answer: token.extend({
+      token: z
+        .string()
+        .nullable()
+        .meta({ description: 'null: asked again with the same Idempotency-Key; it was told once' }),
+    }),
     status: 201,
-    // Asked again with the same Idempotency-Key it is the same token, but its secret is gone: only its hash is kept.
-    makes: true,
-    unkept: ['token'],
+    makes: 'exactly',
     errors: ['bad_option'],
-    async run({ engine, body, who }) {
-      const { token: secret, ...view } = await engine.createToken({ ...body, by: who.user })
-      return { ...tokenWire(view), token: secret }
+    async run({ engine, body, who, once, headers }) {
+      const asked = { ...body, by: who.user }
+      if (once === undefined) return madeWire(await engine.createToken(asked))
+      // Asked again it is the same token, but its secret is gone: only its hash is kept.
+      const make = (keep: (made: MadeToken) => Kept) => engine.createTokenOnce(asked, once, keep)
+      return answerExactly(headers, make, madeWire, { token: null })
     },
   }),
   route({ ...revocation, method: 'delete', path: '/api/v1/tokens/{id}', name: 'deleteToken' }),

@@ -1,0 +1,106 @@
+/**
+ * The example with Next.js as its reader has it: built and started by the scripts of its package.json, for production.
+ *
+ * It is a copy inside the folder where Next.js is installed, because Next.js builds nothing that lies elsewhere, and Retoma is a
+ * copy in its node_modules, as npm puts it there. No setting of a test is in it.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createTestDatabase } from '../src/testing/index.ts'
+import { until } from '../test/support/engine.ts'
+import { answersAsItShould, listening, tellsWhatHappens, workersIn } from './mounted.ts'
+import { here, root } from './support.ts'
+
+const stand = join(root, 'test', 'next')
+const packages = join(stand, 'node_modules')
+const isCompiler = (name: string) => name.startsWith('swc-')
+let folder: string
+
+/** What `npm run` does with it; `end` ends it with all that it has started. */
+async function script(name: 'build' | 'start', more: string, env: Record<string, string> = {}) {
+  const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const path = [join(packages, '.bin'), dirname(process.execPath), process.env.PATH].join(delimiter)
+  const child = spawn('sh', ['-c', `${scripts[name]} ${more}`], {
+    cwd: folder,
+    detached: true,
+    env: { ...process.env, NODE_ENV: undefined, NEXT_TELEMETRY_DISABLED: '1', PATH: path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const end = () => {
+    try {
+      process.kill(-child.pid!, 'SIGKILL')
+    } catch {
+      // Nothing of it is left.
+    }
+  }
+  return { child, end }
+}
+
+/** As npm would, with what its package.json says belongs to it. */
+async function installRetoma(): Promise<void> {
+  const to = join(folder, 'node_modules', 'retoma')
+  for (const part of ['package.json', 'dist', 'sql']) await cp(join(root, part), join(to, part), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(to, 'node_modules'))
+}
+
+async function started() {
+  const database = await createTestDatabase(inject('serverUrl'))
+  onTestFinished(database.drop)
+  const { child, end } = await script('start', '--hostname 127.0.0.1 --port 0', { DATABASE_URL: database.url })
+  onTestFinished(end)
+  return { ...(await listening(child, database.url)), workers: () => workersIn(database.url) }
+}
+
+/** `npm test` installs it. Its compiler is not made for every system, and without one it would fetch another. */
+const isInstalled = existsSync(join(packages, '@next')) && readdirSync(join(packages, '@next')).some(isCompiler)
+
+describe.skipIf(!isInstalled)('the example with Next.js', () => {
+  let endBuild = () => {}
+  beforeAll(async () => {
+    folder = await mkdtemp(join(stand, '.run-'))
+    await cp(join(here, 'next'), folder, {
+      recursive: true,
+      filter: source => !/[/\\](node_modules|\.next)$/.test(source),
+    })
+    await installRetoma()
+    const { child, end } = await script('build', '')
+    endBuild = end
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
+    const [code] = await once(child, 'close')
+    expect({ code, output }).toMatchObject({ code: 0 })
+  })
+  afterAll(async () => {
+    endBuild()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('works before anybody asks, is looked at, given work, and told what is wrong, below its base path', async () => {
+    const { ask, origin, asked, workers } = await started()
+    await until(() =>
+      workers().then(
+        ids => ids.length === 1,
+        () => false,
+      ),
+    )
+    await answersAsItShould(ask)
+    const elsewhere = await fetch(new URL('/api/v1/batches', origin))
+    expect({ status: elsewhere.status, type: elsewhere.headers.get('content-type') }).toEqual({
+      status: 404,
+      type: 'text/html; charset=utf-8',
+    })
+    expect(await asked('SIGTERM')).toMatchObject({ code: 0, workers: [] })
+  })
+
+  test('streams events, and ends though somebody listens', async () => {
+    const { ask, asked } = await started()
+    await tellsWhatHappens(ask)
+    const { body } = await ask('/api/v1/events')
+    await body!.getReader().read()
+    expect(await asked('SIGTERM')).toMatchObject({ code: 0, workers: [] })
+  })
+})
