@@ -307,6 +307,11 @@ export const errorTable = define({
     en: 'the input of a {kind} job is not valid: {problem}',
     pt: 'a entrada de um job {kind} não é válida: {problem}',
   },
+  input_too_large: {
+    status: 413,
+    en: 'the input of a {kind} job is too large: {problem}',
+    pt: 'a entrada de um job {kind} é grande demais: {problem}',
+  },
   bad_value: {
     status: 400,
     en: '{what} cannot be stored: {problem}',

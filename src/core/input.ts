@@ -3,16 +3,16 @@ import { RetomaError, type Saying, say } from '../errors.ts'
 import type { AnyJob } from './job.ts'
 import { storable } from './json.ts'
 
-/** Throws bad_input; `index` names the item of a list. */
+/** Throws bad_input or input_too_large; `index` names the item of a list. */
 export async function checkedInput(job: AnyJob, input: unknown, index?: number): Promise<string> {
-  const refuse = ({ en, pt }: Saying): never => {
+  const refuse = ({ en, pt }: Saying, code: 'bad_input' | 'input_too_large' = 'bad_input'): never => {
     const where = index === undefined ? '' : `item ${index}: `
     const facts = { kind: job.kind, problem: say(where + en, where + pt) }
     const told = index === undefined ? facts : { ...facts, item: index }
-    throw new RetomaError('bad_input', told)
+    throw new RetomaError(code, told)
   }
   const checked = storable(input)
-  if (!checked.ok) return refuse(checked.problem)
+  if (!checked.ok) return refuse(checked.problem, checked.isTooLarge ? 'input_too_large' : 'bad_input')
   // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
   // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
   const parsed = await job.parse(JSON.parse(checked.text))

@@ -10,11 +10,11 @@ export const maxValueBytes = 8 * 1024 * 1024
 export const maxDepth = 1000
 export const tooDeep = say(`it is nested more than ${maxDepth} deep`, `tem mais de ${maxDepth} níveis`)
 
-export type Checked = { ok: true; text: string } | { ok: false; problem: Saying }
+export type Checked = { ok: true; text: string } | { ok: false; problem: Saying; isTooLarge?: true }
 
 /** The JSON text of a value, or why it cannot be stored. `undefined` is stored as null. */
 export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
-  if (isSurelyLonger(value, maxBytes)) return { ok: false, problem: tooLarge(maxBytes) }
+  if (isSurelyLonger(value, maxBytes)) return { ok: false, problem: tooLarge(maxBytes), isTooLarge: true }
   let text: string | undefined
   try {
     text = JSON.stringify(value)
@@ -28,7 +28,7 @@ export function storable(value: unknown, maxBytes = maxValueBytes): Checked {
   }
   // A character is at least one byte, so most values need no second pass to know that they fit.
   const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
-  if (bytes > maxBytes) return { ok: false, problem: tooLarge(maxBytes) }
+  if (bytes > maxBytes) return { ok: false, problem: tooLarge(maxBytes), isTooLarge: true }
   const bad = unstorableEscape.exec(text)
   if (bad) {
     const held =

@@ -41,6 +41,9 @@ export interface App {
   endStreams(): void
 }
 
+/** Also a function of a request itself: the same as its `fetch`, where nobody knows where a request came from. */
+export type FetchHandler = App & ((request: Request) => Promise<Response>)
+
 interface Bindings {
   Bindings: { place: Place }
 }
@@ -52,7 +55,7 @@ export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 
   return all
 }
 
-export function createApp(engine: Engine, options: AppOptions = {}): App {
+export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
@@ -92,17 +95,16 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
     return new Response(null, { status: whole.status, headers: whole.headers })
   }
 
-  return {
-    async fetch(request, peer = {}) {
-      const began = systemClock.elapsed()
-      const place = placeOf(request, peer, options)
-      const response = await (request.method === 'HEAD' ? head(request, place) : app.fetch(request, { place }))
-      const { status } = response
-      log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
-      return secured(response, place.secure)
-    },
-    endStreams: () => streams.end(),
+  const fetch: App['fetch'] = async (request, peer = {}) => {
+    const began = systemClock.elapsed()
+    const place = placeOf(request, peer, options)
+    const response = await (request.method === 'HEAD' ? head(request, place) : app.fetch(request, { place }))
+    const { status } = response
+    log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
+    return secured(response, place.secure)
   }
+  // What a framework hands over as a second argument is not where a request came from.
+  return Object.assign((request: Request) => fetch(request), { fetch, endStreams: () => streams.end() })
 }
 
 /** For the log: of a query only the names, for its values may be secrets. */

@@ -1,5 +1,5 @@
 /** The door `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
-export { type App, type AppOptions, createApp } from './app.ts'
+export { type App, type AppOptions, createApp, type FetchHandler } from './app.ts'
 export { type CronOptions, cronRoutes } from './cron.ts'
 export type { Asker } from './doorkeeper.ts'
 export { download } from './download.ts'

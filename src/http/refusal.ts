@@ -11,7 +11,9 @@ import { refusedHeaders } from './limits.ts'
 
 export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
   const known = isRetomaError(error) ? unplaced(error) : new RetomaError('internal', {})
-  if (known.status >= 500) log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
+  // That a route is not set up is no failure, and anybody may ask for it as often as he likes.
+  if (known.status >= 500 && known.code !== 'cron_unset')
+    log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
   const language = languageOf(request)
   const headers = new Headers({ 'cache-control': 'no-store' })
   if (known.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(known.retryAfterSeconds)))
@@ -37,7 +39,8 @@ function unplaced(error: RetomaError): RetomaError {
 function fieldOf({ code, facts }: RetomaError): { field?: string } {
   if (code === 'bad_option')
     return { field: String(facts.option).replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) }
-  if (code === 'bad_input') return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
+  if (code === 'bad_input' || code === 'input_too_large')
+    return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
   if (code === 'unknown_kind') return { field: 'kind' }
   if (code === 'unknown_batch') return { field: 'name' }
   return {}

@@ -45,7 +45,8 @@ export function told(error: unknown, url: string): unknown {
     if (isFaultOfRow(error)) return error
     return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
   }
-  if (/^(08|57P)/.test(state)) {
+  // 53: full, such as of connections; 55000: it takes none just now, as before it is dropped or renamed.
+  if (/^(08|57P|53[^1]|55000)/.test(state)) {
     return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
   }
   if (/^(28|3D)/.test(state)) {

@@ -3,8 +3,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createEngine, defineJob, type Engine, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
+import { told } from '../../src/store/trouble.ts'
 import type { TestServer } from '../../src/testing/index.ts'
 import { engineWith } from '../support/engine.ts'
+import { databaseError } from '../support/faulty-db.ts'
 import { isInstalled, startPackagedServer } from '../support/packaged-server.ts'
 import { englishIn } from '../support/portuguese.ts'
 
@@ -22,9 +24,9 @@ describe('is refused by name, and nothing is written:', () => {
     ['a field of another type', 'bad_input', /number/, it => it.enqueue(invoice, { number: 5 } as never)],
     ['no input at all', 'bad_input', /invoice/, it => it.enqueue(invoice, undefined as never)],
     ['a circular input', 'bad_input', /circular/, it => it.enqueue(any, circle)],
-    ['300 MB', 'bad_input', /more than 8 MB of JSON/, it => it.enqueue(any, 'x'.repeat(300_000_000))],
-    ['300 MB in bytes', 'bad_input', /more than 8 MB/, it => it.enqueue(any, Buffer.alloc(300_000_000))],
-    ['300 MB in a list', 'bad_input', /item 1: .*8 MB/, it => it.enqueueMany(any, [1, 'x'.repeat(300_000_000)])],
+    ['300 MB', 'input_too_large', /more than 8 MB of JSON/, it => it.enqueue(any, 'x'.repeat(300_000_000))],
+    ['300 MB in bytes', 'input_too_large', /more than 8 MB/, it => it.enqueue(any, Buffer.alloc(300_000_000))],
+    ['300 MB in a list', 'input_too_large', /item 1: .*8 MB/, it => it.enqueueMany(any, [1, 'x'.repeat(300_000_000)])],
     ['what is no JSON', 'bad_input', /BigInt/, it => it.enqueue(any, { n: 1n })],
     ['NUL', 'bad_input', /NUL/, it => it.enqueue(any, 'a\u0000')],
     ['a date that is none', 'bad_option', /runAt/, it => it.enqueue(any, 1, { runAt: year('soon') })],
@@ -53,7 +55,7 @@ test('300 MB are refused in moments and without their copy in memory', async () 
   const { engine } = await engineWith(any)
   const rows = Array.from({ length: 300_000 }, (_, i) => ({ i, text: 'z'.repeat(1000) }))
   const before = process.memoryUsage().rss
-  await expect(engine.enqueue(any, rows)).rejects.toMatchObject({ code: 'bad_input' })
+  await expect(engine.enqueue(any, rows)).rejects.toMatchObject({ code: 'input_too_large' })
   expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
 })
 
@@ -70,6 +72,18 @@ describe('a wrong DATABASE_URL is named, with what to look at, and no password s
     expect(error).toMatchObject({ name: 'RetomaError', code })
     expect(String((error as Error).message)).not.toContain('secret')
   })
+})
+
+test.each([
+  ['is full of connections', '53300', 'database_unreachable'],
+  ['is out of memory', '53200', 'database_unreachable'],
+  ['takes no connections just now', '55000', 'database_unreachable'],
+  ['starts', '57P03', 'database_unreachable'],
+  ['has a full disk', '53100', 'database_full'],
+])('a database that %s (%s) is told as %s: later it may be there again', (_, state, code) => {
+  const error = told(databaseError(state), 'postgres://ana:secret@db/app')
+  expect(error).toMatchObject({ code, retryable: true })
+  expect(String(error)).not.toContain('secret')
 })
 
 describe.skipIf(!isInstalled('too-old'))('PostgreSQL 12', () => {

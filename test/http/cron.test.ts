@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { cronRoutes } from '../../src/http/index.ts'
 import { defineJob, minutes } from '../../src/index.ts'
+import { createLog } from '../../src/lib/log.ts'
 import { doorWith } from './support.ts'
 
 const cronSecret = 'um segredo bem comprido'
@@ -11,12 +12,15 @@ const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret
 const query = (secret: string) => `${tick}?secret=${encodeURIComponent(secret)}`
 const one = cronSecret.replaceAll(' ', '-')
 
-test('without CRON_SECRET they answer 503, also while the server is open', async () => {
-  const { ask } = await doorWith()
+test('without CRON_SECRET they answer 503, also while the server is open, and no stranger fills the log with it', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', format: 'json', write: line => lines.push(line) })
+  const { ask } = await doorWith([], { app: { log } })
   for (const method of ['GET', 'POST']) {
     const { status, body } = await ask(method, tick, bearer('x'))
     expect({ status, code: body.error.code }).toEqual({ status: 503, code: 'cron_unset' })
   }
+  expect(lines).toEqual([])
 })
 
 test('the secret opens them as a Bearer or in the query, with GET and POST, and the answer is kept by nobody', async () => {

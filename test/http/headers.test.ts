@@ -71,3 +71,12 @@ test('an answer whose headers cannot be changed gets them too', async () => {
   expect(response.headers.get('location')).toBe('https://example.com/')
   expect(response.headers.get('x-content-type-options')).toBe('nosniff')
 })
+
+test('the app is a function of a request too, to which nothing else is said about where that came from', async () => {
+  const { app } = await doorWith()
+  const request = (path: string) => new Request(`http://127.0.0.1:3000${path}`)
+  expect((await app(request('/health'))).status).toBe(200)
+  expect((await app.fetch(request('/api/v1/jobs'), { address: '127.0.0.1' })).status).toBe(200)
+  const mounted = app as (request: Request, context: unknown) => Promise<Response>
+  expect((await mounted(request('/api/v1/jobs'), { address: '127.0.0.1' })).status).toBe(401)
+})

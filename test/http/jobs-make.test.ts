@@ -28,6 +28,16 @@ test('one job is made as asked, and answered with its id', async () => {
   })
 })
 
+test('an input that is too large is 413, and its place among many is named', async () => {
+  const { ask } = await doorWith([draw])
+  const large = { kind: 'draw', input: 'x'.repeat(8 * 1024 * 1024) }
+  const refused = { status: 413, body: { error: { code: 'input_too_large', field: 'input' } } }
+  expect(await ask('POST', path, { body: large })).toMatchObject(refused)
+  refused.body.error.field = '[1].input'
+  expect(await ask('POST', path, { body: [{ kind: 'draw' }, large] })).toMatchObject(refused)
+  expect((await ask('GET', path)).body.items).toEqual([])
+})
+
 test('a held key answers the job that holds it, with 200 and the state that is in', async () => {
   const { ask, run } = await doorWith([send])
   const first = await ask('POST', path, { body: { ...ana, key: 'k' } })

@@ -1,5 +1,5 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. Every answer is held against the OpenAPI document. */
-import { type App, type AppOptions, createApp, type Peer } from '../../src/http/index.ts'
+import { type AppOptions, createApp, type FetchHandler, type Peer } from '../../src/http/index.ts'
 import type { AnyJob, Engine } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -21,7 +21,7 @@ export interface Answered {
 }
 
 interface Asking {
-  app: App
+  app: FetchHandler
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
   fetch(request: Request, peer?: Peer): Promise<Response>
 }

@@ -10,7 +10,7 @@ import { paged } from '../paged.ts'
 import { type Route, route } from '../route.ts'
 import { seenBy } from '../stack.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
-import { job, jobState, pressed } from './job-schemas.ts'
+import { job, jobState, noReason, pressed, skipBody } from './job-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
@@ -69,12 +69,12 @@ export const batchItemRoutes: readonly Route[] = [
     summary: 'An item that shall not run, or not again: it ends as skipped, with the reason',
     role: 'operator',
     params: itemParams,
-    body: z.strictObject({ reason: z.string().min(1).max(1000) }),
+    body: skipBody,
     answer: pressed,
     errors: ['not_found', 'wrong_state'],
-    async run({ engine, params, body, who }) {
+    async run({ engine, params, body, who, language }) {
       await refuseOthers(engine, params.id, params.item)
-      return engine.skip(params.item, body.reason, { by: who.user })
+      return engine.skip(params.item, body?.reason ?? noReason[language], { by: who.user })
     },
   }),
   route({

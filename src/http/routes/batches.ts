@@ -78,6 +78,7 @@ export const batchRoutes: readonly Route[] = [
     errors: [
       'unknown_batch',
       'bad_input',
+      'input_too_large',
       'bad_option',
       'queue_full',
       'other_list',

@@ -1,6 +1,7 @@
 /** Jobs as they are asked for and answered. */
 import { z } from 'zod'
 import { states } from '../../core/state.ts'
+import { say } from '../../errors.ts'
 import { instant } from '../contract.ts'
 
 export const jobState = z.enum(states)
@@ -84,6 +85,10 @@ export const jobDetail = job
     timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), what: z.string() })),
   })
   .meta({ id: 'JobDetail' })
+
+/** A button without a text box has no reason to send. */
+export const skipBody = z.strictObject({ reason: z.string().min(1).max(1000).optional() }).optional()
+export const noReason = say('no reason was given', 'sem motivo informado')
 
 export const pressed = z
   .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })

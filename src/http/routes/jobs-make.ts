@@ -58,10 +58,11 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
 
 /** Of many, where in the body the input stands that was refused. */
 const refusedAt = (root: string) => (error: unknown) => {
-  if (!isRetomaError(error, 'bad_input') || error.facts.item === undefined) throw error
+  if (!isRetomaError(error, 'bad_input') && !isRetomaError(error, 'input_too_large')) throw error
   const { kind, problem, item } = error.facts
+  if (item === undefined) throw error
   const told = { kind: kind!, problem: problem!, field: `${root}[${item}].input` }
-  throw new RetomaError('bad_input', told)
+  throw new RetomaError(error.code, told)
 }
 
 /** Of many: in the order of the list. `created` is a number there, so its status is 201 also when all were held. */
@@ -84,7 +85,7 @@ export const jobMakeRoutes: readonly Route[] = [
     answer: z.union([made, madeMany]),
     status: 201,
     makes: 'exactly',
-    errors: ['unknown_kind', 'bad_input', 'bad_option', 'queue_full', 'key_locked'],
+    errors: ['unknown_kind', 'bad_input', 'input_too_large', 'bad_option', 'queue_full', 'key_locked'],
     async run({ engine, body, once, headers }) {
       const isOne = !Array.isArray(body) && !('jobs' in body)
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]

@@ -4,7 +4,7 @@ import type { Engine } from '../../engine.ts'
 import type { By, Pressed } from '../../index.ts'
 import { anyInstant, idParams } from '../contract.ts'
 import { type Route, route } from '../route.ts'
-import { pressed } from './job-schemas.ts'
+import { noReason, pressed, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
 
 const verb = (
@@ -109,9 +109,10 @@ export const jobPressRoutes: readonly Route[] = [
     summary: 'It shall not run, or not again: it ends as skipped, with the reason',
     role: 'operator',
     params: idParams,
-    body: z.strictObject({ reason: z.string().min(1).max(1000) }),
+    body: skipBody,
     answer: pressed,
     errors: ['not_found', 'wrong_state'],
-    run: ({ engine, params, body, who }): Promise<Pressed> => engine.skip(params.id, body.reason, { by: who.user }),
+    run: ({ engine, params, body, who, language }): Promise<Pressed> =>
+      engine.skip(params.id, body?.reason ?? noReason[language], { by: who.user }),
   }),
 ]
