@@ -68,7 +68,7 @@ export type { NotifyOptions } from './engine/notify.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { Made, Order } from './engine/together.ts'
 export type { WorkOptions } from './engine/work-options.ts'
-export type { Kept, Once } from './store/idempotency.ts'
+export { forgotten, type Kept, type Once } from './store/idempotency.ts'
 
 export interface EngineOptions {
   /** Default: DATABASE_URL; without either, the embedded PostgreSQL of this folder (RETOMA_DATA_DIR, `.retoma`). */
