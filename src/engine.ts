@@ -69,7 +69,7 @@ export type { Passed } from './engine/rounds.ts'
 export type { Made, Order } from './engine/together.ts'
 export type { DrivenEngine, Engine } from './engine/verbs.ts'
 export type { WorkOptions } from './engine/work-options.ts'
-export type { Kept, Once } from './store/idempotency.ts'
+export { forgotten, type Kept, type Once } from './store/idempotency.ts'
 
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options

@@ -11,6 +11,7 @@ export {
   defineBatch,
   type StopAfter,
 } from './core/batch.ts'
+export type { BatchAbout } from './core/batch-about.ts'
 export type { BatchState } from './core/batch-state.ts'
 export type { By } from './core/by.ts'
 export type { Care } from './core/care.ts'

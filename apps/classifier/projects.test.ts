@@ -111,6 +111,20 @@ test('the same request with the same key makes one project', async () => {
   expect((await ask('GET', '/projetos')).body.items).toHaveLength(1)
 })
 
+test('a project that goes leaves nothing in the answer that was kept for its key, and its key makes no other', async () => {
+  const { ask, engine } = await classifierDoor()
+  const send = (key: string) => ask('POST', '/projetos', { body: given, headers: { 'idempotency-key': key } })
+  const [{ body: gone }, { body: stays }] = [await send('k'), await send('l')]
+  expect((await ask('DELETE', `/projetos/${gone.id}`)).status).toBe(204)
+  expect(await send('k')).toMatchObject({ status: 404, body: { error: { code: 'not_found', id: gone.id } } })
+  expect((await send('l')).body).toEqual(stays)
+  const { rows } = await engine.query<{ key: string; answer: string }>(
+    `select key, answer #>> '{}' as answer from retoma.idempotency order by key`,
+  )
+  expect(rows[0]).toEqual({ key: 'k', answer: `{"id":"${gone.id}"}` })
+  expect((await ask('GET', '/projetos')).body.items).toEqual([stays])
+})
+
 test('viewers read, operators act', async () => {
   const { ask, engine, execution } = await classifierDoor()
   const id = await execution(['a'])

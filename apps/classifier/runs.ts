@@ -166,6 +166,7 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       key: `execution-${id}`,
       ref: (_, index) => documents[index]!.code,
       maxResumes,
+      about: { label: say(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
       items: { attempts: maxRetries + 1 },
       // One at a time of those with the same bytes: the first buys, the others use what it bought.
       ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),

@@ -130,6 +130,9 @@ test.each([
   [{ stallAfter: 0 }, /the option stallAfter/],
   [{ onStall: 'wait' }, /the option onStall/],
   [{ stopAfter: {} }, /the option stopAfter/],
+  [{ about: { label: { en: 'a', pt: '' }, path: '/a' } }, /the option about/],
+  [{ about: { label: { en: 'a', pt: 'b' }, path: '//elsewhere.example' } }, /the option about/],
+  [{ about: { label: { en: 'a', pt: 'b' }, path: '/a', url: 'x' } as never }, /the option about/],
 ])('a submit with %o is refused', (asked, message) => {
   expect(refusal(() => submitted(asked as never))).toMatch(message)
 })

@@ -3,6 +3,7 @@
  * trusted everywhere else; its policy is kept with every batch that is submitted, so that any process can judge it.
  */
 import { say } from '../errors.ts'
+import { type BatchAbout, checkAbout } from './batch-about.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { type AnyJob, isJob, type Job } from './job.ts'
 import { namePattern, nameRule } from './name.ts'
@@ -45,6 +46,7 @@ export interface BatchPolicy {
   notify?: readonly BatchNotice[]
   /** What holds for its items in place of what their kind says; absent: nothing does. */
   items?: Partial<Policy>
+  about?: BatchAbout
 }
 
 /** What `submit` takes. */
@@ -85,10 +87,13 @@ export interface BatchOverrides {
   maxResumes?: number
   stopAfter?: StopAfter | null
   items?: ItemOptions
+  /** What people know it by, for the notices of it. */
+  about?: BatchAbout
 }
 
-export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items'] as const
-const known = ['name', 'job', ...batchOverrides, 'onComplete', 'notify']
+export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items', 'about'] as const
+// What one is known by is its own.
+const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
 
 export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
@@ -164,6 +169,7 @@ function layOver(
     stopAfter:
       stopAfter === undefined ? below.stopAfter : stopAfter === null ? null : checkStop(stopAfter, refuse('stopAfter')),
     ...(items === undefined || Object.keys(items).length === 0 ? {} : { items }),
+    ...(given.about === undefined ? {} : { about: checkAbout(given.about, refuse('about')) }),
   }
 }
 

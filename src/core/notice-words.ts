@@ -1,11 +1,13 @@
 /** The sentences of notices, in both languages: what happened, and what to do about it. */
 import { type Saying, say } from '../errors.ts'
+import type { BatchAbout } from './batch-about.ts'
 import type { IncidentEvent } from './notice.ts'
 
 /** What is known of an incident; each event has its own. */
 export interface IncidentFacts {
   batch?: string
   name?: string
+  about?: BatchAbout
   total?: number
   succeeded?: number
   failed?: number
@@ -25,7 +27,8 @@ export interface IncidentFacts {
   more?: number
 }
 
-const batchIn = ({ name, batch }: IncidentFacts): Saying => say(`Batch ${batch} (${name})`, `O lote ${batch} (${name})`)
+const batchIn = ({ name, batch, about }: IncidentFacts): Saying =>
+  say(`Batch ${batch} (${about?.label.en ?? name})`, `O lote ${batch} (${about?.label.pt ?? name})`)
 const ended = ({ succeeded = 0, failed = 0, skipped = 0, cancelled = 0 }: IncidentFacts): number =>
   succeeded + failed + skipped + cancelled
 const far = (facts: IncidentFacts): string => `${ended(facts)}/${facts.total ?? 0}`

@@ -40,6 +40,16 @@ test('a batch paused by a provider is told in the words of the provider', () => 
   )
 })
 
+test('a batch that people know by another name is told by it, with a link to where they look at it', () => {
+  const about = { label: { en: 'execution 7', pt: 'execução 7' }, path: '/execucoes/7/status-detalhado' }
+  const { sentence, link } = noticeOf(
+    { event: 'batch.stalled', subject: 'batch:17', since, facts: { ...facts, about } },
+    { language: 'pt', link: 'https://a.example/retoma/' },
+  )
+  expect(sentence).toMatch(/^O lote 17 \(execução 7\) está travado em 4\/10: /)
+  expect(link).toBe('https://a.example/retoma/execucoes/7/status-detalhado')
+})
+
 test('a link leads to what explains it, below any path', () => {
   const linkOf = (facts: IncidentFacts) =>
     noticeOf({ event: 'jobs.stuck', subject: 'x', since, facts }, { language: 'pt', link: 'https://a.example/retoma/' })

@@ -100,11 +100,13 @@ export const noticeOfTest = ({ language, link }: Writing, at: string): Notice =>
 /** Where it is explained, or listed. */
 function linkTo(base: string | null, facts: IncidentFacts): string | null {
   if (base === null) return null
+  const home = base.replace(/\/+$/, '')
+  if (facts.about !== undefined) return `${home}${facts.about.path}`
   const path = () => {
     if (facts.batch !== undefined) return `batches/${facts.batch}/explain`
     if (facts.job !== undefined) return `jobs/${facts.job}/explain`
     if (facts.stuck !== undefined) return 'jobs?state=stalled'
     return facts.queue === undefined ? 'stats' : 'queues'
   }
-  return `${base.replace(/\/+$/, '')}/api/v1/${path()}`
+  return `${home}/api/v1/${path()}`
 }

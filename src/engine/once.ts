@@ -8,7 +8,7 @@
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Run, runOn } from '../store/db.ts'
-import { dropKey, type Kept, keepAnswer, type Once, readKept, takeKey } from '../store/idempotency.ts'
+import { dropKey, forgetAnswers, type Kept, keepAnswer, type Once, readKept, takeKey } from '../store/idempotency.ts'
 
 export interface Onces {
   /**
@@ -16,10 +16,15 @@ export interface Onces {
    * idempotency_conflict, idempotency_running.
    */
   once<T>(once: Once, work: () => Promise<{ value: T; keep: Kept }>): Promise<{ value: T } | { kept: Kept }>
+  /**
+   * For what is erased: of the answer to the request that made it (`post /letters`) only its id is kept, the field `id`. The same
+   * request under the same key makes no other: it is not_found.
+   */
+  forgetAnswers(route: string, id: string): Promise<void>
 }
 
 /** Throws when another request has the key, or it is under way. */
-export async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
+async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
   const found = await readKept(run, once, now)
   if (found === undefined) return undefined
   if (!found.same) throw new RetomaError('idempotency_conflict', { key: once.key })
@@ -83,5 +88,7 @@ export function createOnces({ db, clock }: { db: Db; clock: Clock }): Onces {
         return { value }
       }
     },
+
+    forgetAnswers: (route, id) => forgetAnswers(db.run, route, id, clock.instant()),
   }
 }

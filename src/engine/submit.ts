@@ -32,7 +32,7 @@ import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 import { isFull } from './write.ts'
 
-/** stallAfter, onStall, maxResumes, stopAfter and items: for this one, in place of what its definition says. */
+/** stallAfter, onStall, maxResumes, stopAfter and items: for this one, in place of what its definition says; about: its own. */
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
   BatchOverrides & {
     /**
@@ -111,6 +111,7 @@ export function createSubmits(given: {
         maxResumes,
         stopAfter,
         items: ofItems,
+        about,
         ...asked
       } = options
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })

@@ -3,7 +3,7 @@
  * Without that header nothing of this costs anything.
  */
 import { createHash } from 'node:crypto'
-import type { Exactly, Kept, Once } from '../engine.ts'
+import { type Exactly, forgotten, type Kept, type Once } from '../engine.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { jsonText } from './json.ts'
 import type { Call, Route } from './route.ts'
@@ -35,8 +35,13 @@ export const keyOf = ({ who, route, key, hash }: Once): string =>
     .update(hash)
     .digest('hex')}`
 
-/** What was answered before, marked as such. */
-export function answerAgain({ status, body }: Kept, headers: Headers): Response {
+/** What was answered before, marked as such. Throws not_found where what it made is erased. */
+function answerAgain({ status, body }: Kept, headers: Headers): Response {
+  if (status === forgotten)
+    throw new RetomaError('not_found', {
+      what: say('longer what this key made,', 'mais o que esta chave criou,'),
+      id: JSON.parse(body).id,
+    })
   headers.set('idempotent-replayed', 'true')
   return jsonText(body, status, headers)
 }

@@ -85,4 +85,22 @@ export async function readKept(
   return row
 }
 
+/** The status of an answer that was forgotten; no error is kept. */
+export const forgotten = 404
+
+// Any answer of that route is a JSON text; of others none is looked at.
+const forget = {
+  name: 'idempotency_forget',
+  text: `
+    update retoma.idempotency
+    set status = ${forgotten}, answer = to_jsonb('{"id":' || to_json($2::text) || '}')
+    where route = $1 and status is not null and at > coalesce($3::timestamptz, now()) - interval '24 hours'
+      and case when route = $1 then (answer #>> '{}')::jsonb ->> 'id' end = $2`,
+}
+
+/** Of an answer to that route only the id of what was made is left, and that it is not there. */
+export async function forgetAnswers(run: Run, route: string, id: string, now: Date | null): Promise<void> {
+  await run(forget, [route, id, now])
+}
+
 const valuesOf = ({ who, route, key, hash }: Once) => [who, route, key, hash]

@@ -153,6 +153,25 @@ test('a batch tells only what it asks for', async () => {
   expect(hook.posts).toEqual([])
 })
 
+test('a batch is told by what people know it by, with a link to where they look at it', async () => {
+  const hook = await webhook()
+  const batch = batchOf({ hang: false })
+  const t = await engineOf({ batches: [batch], notify: { url: hook.url, link } })
+  await t.notify()
+  const about = { label: { en: 'execution 7', pt: 'execução 7' }, path: '/execucoes/7/status-detalhado' }
+  const { id } = await t.engine.submit(batch, ['a'], { about })
+  await t.run()
+  await pass(t, 3)
+  await t.run()
+  expect(hook.posts.map(each => each.notice)).toMatchObject([
+    {
+      sentence: `O lote ${id} (execução 7) foi concluído: 1 de 1.`,
+      link: `${link}execucoes/7/status-detalhado`,
+      facts: { about },
+    },
+  ])
+})
+
 test('that a batch is done is told with its errors, unsigned without a secret, and nothing of what was before the first look', async () => {
   const hook = await webhook()
   const batch = batchOf({ hang: false })

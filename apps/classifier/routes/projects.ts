@@ -142,6 +142,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     answer: project,
     status: 201,
     makes: true,
+    errors: ['not_found'],
     async run({ engine, body, once }) {
       // The same for the same request: one that died in between is found, not made again.
       const key =
@@ -206,7 +207,10 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     status: 204,
     errors: ['not_found'],
     async run({ engine, params: { id } }) {
-      known((isId(id) && (await hideProject(engine, id))) || undefined, id)
+      if (!isId(id)) throw noProject(id)
+      // First: of one that is gone nobody would come back for it.
+      await engine.forgetAnswers('post /projetos', id)
+      known((await hideProject(engine, id)) || undefined, id)
     },
   }),
 ]
