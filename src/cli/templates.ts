@@ -1,6 +1,8 @@
 /** The files that `retoma init` writes: text to be read and changed by whoever asked for it. */
+import type { GuardProposal } from '../core/guard-proposal.ts'
 
-export const firstConfig = `import { defineConfig, defineJob } from 'retoma'
+/** `guards`: what the tables of the database ask for; registered by whoever has looked at them. */
+export const firstConfig = (guards: readonly GuardProposal[] = []): string => `${imports(guards.length > 0)}
 
 /** What a hello job is given. To have it checked at run time, pass a schema of zod, valibot or arktype as \`input\`. */
 interface Hello {
@@ -16,8 +18,58 @@ export const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello] })
+${guards.length > 0 ? proposed(guards) : 'export default defineConfig({ jobs: [hello] })\n'}`
+
+const imports = (guarding: boolean): string =>
+  guarding
+    ? `import { defineConfig, defineGuard, defineJob, minutes } from 'retoma'`
+    : `import { defineConfig, defineJob } from 'retoma'`
+
+const proposed = (guards: readonly GuardProposal[]): string => `/**
+ * Tables of your database whose rows may stay at work for ever when a process dies. Nothing is guarded yet: see what each would
+ * mark (it changes nothing), mend what was guessed wrong, then put those you want into \`guards\` below.
+ */
+export const proposed = [
+${guards.map(guardText).join('\n')}
+]
+
+export default defineConfig({ jobs: [hello], guards: [] }) // guards: proposed
 `
+
+const guardText = (guard: GuardProposal): string => `  // ${lookCommand(guard).replace(/[\p{Cc}\u2028\u2029]/gu, ' ')}
+  defineGuard({
+    name: ${quoted(guard.name)},
+    table: ${quoted(guard.table)},
+    status: { column: ${quoted(guard.status.column)}, running: ${oneOrList(guard.status.running)} },
+    signal: ${oneOrList(guard.signal)},
+    after: minutes(10),
+    set: { ${Object.entries(guard.set).map(pair).join(', ')} },
+  }),`
+
+/** What shows, and changes nothing, how many rows it would mark. */
+export function lookCommand({ table, status, signal, set }: GuardProposal): string {
+  const flags = [
+    ['--table', table],
+    ...status.running.map(value => ['--status', `${named(status.column)}=${value}`]),
+    ...signal.map(column => ['--signal', column]),
+    ['--after', '10m'],
+    ...Object.entries(set).map(([column, value]) => ['--set', `${named(column)}=${value}`]),
+  ]
+  return `npx retoma guard ${flags.map(([flag, value]) => `${flag} ${typed(value!)}`).join(' ')} --dry-run`
+}
+
+const named = (column: string): string => (/["=]/.test(column) ? `"${column.replaceAll('"', '""')}"` : column)
+/** For a shell. */
+const typed = (value: string): string =>
+  /^[\w.=@%+:,/-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
+
+/** For TypeScript, as a person would write it. */
+const quoted = (value: string): string =>
+  /[\\'\p{Cc}\u2028\u2029]/u.test(value) ? JSON.stringify(value) : `'${value}'`
+const oneOrList = (values: readonly string[]): string =>
+  values.length === 1 ? quoted(values[0]!) : `[${values.map(quoted).join(', ')}]`
+const pair = ([column, value]: [string, string]): string =>
+  `${/^[A-Za-z_]\w*$/.test(column) ? column : quoted(column)}: ${quoted(value)}`
 
 /** Nothing in it but \`test\` comes from the runner, so it reads the same for any of them. */
 export const firstTest = (runner: 'node:test' | 'vitest'): string => `import assert from 'node:assert/strict'

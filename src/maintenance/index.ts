@@ -11,6 +11,7 @@ export { addressOf } from '../store/trouble.ts'
 export { backupDatabase } from './backup.ts'
 export { type Examined, examine, unreachable } from './doctor.ts'
 export { guardOnce } from './guard.ts'
+export { proposeGuards } from './guard-proposals.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {

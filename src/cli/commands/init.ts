@@ -1,27 +1,35 @@
-/** `retoma init`: a config with one job and a test for it, and what to type next. Overwrites nothing. */
+/**
+ * `retoma init`: a config with one job and a test for it, and what to type next; over a database that is there, guards for its
+ * tables. Overwrites nothing, and changes nothing in that database.
+ */
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import type { GuardProposal } from '../../core/guard-proposal.ts'
 import { RetomaError } from '../../errors.ts'
+import { proposeGuards } from '../../maintenance/index.ts'
 import { configNames } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
-import { firstConfig, firstTest } from '../templates.ts'
+import { firstConfig, firstTest, lookCommand } from '../templates.ts'
+import { asRetomaError } from '../voice.ts'
 
 export function initCommand(program: Command, cli: Cli): void {
   program.command('init').description(cli.voice.word.help.init).action(cli.action(init))
 }
 
-async function init({ voice, folder }: Context): Promise<void> {
+async function init(context: Context): Promise<void> {
+  const { voice, folder } = context
   const runner = (await usesVitest(folder)) ? 'vitest' : 'node:test'
-  const files = { 'retoma.config.ts': firstConfig, 'hello.test.ts': firstTest(runner) }
-  const names = Object.keys(files)
+  const names = ['retoma.config.ts', 'hello.test.ts']
   // Another form of config would be in the way of ours, or ours of it.
   for (const file of new Set([...configNames, ...names])) {
     if (await exists(join(folder, file))) throw new RetomaError('file_exists', { file })
   }
+  const guards = await proposals(context)
+  const files = { 'retoma.config.ts': firstConfig(guards), 'hello.test.ts': firstTest(runner) }
   for (const [file, text] of Object.entries(files)) {
     await writeFile(join(folder, file), text, { flag: 'wx' }).catch((error: Error) => {
       throw new RetomaError('bad_config', { file, problem: error.message }, { cause: error })
@@ -30,13 +38,26 @@ async function init({ voice, folder }: Context): Promise<void> {
 
   const { init } = voice.word
   const next = nextCommands(folder, runner)
+  const looks = guards.map(lookCommand)
   const steps = next.map(({ command, does }) => [`  ${command}`, `# ${init[does]}`])
-  voice.answer({ wrote: names, next: next.map(step => step.command) }, [
+  voice.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...looks] }, [
     ...names.map(init.wrote),
     '',
     init.next,
     ...table(['', ''], steps).slice(1),
+    ...(looks.length > 0 ? ['', init.guards, ...looks.map(command => `  ${command}`)] : []),
   ])
+}
+
+/** Of a database that is there and does not answer, the config is written all the same. */
+async function proposals({ settings, voice, log }: Context): Promise<GuardProposal[]> {
+  if (settings.DATABASE_URL === undefined) return []
+  try {
+    return await proposeGuards(settings.DATABASE_URL, log)
+  } catch (error) {
+    voice.note(voice.word.init.noGuards(asRetomaError(error).in(voice.language)))
+    return []
+  }
 }
 
 interface Step {

@@ -28,7 +28,7 @@ export const en = {
     migrate: 'bring the database schema up to date, or to a version',
     migrateTo: 'the schema version to arrive at, up or down; 0 takes everything away',
     migrateForce: 'go down although jobs that are not finished are lost with it',
-    init: 'write a retoma.config.ts with a first job, and a test for it',
+    init: 'write a retoma.config.ts with a first job, a test for it, and guards that your database may want',
     status: 'what is in the queues and who works on it',
     statusWatch: 'show it again every two seconds; with --json one document a line',
     workers: 'the workers and when each was last heard of',
@@ -244,6 +244,9 @@ export const en = {
     start: 'starts everything',
     enqueue: 'in another terminal: runs the job and shows what it answered',
     test: 'runs the test',
+    guards:
+      'guards are proposed in retoma.config.ts, none of them active yet; these show which rows they would mark, and change nothing:',
+    noGuards: (problem: string) => `no guards are proposed: ${problem}`,
   },
   status: {
     noQueues: 'no queue yet: a kind of job brings its queue with it when it is first registered',

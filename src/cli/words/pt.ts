@@ -29,7 +29,7 @@ export const pt: Words = {
     migrate: 'atualiza o esquema do banco, ou o leva a uma versão',
     migrateTo: 'a versão do esquema aonde chegar, para cima ou para baixo; 0 retira tudo',
     migrateForce: 'volta mesmo que jobs não terminados se percam',
-    init: 'escreve um retoma.config.ts com um primeiro job e um teste para ele',
+    init: 'escreve um retoma.config.ts com um primeiro job, um teste para ele e guards que seu banco pode querer',
     status: 'o que há nas filas e quem trabalha nelas',
     statusWatch: 'mostra de novo a cada dois segundos; com --json, um documento por linha',
     workers: 'os workers e quando cada um deu sinal de vida',
@@ -236,6 +236,9 @@ export const pt: Words = {
     start: 'inicia tudo',
     enqueue: 'em outro terminal: roda o job e mostra o que ele respondeu',
     test: 'roda o teste',
+    guards:
+      'há guards propostos em retoma.config.ts, nenhum ativo ainda; estes comandos mostram quais linhas eles marcariam, sem mudar nada:',
+    noGuards: problem => `nenhum guard foi proposto: ${problem}`,
   },
   status: {
     noQueues: 'nenhuma fila ainda: um tipo de job traz sua fila quando é registrado pela primeira vez',

@@ -1,0 +1,26 @@
+/** Guards that the tables of a database ask for. It need not know Retoma, and nothing is left there. */
+import { type GuardProposal, proposeGuard, statusOf } from '../core/guard-proposal.ts'
+import { type Log, silentLog } from '../lib/log.ts'
+import { openDb } from '../store/db.ts'
+import { guardCandidates, valuesIn } from '../store/guard-candidates.ts'
+
+/** More would be a list that nobody reads. */
+const most = 20
+
+export async function proposeGuards(databaseUrl: string, log: Log = silentLog): Promise<GuardProposal[]> {
+  const db = openDb({ url: databaseUrl, connections: 1, log })
+  const proposals: GuardProposal[] = []
+  try {
+    for (const table of await guardCandidates(db)) {
+      if (proposals.length === most) break
+      const status = table.columns.find(({ name }) => name === statusOf(table)?.name)
+      if (status === undefined) continue
+      const values = status.labels === null ? await valuesIn(db, table, status) : []
+      const proposal = proposeGuard(table, values)
+      if (proposal !== undefined) proposals.push(proposal)
+    }
+    return proposals
+  } finally {
+    await db.close()
+  }
+}
