@@ -80,6 +80,7 @@ export const batchRoutes: readonly Route[] = [
       'bad_input',
       'bad_option',
       'queue_full',
+      'not_found',
       'other_list',
       'batch_cancelled',
       'batch_state',
