@@ -73,7 +73,8 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
     const [code] = await once(child, 'close')
     expect({ code, output }).toMatchObject({ code: 0 })
-  })
+    // Twelve seconds of computing: on a machine as busy as tests may meet it, minutes.
+  }, 400_000)
   afterAll(async () => {
     endBuild()
     await rm(folder, { recursive: true, force: true })

@@ -189,7 +189,13 @@ function codesOf(route: Route): ErrorName[] {
   const body: ErrorName[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
   const files: ErrorName[] =
     route.upload === undefined ? [] : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart']
-  const again: ErrorName[] = route.makes ? ['idempotency_conflict', 'idempotency_running'] : []
+  // What is kept in the transaction that makes it is never seen half-way.
+  const again: ErrorName[] =
+    route.makes === 'exactly'
+      ? ['idempotency_conflict']
+      : route.makes
+        ? ['idempotency_conflict', 'idempotency_running']
+        : []
   return [...wrong, ...who, ...body, ...files, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
 }
 

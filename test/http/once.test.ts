@@ -1,5 +1,5 @@
 /** An Idempotency-Key on the two routes that make one thing in one transaction: the job of a schedule, and a token. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineJob, defineSchedule, hours, minutes } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
@@ -86,11 +86,13 @@ describe.each(Object.entries(makers))('%s', (_, { path, body, other, count }) =>
     await t.sql(`
       create function public.linger() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new; end $$;
       create trigger linger before update on retoma.idempotency for each row execute function public.linger()`)
+    const drop = 'drop function if exists public.linger cascade'
+    onTestFinished(async () => void (await t.sql(drop)))
     const broken = asking(t, t.ana)
     await until(async () => (await t.sql(`select from pg_stat_activity where ${keeping}`)).length === 1)
     await t.sql(`select pg_terminate_backend(pid) from pg_stat_activity where ${keeping}`)
     expect((await broken).status).toBe(503)
-    await t.sql('drop function public.linger cascade')
+    await t.sql(drop)
     expect(await count(t)).toBe(0)
     const next = await asking(t, t.ana)
     expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([201, null])

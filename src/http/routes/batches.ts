@@ -81,6 +81,7 @@ export const batchRoutes: readonly Route[] = [
       'input_too_large',
       'bad_option',
       'queue_full',
+      'not_found',
       'other_list',
       'batch_cancelled',
       'batch_state',
