@@ -15,7 +15,7 @@ import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
 import { onTestFinished, together } from '../support/together.ts'
 
-const script = fileURLToPath(new URL('./heart-guest.ts', import.meta.url))
+const script = fileURLToPath(new URL('./heart-guest.mjs', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
 
 /** A process with a worker that does such things, an engine that only looks on, and the papers it leaves. */
@@ -25,14 +25,10 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   const admin = new pg.Client({ connectionString: url })
   await admin.connect()
   const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('jiti/register'), script, url, task, join(papers, 'enough')],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
-    },
-  )
+  const child: ChildProcess = spawn(process.execPath, [script, url, task, join(papers, 'enough')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
+  })
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal })),
   )

@@ -1,6 +1,11 @@
-/** One throw-away server for a whole test run; every test makes a database of its own on it. */
+/**
+ * One throw-away server for a whole test run; every test makes a database of its own on it. And dist/ as the sources are: the
+ * processes and threads that tests start run what was built, because Node 20 cannot read TypeScript.
+ */
 import type { TestProject } from 'vitest/node'
 import { startTestServer } from '../../src/testing/index.ts'
+
+const { setup: build } = await import(new URL('../../scripts/setup.mjs', import.meta.url).href)
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -9,6 +14,7 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await build({ build: true })
   const server = await startTestServer()
   project.provide('serverUrl', server.url)
   return () => server.stop()
