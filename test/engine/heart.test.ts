@@ -93,7 +93,7 @@ test('a loop that spins is told of within six seconds by job and function, beats
   await until(async () => (await worker()).blocked_job !== null)
   const blocked = await worker()
   expect(blocked).toMatchObject({ blocked_job: bad, blocked_attempt: 1, free_slots: { default: 0 }, in_flight: 2 })
-  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heart-guest\.ts:\d+\)/)
+  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heart-guest\.mjs:\d+\)/)
   // Not how Retoma came to call it.
   expect(blocked.blocked_stack).not.toContain('attempt.')
   expect(ms(blocked.blocked_since, blocked.beat_at)).toBeLessThan(6000)
@@ -140,7 +140,7 @@ test('supervised, a job that takes all memory ends its process before the kernel
   expect(culprit()).toMatchObject({ job: bad, how: 'memory', stack: expect.stringContaining('devour') })
 })
 
-test('a heart beats at once when the database is back', async () => {
+together('a heart beats at once when the database is back', async () => {
   const url = await shareDatabase()
   const link = await linkTo(url)
   const { engine } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })], { databaseDirectUrl: link.url }, url)
