@@ -14,7 +14,6 @@ import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
 import type { Schedule } from '../core/schedule.ts'
 import { isRetomaError, type RetomaError, type Saying } from '../errors.ts'
-import * as library from '../index.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { suggestion } from '../settings/index.ts'
 import { badConfig, configTrouble } from './config-trouble.ts'
@@ -97,7 +96,11 @@ const isFile = async (path: string): Promise<boolean> => {
 /** A module of the user's, loaded as the config is. */
 export async function importModule<Module>(file: string): Promise<Module> {
   // They take as long to load as all the rest, and only commands with a config need them.
-  const [{ createJiti }, http] = await Promise.all([import('jiti'), import('../http/index.ts')])
+  const [{ createJiti }, library, http] = await Promise.all([
+    import('jiti'),
+    import('../index.ts'),
+    import('../http/index.ts'),
+  ])
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
     interopDefault: false,
