@@ -34,8 +34,7 @@ line.send({ type: 'ready' })
 
 /** Resolves once somebody looks after this process who is not kept from it by a loop. */
 async function watched(nature: Nature): Promise<void> {
-  const file = new URL(`./watch.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-  const watch = new Worker(file, { workerData: { nature, parent: process.ppid } })
+  const watch = new Worker(new URL('./watch.js', import.meta.url), { workerData: { nature, parent: process.ppid } })
   watch.unref()
   await new Promise((resolve, reject) => {
     watch.once('message', resolve)

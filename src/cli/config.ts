@@ -16,7 +16,6 @@ import type { OwnErrors } from '../core/own-errors.ts'
 import type { Schedule } from '../core/schedule.ts'
 import { isRetomaError, type RetomaError, type Saying } from '../errors.ts'
 import type { Route } from '../http/index.ts'
-import * as library from '../index.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { suggestion } from '../settings/index.ts'
 import { badConfig, configTrouble } from './config-trouble.ts'
@@ -101,7 +100,11 @@ const isFile = async (path: string): Promise<boolean> => {
 /** A module of the user's, loaded as the config is. */
 export async function importModule<Module>(file: string): Promise<Module> {
   // They take as long to load as all the rest, and only commands with a config need them.
-  const [{ createJiti }, http] = await Promise.all([import('jiti'), import('../http/index.ts')])
+  const [{ createJiti }, library, http] = await Promise.all([
+    import('jiti'),
+    import('../index.ts'),
+    import('../http/index.ts'),
+  ])
   const jiti = createJiti(import.meta.url, {
     fsCache: false,
     interopDefault: false,

@@ -3,12 +3,14 @@
  * started for the moment when it does not.
  *
  * Invariant: a command that only reads never makes a data folder.
+ *
+ * The engine, the embedded server and maintenance are loaded when a command comes to need them: most of the time that a command
+ * takes to begin would be theirs, and one that is used wrongly, or asked for help, needs none of them.
  */
 import { resolve } from 'node:path'
-import { createEngine, type Engine, type EngineOptions } from '../engine.ts'
+import type { Engine, EngineOptions } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
-import { addressOf } from '../maintenance/index.ts'
-import { type EmbeddedPostgres, hasData as folderHasData, openEmbedded } from '../postgres/index.ts'
+import type { EmbeddedPostgres } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 import { hearSignals, whenAborted } from './signals.ts'
 
@@ -22,13 +24,19 @@ export interface Database {
 
 export async function openDatabase({ settings, folder, log }: Context): Promise<Database> {
   const url = settings.DATABASE_URL
-  if (url !== undefined) return { url, where: addressOf(url), embedded: undefined, leave: async () => {} }
+  if (url !== undefined) {
+    const { addressOf } = await import('../maintenance/index.ts')
+    return { url, where: addressOf(url), embedded: undefined, leave: async () => {} }
+  }
+  const { openEmbedded } = await import('../postgres/index.ts')
   const embedded = await openEmbedded({ dataDir: resolve(folder, settings.RETOMA_DATA_DIR), log })
   return { url: embedded.url, where: embedded.folder, embedded, leave: () => embedded.leave() }
 }
 
 export async function hasData({ settings, folder }: Context): Promise<boolean> {
-  return settings.DATABASE_URL !== undefined || folderHasData(resolve(folder, settings.RETOMA_DATA_DIR))
+  if (settings.DATABASE_URL !== undefined) return true
+  const postgres = await import('../postgres/index.ts')
+  return postgres.hasData(resolve(folder, settings.RETOMA_DATA_DIR))
 }
 
 export async function refuseWithoutData(context: Context): Promise<void> {
@@ -65,6 +73,7 @@ export function withEngine<T>(
 ): Promise<T> {
   return withDatabase(context, async ({ url }, asked) => {
     const { log } = context
+    const { createEngine } = await import('../engine.ts')
     const engine = await createEngine({ migrate: false, ...options, databaseUrl: url, connections: 2, log })
     try {
       return await Promise.race([work(engine, asked), refusalOnceAsked(asked)])

@@ -1,14 +1,10 @@
 /** How the other side is started: its file, and what Node must be told to run it. */
 
-// Sources are run by our own tests alone, and Node 20 cannot read them.
-const fromSource = import.meta.url.endsWith('.ts')
-
-export const childEntry = new URL(`../child/entry.${fromSource ? 'ts' : 'js'}`, import.meta.url)
-
-const loader = (): string[] => (fromSource ? ['--import', import.meta.resolve('jiti/register')] : [])
-
-/** Undefined: as this process. */
-export const threadArguments = (): string[] | undefined => (fromSource ? loader() : undefined)
+// Sources are run by our own tests alone, and Node 20 cannot read them: what a test starts is what was built from them.
+export const childEntry = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/child/entry.js' : '../child/entry.js',
+  import.meta.url,
+)
 
 /** As this process was started, so that a loader it was given is there too; without what is this one's alone. */
 export function processArguments(memoryBytes: number | null): string[] {
@@ -20,6 +16,5 @@ export function processArguments(memoryBytes: number | null): string[] {
       own.push(argument)
   }
   const heap = memoryBytes === null ? [] : [`--max-old-space-size=${Math.floor(memoryBytes / 1024 / 1024)}`]
-  const hasLoader = own.some(argument => argument.includes('jiti'))
-  return [...own, ...(hasLoader ? [] : loader()), ...heap]
+  return [...own, ...heap]
 }

@@ -5,16 +5,14 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
 import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
-import { childEntry, threadArguments } from './entry.ts'
+import { childEntry } from './entry.ts'
 import type { Nature, ToChild, ToParent, Words } from './wire.ts'
 
 export function startThread(nature: Nature): Child {
   const { memoryBytes } = nature
-  const execArgv = threadArguments()
   const worker = new Worker(childEntry, {
     workerData: nature,
     stderr: true,
-    ...(execArgv === undefined ? {} : { execArgv }),
     ...(memoryBytes === null
       ? {}
       : { resourceLimits: { maxOldGenerationSizeMb: Math.floor(memoryBytes / 1024 / 1024) } }),

@@ -33,6 +33,21 @@ test('every source file keeps to the import arrows and to the homes of SQL, time
   expect(brokenRules(sources, { dependencies })).toEqual([])
 })
 
+test('the command line begins without the engine, the server, maintenance and HTTP: help and wrong use need none of them', () => {
+  const reached = new Set<string>()
+  const reach = (path: string) => {
+    if (reached.has(path)) return
+    reached.add(path)
+    // One of them holds the source of another program.
+    for (const [, from] of (sources.get(path) ?? '').matchAll(/^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'/gm))
+      reach(join(dirname(path), from!))
+  }
+  reach('src/cli/program.ts')
+  expect(reached.size).toBeGreaterThan(100)
+  const heavy = /^src\/(engine\.ts|index\.ts|(worker|postgres|maintenance|http)\/|store\/db)/
+  expect([...reached].filter(path => heavy.test(path))).toEqual([])
+})
+
 test('files past 300 lines are named, as a question and not as an error', () => {
   const long = [...sources].map(([path, text]) => ({ path, lines: text.split('\n').length })).filter(f => f.lines > 300)
   for (const { path, lines } of long) console.log(`${path} has ${lines} lines: is it two things?`)

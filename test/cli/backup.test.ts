@@ -128,7 +128,11 @@ test('a restore that is killed half-way changes nothing, and can be run again', 
   await holder.query(`select pg_advisory_lock(42)`)
 
   const waiting = async () =>
-    (await to.sql(`select from pg_locks where locktype = 'advisory' and objid = 42 and not granted`)).length
+    (
+      await to.sql(
+        `select from pg_locks where locktype = 'advisory' and objid = 42 and not granted and database = (select oid from pg_database where datname = current_database())`,
+      )
+    ).length
   const killed = start(['restore', 'b.gz', '--replace'], { folder, env: { DATABASE_URL: to.url } })
   await until(async () => (await waiting()) === 1)
   killed.tell('SIGKILL')

@@ -69,8 +69,7 @@ async function worker(args: string[] = []): Promise<Program> {
 
 const enqueue = async (kind: string) => (await engine.enqueue(jobs[kind]!, null)).id
 const finished = (job: string) => engine.wait({ job }, { signal: AbortSignal.timeout(60_000) })
-const running = (job: string) =>
-  expect.poll(async () => (await engine.job(job))?.state, { timeout: 60_000 }).toBe('running')
+const running = (job: string) => expect.poll(async () => (await engine.job(job))?.state).toBe('running')
 
 /** The process that works, as its row in the database says. */
 async function workingPid(): Promise<number> {
@@ -132,7 +131,7 @@ test.each([
     program.tell('SIGTERM')
     return over
   }
-  await expect.poll(again, { interval: 100, timeout: 60_000 }).toBe(true)
+  await expect.poll(again, { interval: 100 }).toBe(true)
   // With 0 it would have waited for the end of the grace.
   expect(await program.ended).toMatchObject({ code })
   expect(processesIn(folder)).toEqual([])
@@ -143,7 +142,7 @@ test('a parent that is killed leaves nobody behind: the worker notices, hands it
   const job = await enqueue('once')
   await running(job)
   program.tell('SIGKILL')
-  await expect.poll(() => processesIn(folder), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => processesIn(folder)).toEqual([])
   expect(await engine.job(job)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0 })
   expect(await engine.workers()).toEqual([])
   // The next one clears up behind it.
@@ -216,7 +215,7 @@ test('told to stop while a job blocks its loop, up ends at that timeout and leav
   begun.push(up)
   await up.said('Ctrl-C')
   await run(['jobs', 'enqueue', 'spin-out', 'null'], surroundings)
-  await expect.poll(() => existsSync(join(place, 'spins')), { timeout: 60_000 }).toBe(true)
+  await expect.poll(() => existsSync(join(place, 'spins'))).toBe(true)
   up.tell('SIGTERM')
   await up.ended
   await expect.poll(() => processesIn(place)).toEqual([])

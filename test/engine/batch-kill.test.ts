@@ -8,10 +8,10 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 import { startAuditor } from '../support/batches.ts'
 import { until } from '../support/engine.ts'
 
-const script = fileURLToPath(new URL('./batch-guest.ts', import.meta.url))
+const script = fileURLToPath(new URL('./batch-guest.mjs', import.meta.url))
 
 function hire(url: string): { child: ChildProcess; ready: Promise<void> } {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, url], {
+  const child = spawn(process.execPath, [script, url], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -8,8 +8,8 @@ import { until } from '../support/engine.ts'
 test('a process whose engine is closed ends by itself: no timer, no connection, no worker is left', async () => {
   const { url, drop } = await createTestDatabase(inject('serverUrl'))
   onTestFinished(drop)
-  const script = fileURLToPath(new URL('./guest.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, url], {
+  const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
+  const child = spawn(process.execPath, [script, url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

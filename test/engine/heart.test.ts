@@ -15,7 +15,7 @@ import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
 import { onTestFinished, together } from '../support/together.ts'
 
-const script = fileURLToPath(new URL('./heart-guest.ts', import.meta.url))
+const script = fileURLToPath(new URL('./heart-guest.mjs', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
 
 /** A process with a worker that does such things, an engine that only looks on, and the papers it leaves. */
@@ -25,14 +25,10 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   const admin = new pg.Client({ connectionString: url })
   await admin.connect()
   const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('jiti/register'), script, url, task, join(papers, 'enough')],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
-    },
-  )
+  const child: ChildProcess = spawn(process.execPath, [script, url, task, join(papers, 'enough')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
+  })
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal })),
   )
@@ -97,7 +93,7 @@ test('a loop that spins is told of within six seconds by job and function, beats
   await until(async () => (await worker()).blocked_job !== null)
   const blocked = await worker()
   expect(blocked).toMatchObject({ blocked_job: bad, blocked_attempt: 1, free_slots: { default: 0 }, in_flight: 2 })
-  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heart-guest\.ts:\d+\)/)
+  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heart-guest\.mjs:\d+\)/)
   // Not how Retoma came to call it.
   expect(blocked.blocked_stack).not.toContain('attempt.')
   expect(ms(blocked.blocked_since, blocked.beat_at)).toBeLessThan(6000)
@@ -144,7 +140,7 @@ test('supervised, a job that takes all memory ends its process before the kernel
   expect(culprit()).toMatchObject({ job: bad, how: 'memory', stack: expect.stringContaining('devour') })
 })
 
-test('a heart beats at once when the database is back', async () => {
+together('a heart beats at once when the database is back', async () => {
   const url = await shareDatabase()
   const link = await linkTo(url)
   const { engine } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })], { databaseDirectUrl: link.url }, url)

@@ -546,9 +546,8 @@ test('a process that is killed between finding and telling loses nothing: anothe
   const { engine } = await liveEngine([], { notify: { url: hook.url } }, url)
   const posted = gate()
   hook.answers(() => posted.open(), answerWith(204))
-  const script = fileURLToPath(new URL('./notify-guest.ts', import.meta.url))
-  const jiti = import.meta.resolve('jiti/register')
-  const guest = spawn(process.execPath, ['--import', jiti, script, url, hook.url], { stdio: 'inherit' })
+  const script = fileURLToPath(new URL('./notify-guest.mjs', import.meta.url))
+  const guest = spawn(process.execPath, [script, url, hook.url], { stdio: 'inherit' })
   onTestFinished(() => void guest.kill('SIGKILL'))
   await posted.passed
   const over = new Promise(resolve => guest.once('exit', resolve))

@@ -10,7 +10,7 @@ import { defineJob, minutes, seconds } from '../../src/index.ts'
 import { shareDatabase } from '../support/engine.ts'
 import { doorWith } from './support.ts'
 
-const script = fileURLToPath(new URL('./limit-guest.ts', import.meta.url))
+const script = fileURLToPath(new URL('./limit-guest.mjs', import.meta.url))
 
 const about = { tag: 'documents', summary: 'Takes nothing', role: 'operator' } as const
 const limit = { bucket: 'documents', limit: 2, per: minutes(1) }
@@ -146,7 +146,7 @@ test('2,000 requests of one user at once, on three servers: exactly 10 of a buck
 
 /** Its port. It ends with the test. */
 async function startServer(url: string): Promise<number> {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, url], {
+  const child = spawn(process.execPath, [script, url], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')

@@ -29,8 +29,8 @@ async function serve(engine: Engine, port = 0) {
 
 /** A server process; killed at the end of the test, if not before. */
 async function hire(url: string, port: number) {
-  const script = fileURLToPath(new URL('./sse-guest.ts', import.meta.url))
-  const args = ['--import', import.meta.resolve('jiti/register'), script, url, String(port)]
+  const script = fileURLToPath(new URL('./sse-guest.mjs', import.meta.url))
+  const args = [script, url, String(port)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return

@@ -6,7 +6,7 @@ import { begun, jobIn } from './jobs.ts'
 import { isAlive, workingOn } from './support.ts'
 
 test.each([
-  ['process', 'exit', 'its process died: it called process.exit(3)', { signal: null, exitCode: 3 }, /handler\.ts/],
+  ['process', 'exit', 'its process died: it called process.exit(3)', { signal: null, exitCode: 3 }, /handler\.mjs/],
   ['process', 'abort', 'its process died: SIGABRT', { signal: 'SIGABRT', exitCode: null }, undefined],
   ['process', 'uncaught', 'its process died: an error that nobody caught: boom', { exitCode: 1 }, /thrownByNobody/],
   [
@@ -14,9 +14,9 @@ test.each([
     'rejected',
     'its process died: an error that nobody caught: nobody hears this',
     { exitCode: 1 },
-    /handler\.ts/,
+    /handler\.mjs/,
   ],
-  ['thread', 'exit', 'its thread died: it called process.exit(3)', { signal: null, exitCode: 3 }, /handler\.ts/],
+  ['thread', 'exit', 'its thread died: it called process.exit(3)', { signal: null, exitCode: 3 }, /handler\.mjs/],
   ['thread', 'uncaught', 'its thread died: an error that nobody caught: boom', { exitCode: 1 }, /thrownByNobody/],
 ] as const)(
   '%s, %s: a crash that says how, and the next attempt has a new child',

@@ -13,8 +13,7 @@ import { defineBatch, type ItemOptions, seconds } from '../../src/index.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
 import { onTestFinished, together } from '../support/together.ts'
-import type { Told } from './handler.ts'
-import { begun, jobIn } from './jobs.ts'
+import { begun, jobIn, type Told } from './jobs.ts'
 import { isAlive, workingOn, workingWith } from './support.ts'
 
 /** A process of its own that works on one job, in a child that spins. */
@@ -87,7 +86,24 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   expect(await end({ do: 'abort' }, { attempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
 })
 
-// What follows waits for time to pass. What stands between the groups keeps those that spin to two at a time.
+test('a process without a descriptor left lives on when it cannot start a child', () => {
+  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
+  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
+    encoding: 'utf8',
+  })
+  expect(said).toBe('child_not_started\n')
+})
+
+test('a child that spins is gone soon after its parent was killed', async () => {
+  const { parent, child } = await parentOfSpinning()
+  expect(isAlive(child)).toBe(true)
+  const killed = performance.now()
+  process.kill(parent, 'SIGKILL')
+  await until(() => !isAlive(child))
+  expect(performance.now() - killed).toBeLessThan(10_000)
+})
+
+// What follows waits for time to pass, all of it at once.
 
 together('a cancelled job is dead in its child, though that spins', async () => {
   const job = jobIn('process')
@@ -102,21 +118,13 @@ together('a cancelled job is dead in its child, though that spins', async () => 
 together('a worker that was declared dead kills the children of its life, and charges nobody', async () => {
   const job = jobIn('process', { attempts: 1 })
   const { engine, worker, sql } = await workingWith({ grace: seconds(30) }, job)
-  const { id } = await engine.enqueue(job, { do: 'spin' })
+  const { id } = await engine.enqueue(job, { do: 'spinOnce' })
   const { pid } = await begun(engine, id)
   const before = worker.id
   await sql(`update retoma.worker set dead_at = now()`)
   await until(() => !isAlive(pid))
   await until(() => worker.id !== before)
   expect(await engine.job(id)).toMatchObject({ failures: 0, crashes: 0 })
-})
-
-test('a process without a descriptor left lives on when it cannot start a child', () => {
-  const script = fileURLToPath(new URL('./full.mjs', import.meta.url))
-  const said = execFileSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script], {
-    encoding: 'utf8',
-  })
-  expect(said).toBe('child_not_started\n')
 })
 
 together(
@@ -126,7 +134,7 @@ together(
     const link = await linkTo(await shareDatabase())
     const { engine } = await liveEngine([job], {}, link.url)
     await engine.work({ grace: seconds(60) })
-    const { id } = await engine.enqueue(job, { do: 'spin' })
+    const { id } = await engine.enqueue(job, { do: 'spinOnce' })
     const { pid } = await begun(engine, id)
     link.cut()
     const cut = performance.now()
@@ -147,15 +155,6 @@ together('a child that spins is gone when its parent was stopped for half of orp
   const took = performance.now() - stopped
   expect(took).toBeGreaterThan(7000)
   expect(took).toBeLessThan(20_000)
-})
-
-test('a child that spins is gone soon after its parent was killed', async () => {
-  const { parent, child } = await parentOfSpinning()
-  expect(isAlive(child)).toBe(true)
-  const killed = performance.now()
-  process.kill(parent, 'SIGKILL')
-  await until(() => !isAlive(child))
-  expect(performance.now() - killed).toBeLessThan(10_000)
 })
 
 together('a thread that cannot be ended is left behind, and another one takes its place', async () => {

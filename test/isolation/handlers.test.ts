@@ -55,7 +55,7 @@ test('an input that a child would get as something else is refused', async () =>
   const input = {
     '~standard': { version: 1, vendor: 'test', validate: () => ({ value: { price: new Money() } }) },
   } as const
-  const handler = new URL('./handler.ts', import.meta.url)
+  const handler = new URL('./handler.mjs', import.meta.url)
   const job = defineJob({ kind: 'k', input, handler, isolation: 'thread' })
   const { ends } = await workingOn(job)
   const ended = await ends(job as never, {} as never)
@@ -86,7 +86,7 @@ test('so does one whose function is in the configuration that its worker was sta
   }
   expect(await alone()).toBe(process.pid)
   const file = fileURLToPath(config)
-  const loader = new URL('../../src/cli/child-loader.ts', import.meta.url)
+  const loader = new URL('../../dist/cli/child-loader.js', import.meta.url)
   startedFrom(loader, { folder: join(file, '..'), file })
   expect(await alone()).not.toBe(process.pid)
   // One that needs the engine, which no child has, runs where it is.

@@ -7,10 +7,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, type IsolatedOptions, type JobContext, megabytes, minutes, seconds } from '../../src/index.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { engineOf, liveEngine, until } from '../support/engine.ts'
-import type { Errand } from './called.ts'
 import { isAlive, workingWith } from './support.ts'
 
-const called = new URL('./called.ts', import.meta.url)
+const called = new URL('./called.mjs', import.meta.url)
+
+/** What called.mjs is to do. */
+interface Errand {
+  do: string
+  note?: string
+}
 
 type Asked = Errand & { options?: IsolatedOptions; times?: number }
 
@@ -75,7 +80,7 @@ test('what it returns comes back as it was, from a process that is used again un
     name: 'TypeError',
     message: 'not that',
     code: 'E_THAT',
-    stack: expect.stringContaining('called.ts'),
+    stack: expect.stringContaining('called.mjs'),
   })
   expect((await ask({ do: 'answer' })).answer).not.toMatchObject({ pid: first.pid })
 })
@@ -84,7 +89,7 @@ test('however its process dies, that is an error of the call, and no crash of th
   const file = (await folderFor())('spin')
   const { ask, worker } = await workingAsking()
   const before = worker.id
-  const ends = async (deed: Errand['do'], message: string, facts: object, options?: IsolatedOptions) => {
+  const ends = async (deed: string, message: string, facts: object, options?: IsolatedOptions) => {
     const { ended, answer } = await ask({ do: deed, note: file, ...(options && { options }) })
     expect(ended).toMatchObject({ state: 'succeeded', failures: 0, history: [] })
     expect(answer).toMatchObject({ message, facts: { step: 'called 0', ...facts } })
@@ -146,7 +151,7 @@ test.each<[string, (ctx: JobContext) => Promise<unknown>, string, RegExp]>([
   ['no module', ctx => ctx.isolated('s', new URL('./gone.mjs', called), 1), 'isolated_unusable', /gone\.mjs/],
   [
     'no function',
-    ctx => ctx.isolated('s', new URL('../../src/brand.ts', called), 1),
+    ctx => ctx.isolated('s', new URL('../../dist/brand.js', called), 1),
     'isolated_unusable',
     /no function/,
   ],

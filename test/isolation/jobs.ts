@@ -1,9 +1,14 @@
-/** Jobs of handler.ts, and where they are. */
+/** Jobs of handler.mjs, and where they are. */
 import { defineJob, type Engine, type Isolation, type JobOptions } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
-import type { Told } from './handler.ts'
 
-const handler = new URL('./handler.ts', import.meta.url)
+const handler = new URL('./handler.mjs', import.meta.url)
+
+/** What handler.mjs is to do. */
+export interface Told {
+  do: string
+  note?: string
+}
 
 export const jobIn = (isolation: Isolation, options: Partial<JobOptions> = {}) =>
   defineJob<Told>({

@@ -1,7 +1,13 @@
-/** Says who it is, and never gives its loop back. */
+/** Never gives its loop back, and as a handler says first who it is. */
 import { writeSync } from 'node:fs'
+
+/** Three seconds in a loop; from then on it waits where nothing wakes it, so that the processor is free for whoever is tested. */
+export function spin() {
+  for (const from = performance.now(); performance.now() - from < 3000; );
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
 
 export default () => {
   writeSync(1, `${process.pid}\n`)
-  for (;;);
+  spin()
 }

@@ -1,11 +1,10 @@
-/** A live engine with a worker, for jobs of handler.ts. */
+/** A live engine with a worker, for jobs of handler.mjs. */
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { type AnyJob, seconds, type WorkOptions } from '../../src/index.ts'
 import { liveEngine } from '../support/engine.ts'
 import { onTestFinished } from '../support/together.ts'
-import type { Told } from './handler.ts'
-import type { TestJob } from './jobs.ts'
+import type { TestJob, Told } from './jobs.ts'
 
 export const workingOn = (...jobs: AnyJob[]) => workingWith({ grace: seconds(0.2) }, ...jobs)
 

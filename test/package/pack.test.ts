@@ -59,7 +59,7 @@ async function classified(address: string): Promise<unknown> {
   form.set('arquivos', new Blob([readFileSync(join(folder, 'documentos', '08-peticao.pdf'))]), '08-peticao.pdf')
   const { id } = await ask('/execucoes', form)
   const result = async () => (await ask(`/execucoes/${id}/resultados`)).items[0]
-  await expect.poll(async () => (await result())?.status, { timeout: 30_000 }).toBe('CONCLUIDO')
+  await expect.poll(async () => (await result())?.status).toBe('CONCLUIDO')
   return result()
 }
 

@@ -80,15 +80,14 @@ export async function spoiltHouse(): Promise<string> {
 }
 
 let made: Promise<string> | undefined
-let cacheFolder: string | undefined
+let roomFolder: string | undefined
 
-function cache(): string {
-  if (cacheFolder) return cacheFolder
-  cacheFolder = mkdtempSync(join(tmpdir(), 'retoma-pg-cache-'))
-  chmodSync(cacheFolder, 0o777)
-  mkdirSync(join(cacheFolder, 'jiti'))
-  chmodSync(join(cacheFolder, 'jiti'), 0o777)
-  return cacheFolder
+/** The temporary folder of guests: one of another user writes there, too. */
+function room(): string {
+  if (roomFolder) return roomFolder
+  roomFolder = mkdtempSync(join(tmpdir(), 'retoma-pg-room-'))
+  chmodSync(roomFolder, 0o777)
+  return roomFolder
 }
 
 async function makeHouse(): Promise<string> {
@@ -98,7 +97,7 @@ async function makeHouse(): Promise<string> {
 }
 
 afterAll(async () => {
-  for (const folder of [await made, cacheFolder]) if (folder) rmSync(folder, { recursive: true, force: true })
+  for (const folder of [await made, roomFolder]) if (folder) rmSync(folder, { recursive: true, force: true })
 })
 
 export function installedPackage(): string {
@@ -172,14 +171,12 @@ export function guest(
   options: GuestOptions,
   how: { uid?: number; wrap?: string[]; env?: Record<string, string>; detached?: boolean } = {},
 ): Guest {
-  const register = import.meta.resolve('jiti/register')
-  const script = fileURLToPath(new URL('./guest.ts', import.meta.url))
-  const command = [...(how.wrap ?? []), process.execPath, '--import', register, script, JSON.stringify(options)]
+  const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
+  const command = [...(how.wrap ?? []), process.execPath, script, JSON.stringify(options)]
   const child = spawn(command[0]!, command.slice(1), {
     cwd: '/',
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Its compiled modules are kept for the next guest, and only as long as these tests run.
-    env: { ...process.env, TMPDIR: cache(), ...how.env },
+    env: { ...process.env, TMPDIR: room(), ...how.env },
     detached: how.detached ?? false,
     ...(how.uid === undefined ? {} : { uid: how.uid, gid: how.uid }),
   })

@@ -62,7 +62,7 @@ test('one on its way while the job is given away does not land after it', async 
   await hasMoved
   const saving = save(checkpoint(id, 's'))
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await expect.poll(async () => (await store.sql(waits)).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
   letGo()
   await recovering
   expect(await saving).toEqual(new Set())

@@ -456,7 +456,7 @@ describe('a burial', () => {
       )
       burying = bury(named(culprit!, [culprit!, cancelled!]))
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      await expect.poll(async () => (await store.sql(waits)).length, { timeout: 10_000 }).toBe(1)
+      await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     })
     expect(await burying).toMatchObject([{ id: culprit, fate: 'crash' }])
     expect(await rowOf(cancelled!)).toMatchObject({ state: 'cancelled', restarts: 0 })

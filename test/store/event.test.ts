@@ -210,7 +210,7 @@ describe('positions:', () => {
     await first.query('begin')
     await first.query(waiting, [10])
     const later = second.query(waiting, [10])
-    const isWaiting = `select from pg_locks where locktype = 'advisory' and not granted`
+    const isWaiting = `select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
     while ((await store.sql(isWaiting)).length === 0);
     const [before] = (await first.query(`select pos from retoma.event`)).rows
     await first.query('commit')

@@ -85,7 +85,7 @@ test('from its fence to its end nobody gives the job away', async () => {
   const it = await begun()
   await keep(it, id)
   const given = giveAway(id)
-  await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
+  await expect.poll(waiting).toBe(1)
   await commitFenced(it.loan)
   await given
   expect(await keptBy(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
@@ -125,7 +125,7 @@ test('whether it was committed is answered once it has ended, not before', async
   const it = await begun()
   await keep(it, id)
   const asked = keptBy(store.another(), id, 's')
-  await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
+  await expect.poll(waiting).toBe(1)
   await commitFenced(it.loan)
   expect(await asked).toEqual({ value: 1, attempt: 1 })
 })

@@ -378,7 +378,13 @@ test('a row that moves between the look and the lock is judged as it is then', a
   // The look has seen rows 1 and 2 and stands at row 3; nothing is locked yet.
   await theirs.query('select pg_advisory_lock(4)')
   const going = sweepOf(guardOf(), at(601), db)
-  while ((await store.sql(`select 1 from pg_locks where locktype = 'advisory' and not granted`)).length === 0);
+  while (
+    (
+      await store.sql(
+        `select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`,
+      )
+    ).length === 0
+  );
   await theirs.query(`update docs set at = $1 where id = 1`, [at(600)])
   await theirs.query(`update docs set status = 'DONE' where id = 2`)
   await theirs.query('select pg_advisory_unlock(4)')

@@ -370,8 +370,11 @@ async function slowReader(table: string) {
     db,
     async reading() {
       while (
-        (await store.sql(`select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`))
-          .length === 0
+        (
+          await store.sql(
+            `select from pg_locks where locktype = 'advisory' and objid = ${key} and not granted and database = (select oid from pg_database where datname = current_database())`,
+          )
+        ).length === 0
       );
     },
     letGo: () => holder.query(`select pg_advisory_unlock(${key})`),

@@ -217,7 +217,7 @@ describe('what the steps of a job have saved', () => {
     await moved.passed
     const rerun = press(store.db, 'rerun', id, at(5))
     const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await expect.poll(async () => (await store.sql(waits)).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     go.open()
     await rival
     expect(await rerun).toMatchObject({ moved: true })

@@ -1,14 +1,8 @@
 /** Engines on the run's shared server, closed when the test ends, and ways to wait for them without sleeping. */
 import pg from 'pg'
-import { inject } from 'vitest'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
-import {
-  createTestDatabase,
-  type TestEngine,
-  type TestEngineOptions,
-  testEngine,
-  type VirtualClock,
-} from '../../src/testing/index.ts'
+import { type TestEngine, type TestEngineOptions, testEngine, type VirtualClock } from '../../src/testing/index.ts'
+import { migratedDatabase } from './database.ts'
 import { emptyTables } from './store.ts'
 import { onTestFinished } from './together.ts'
 
@@ -52,7 +46,7 @@ const spare: string[] = []
 
 /** Making a database takes some hundred files and as many milliseconds; emptying one takes one. Gone with the server. */
 export async function borrowDatabase(): Promise<{ url: string; giveBack: () => Promise<void> }> {
-  const url = spare.pop() ?? (await createTestDatabase(inject('serverUrl'))).url
+  const url = spare.pop() ?? (await migratedDatabase()).url
   const giveBack = async () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()

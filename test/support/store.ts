@@ -3,14 +3,14 @@
  * instants those tests pass in.
  */
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, inject } from 'vitest'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { State } from '../../src/core/state.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { type Db, openDb } from '../../src/store/db.ts'
 import type { NewJob } from '../../src/store/enqueue.ts'
 import { registerWorker } from '../../src/store/heartbeat.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import type { TestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from './database.ts'
 
 /** Noon plus so many seconds, in the year the virtual clock begins. */
 export const at = (seconds: number): Date => new Date(Date.UTC(2030, 0, 1, 12, 0, 0) + seconds * 1000)
@@ -83,18 +83,17 @@ export interface Store {
   worker(id: string, beat?: Date): Promise<void>
 }
 
-export function storeForFile(serverUrl = () => inject('serverUrl')): Store {
-  let database: Awaited<ReturnType<typeof createTestDatabase>>
+export function storeForFile(): Store {
+  let database: TestDatabase
   let db: Db
   let raw: pg.Pool
   let others: Db[] = []
 
   beforeAll(async () => {
-    database = await createTestDatabase(serverUrl())
+    database = await migratedDatabase()
     db = openDb({ url: database.url, log: silentLog })
     raw = new pg.Pool({ connectionString: database.url })
     raw.on('error', () => {})
-    await migrate(db)
   })
   afterEach(async () => {
     await Promise.all(others.map(each => each.close()))

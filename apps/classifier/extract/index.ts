@@ -28,7 +28,11 @@ export interface ExtractOptions {
 const readWithin = seconds(30)
 const memory = megabytes(512)
 
-const reader = new URL(import.meta.url.endsWith('.ts') ? './read.ts' : './read.js', import.meta.url)
+// From its sources it is run by tests alone, and Node 20 cannot read them: its child is what was built from them.
+const reader = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../dist/apps/classifier/extract/read.js' : './read.js',
+  import.meta.url,
+)
 
 export async function extractText(ctx: JobContext, source: Source, options: ExtractOptions = {}): Promise<Extracted> {
   if ('text' in source) return bounded(source.text, false)

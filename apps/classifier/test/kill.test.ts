@@ -9,13 +9,11 @@ import { createJobs } from '../jobs.ts'
 import { late } from './behaviours.ts'
 import { execute, expectBooksToAdd, seenIn, serverForTest, sqlOn } from './executions.ts'
 
-const script = fileURLToPath(new URL('./guest.ts', import.meta.url))
-const source = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
+const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
 
 function hire(...given: string[]): { child: ChildProcess; ready: Promise<void> } {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), script, ...given], {
+  const child = spawn(process.execPath, [script, ...given], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, JITI_ALIAS: JSON.stringify({ retoma: source }) },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   return { child, ready: new Promise(resolve => child.stdout!.once('data', () => resolve())) }

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { countOf, sizeOf } from '../../core/numbers.ts'
-import { backupDatabase } from '../../maintenance/index.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withDatabase } from '../database.ts'
 import type { Cli } from '../program.ts'
@@ -20,6 +19,7 @@ export function backupCommand(program: Command, cli: Cli): void {
 async function backup(context: Context, given: string, { force = false }: { force?: boolean }): Promise<void> {
   const { voice, folder, settings, log } = context
   await refuseWithoutData(context)
+  const { backupDatabase } = await import('../../maintenance/index.ts')
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
   const { file, bytes, schema, at, rows } = await withDatabase(context, ({ url }, signal) =>
     backupDatabase({

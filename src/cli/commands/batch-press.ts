@@ -3,15 +3,8 @@
  * happened, also when there was nothing to do. Safe to press twice, and by many at once.
  */
 import type { Command } from 'commander'
-import {
-  type BatchView,
-  type Engine,
-  type Pressed,
-  type PressedBatch,
-  type ResumedBatch,
-  RetomaError,
-  type RetriedBatch,
-} from '../../index.ts'
+import { RetomaError } from '../../errors.ts'
+import type { BatchView, Engine, Pressed, PressedBatch, ResumedBatch, RetriedBatch } from '../../index.ts'
 import { cause as causeOf, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'

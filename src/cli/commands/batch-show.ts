@@ -1,7 +1,8 @@
 /** `retoma batch show ID`: how far it is, what went wrong and what to press next; with --watch until it is over. */
 import type { Command } from 'commander'
 import { span } from '../../core/span.ts'
-import { type BatchView, type Engine, type FailureGroup, RetomaError } from '../../index.ts'
+import { RetomaError } from '../../errors.ts'
+import type { BatchView, Engine, FailureGroup } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLog } from '../../lib/log.ts'
 import { batchWire, failureGroupWire } from '../../wire.ts'

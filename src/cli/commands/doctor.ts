@@ -8,7 +8,7 @@ import { failure, ok } from '../../core/checkup/check.ts'
 import { isRetomaError, type RetomaError, say } from '../../errors.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
-import { type Examined, examine, unreachable } from '../../maintenance/index.ts'
+import type { Examined } from '../../maintenance/index.ts'
 import { bundleOf, checkWire } from '../bundle.ts'
 import type { Context } from '../context.ts'
 import { type Database, refuseWithoutData, withDatabase } from '../database.ts'
@@ -59,6 +59,7 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
 
 /** Whatever keeps it from the database is what it found. */
 async function lookAround(context: Context): Promise<Examined> {
+  const { unreachable } = await import('../../maintenance/index.ts')
   const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
   if (broken !== undefined) return unreachable(broken)
   let reached = false
@@ -77,6 +78,7 @@ async function lookAround(context: Context): Promise<Examined> {
 async function examineDatabase({ settings, log }: Context, { url, embedded }: Database): Promise<Examined> {
   const disk = embedded && (await statfs(embedded.folder).catch(() => undefined))
   const direct = embedded ? undefined : settings.DATABASE_DIRECT_URL
+  const { examine } = await import('../../maintenance/index.ts')
   return examine({
     databaseUrl: url,
     ...(direct ? { databaseDirectUrl: direct } : {}),

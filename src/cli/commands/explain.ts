@@ -1,6 +1,7 @@
 /** `retoma explain job|batch|queue ID`: why it is not moving and what to do; with an id alone it finds out which that is. */
 import type { Command } from 'commander'
-import { type Engine, type Explained, type Explanation, isRetomaError, RetomaError } from '../../index.ts'
+import { isRetomaError, RetomaError } from '../../errors.ts'
+import type { Engine, Explained, Explanation } from '../../index.ts'
 import { suggestion } from '../../settings/index.ts'
 import { explanationWire } from '../../wire.ts'
 import { wrongUse } from '../arguments.ts'

@@ -6,7 +6,6 @@ import type { Command } from 'commander'
 import type { Guard } from '../../core/guard.ts'
 import { isRetomaError } from '../../errors.ts'
 import type { Engine, GuardRun } from '../../index.ts'
-import { guardOnce } from '../../maintenance/index.ts'
 import { guardRunWire, guardWire } from '../../wire.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../context.ts'
@@ -51,6 +50,7 @@ async function guard(context: Context, name: string | undefined, flags: GuardFla
 
 async function once(context: Context, guard: Guard, dryRun: boolean): Promise<number> {
   await refuseWithoutData(context)
+  const { guardOnce } = await import('../../maintenance/index.ts')
   const run = await withDatabase(context, ({ url }, signal) =>
     guardOnce({ databaseUrl: url, guard, dryRun, signal, log: context.log }),
   )

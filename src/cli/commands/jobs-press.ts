@@ -1,6 +1,7 @@
 /** `retoma jobs retry|cancel ID…`: each id on its own, so one that cannot does not keep the others from it. */
 import type { Command } from 'commander'
-import { type Engine, type Pressed, RetomaError } from '../../index.ts'
+import { RetomaError } from '../../errors.ts'
+import type { Engine, Pressed } from '../../index.ts'
 import type { Context } from '../context.ts'
 import { refuseWithoutData, withEngine } from '../database.ts'
 import type { Cli } from '../program.ts'

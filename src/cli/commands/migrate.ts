@@ -1,6 +1,5 @@
 /** `retoma migrate`: the schema up to the newest version, or up or down to one that is named. */
 import type { Command } from 'commander'
-import { migrateDatabase } from '../../maintenance/index.ts'
 import { wholeNumber } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { withDatabase } from '../database.ts'
@@ -18,6 +17,7 @@ export function migrateCommand(program: Command, cli: Cli): void {
 
 async function migrate(context: Context, options: { to?: number; force?: true }): Promise<void> {
   const { voice, log } = context
+  const { migrateDatabase } = await import('../../maintenance/index.ts')
   const { from, to, ran } = await withDatabase(context, ({ url }) =>
     migrateDatabase({ databaseUrl: url, log, ...options }),
   )

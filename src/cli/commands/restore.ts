@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { countOf } from '../../core/numbers.ts'
-import { checkBackup, restoreDatabase } from '../../maintenance/index.ts'
 import type { Context } from '../context.ts'
 import { withDatabase } from '../database.ts'
 import type { Cli } from '../program.ts'
@@ -20,6 +19,7 @@ export function restoreCommand(program: Command, cli: Cli): void {
 async function restore(context: Context, given: string, { replace = false }: { replace?: boolean }): Promise<void> {
   const { voice, folder, settings, log } = context
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
+  const { checkBackup, restoreDatabase } = await import('../../maintenance/index.ts')
   // First of all: a file that cannot be restored is no reason to make a data folder.
   const backup = await checkBackup(resolve(folder, given))
   const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>

@@ -1,10 +1,11 @@
 /** A worker process of the classifier, for kill.test.ts. */
-import { createEngine } from 'retoma'
-import { createJobs } from '../jobs.ts'
+
+import { createJobs } from '../../../dist/apps/classifier/jobs.js'
+import { createEngine } from '../../../dist/index.js'
 
 const [databaseUrl, baseUrl, key] = process.argv.slice(2)
 process.stdin.resume().on('end', () => process.exit(1))
-const { jobs, classification, queues } = createJobs({ openRouter: { baseUrl: baseUrl!, key, model: undefined } })
+const { jobs, classification, queues } = createJobs({ openRouter: { baseUrl: baseUrl, key, model: undefined } })
 const engine = await createEngine({ databaseUrl, jobs, batches: [classification], migrate: false })
 await engine.work({ queues })
 process.stdout.write('ready')

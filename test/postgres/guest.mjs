@@ -3,19 +3,13 @@
  * line by line and answers each line with one of JSON. Started by support.ts.
  */
 import { createInterface } from 'node:readline'
-import { type EmbeddedOptions, type EmbeddedPostgres, openEmbedded } from '../../src/postgres/index.ts'
-import { startTestServer } from '../../src/testing/test-server.ts'
+import { openEmbedded } from '../../dist/postgres/index.js'
+import { startTestServer } from '../../dist/testing/test-server.js'
 
-const {
-  package: packageFolder,
-  machine,
-  ...options
-} = JSON.parse(process.argv[2] ?? '{}') as EmbeddedOptions & {
-  package?: string
-}
-let server: EmbeddedPostgres | undefined
+const { package: packageFolder, machine, ...options } = JSON.parse(process.argv[2] ?? '{}')
+let server
 
-async function obey(order: string): Promise<object> {
+async function obey(order) {
   if (order === 'test-server') return { url: (await startTestServer()).url }
   if (order === 'open') {
     server = await openEmbedded({
@@ -29,7 +23,7 @@ async function obey(order: string): Promise<object> {
   return {}
 }
 
-const answer = (facts: object) => process.stdout.write(`${JSON.stringify(facts)}\n`)
+const answer = facts => process.stdout.write(`${JSON.stringify(facts)}\n`)
 
 const orders = createInterface({ input: process.stdin })
 orders.on('line', order => {

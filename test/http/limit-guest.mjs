@@ -1,11 +1,11 @@
 /**
- * `limit-guest.ts URL`: a server of our own whose one route a user may ask ten times; limits.test.ts asks it from outside. In
+ * `limit-guest.mjs URL`: a server of our own whose one route a user may ask ten times; limits.test.ts asks it from outside. In
  * ten minutes: a machine that is slow is not slower than that.
  */
-import { minutes } from '../../src/core/duration.ts'
-import { createApp, route } from '../../src/http/index.ts'
-import { listen } from '../../src/http/server.ts'
-import { createEngine } from '../../src/index.ts'
+import { minutes } from '../../dist/core/duration.js'
+import { createApp, route } from '../../dist/http/index.js'
+import { listen } from '../../dist/http/server.js'
+import { createEngine } from '../../dist/index.js'
 
 const uploads = route({
   method: 'post',
@@ -18,7 +18,7 @@ const uploads = route({
   run: () => ({ ok: true }),
 })
 
-const engine = await createEngine({ databaseUrl: process.argv[2]! })
+const engine = await createEngine({ databaseUrl: process.argv[2] })
 const server = await listen(createApp(engine, { routes: [uploads] }), '127.0.0.1', 0)
 process.stdout.write(`${server.port}\n`)
 // Until the pipe is closed, by the test's end or by its death.

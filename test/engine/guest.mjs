@@ -1,8 +1,8 @@
 /** A process with an engine that works, and closes it: exit.test.ts sees whether the process then ends by itself. */
-import { createEngine, defineJob, hours } from '../../src/index.ts'
+import { createEngine, defineJob, hours } from '../../dist/index.js'
 
 const job = defineJob({ kind: 'k', timeout: hours(1), run: () => 'done' })
-const engine = await createEngine({ databaseUrl: process.argv[2]!, jobs: [job] })
+const engine = await createEngine({ databaseUrl: process.argv[2], jobs: [job] })
 await engine.work()
 const { id } = await engine.enqueue(job, undefined)
 await engine.wait({ job: id })

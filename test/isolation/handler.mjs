@@ -3,39 +3,34 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-// Not the whole library: it would be compiled anew by each child.
-import { providerStop, providerWait } from '../../src/core/hand-back.ts'
-import { doNotRetry, skip, snooze } from '../../src/core/outcome.ts'
-import type { JobContext, RetomaError } from '../../src/index.ts'
+// Not the whole library: each child would load it anew.
+import { providerStop, providerWait } from '../../dist/core/hand-back.js'
+import { doNotRetry, skip, snooze } from '../../dist/core/outcome.js'
+import { spin } from './spin.mjs'
 
-export interface Told {
-  do: keyof typeof deeds
-  note?: string
-}
+const called = new URL('./called.mjs', import.meta.url)
 
-const called = new URL('./called.ts', import.meta.url)
-
-const forEver = () => new Promise<never>(() => {})
+const forEver = () => new Promise(() => {})
 
 const deeds = {
-  answer: (ctx: JobContext, { note }: Told) => ({ note, at: here(), attempt: ctx.attempt, version: ctx.version }),
+  answer: (ctx, { note }) => ({ note, at: here(), attempt: ctx.attempt, version: ctx.version }),
 
   /** Everything a context has, and the first attempt fails at its end. */
-  async everything(ctx: JobContext, { note }: Told) {
+  async everything(ctx, { note }) {
     const kept = await ctx.step('kept', () => ({ map: new Map([['a', 1n]]), at: new Date(0), attempt: ctx.attempt }))
     const list = await ctx.each('list', ['x', 'y'], item => `${item}${ctx.attempt}`)
     await ctx.progress({ done: 1, total: 2 })
-    const before = ctx.resumeData as { from: number } | undefined
+    const before = ctx.resumeData
     await ctx.checkpoint('place', { from: ctx.attempt })
     const written = await ctx.transaction('written', async tx => {
-      const { rows } = await tx.query<{ n: number; bytes: unknown; day: unknown }>(
+      const { rows } = await tx.query(
         `insert into told (note, bytes, day) values ($1, $2, $3) returning length(note) as n, bytes, day`,
         [note, Buffer.from('hi'), new Date(0)],
       )
-      const { n, bytes, day } = rows[0]!
+      const { n, bytes, day } = rows[0]
       return { n, bytes: Buffer.isBuffer(bytes) && String(bytes), day: day instanceof Date && day.getTime() }
     })
-    await ctx.sleep('nap', 200 as never)
+    await ctx.sleep('nap', 200)
     ctx.log.info({ note, why: () => 'a function' }, 'told')
     if (ctx.attempt <= 2)
       throw Object.assign(new TypeError('again', { cause: new Error('deeper') }), { code: 'E_AGAIN' })
@@ -43,27 +38,24 @@ const deeds = {
   },
 
   /** What ctx.query answers, and what it says to a write. */
-  async read(ctx: JobContext, { note }: Told) {
-    const { rows } = await ctx.query<{ note: string; bytes: unknown }>(
-      `select $1::text as note, '\\x6869'::bytea as bytes`,
-      [note],
-    )
+  async read(ctx, { note }) {
+    const { rows } = await ctx.query(`select $1::text as note, '\\x6869'::bytea as bytes`, [note])
     const refusals = await Promise.all(
       [
         () => ctx.query(`delete from retoma.token`),
         () => ctx.query(`select 1 / 0`),
         () => ctx.transaction('t', () => ctx.query(`select 1`)),
-      ].map(ask => ask().then(String, error => (error as { code: string }).code)),
+      ].map(ask => ask().then(String, error => error.code)),
     )
-    const row = rows[0]!
+    const row = rows[0]
     return { note: row.note, bytes: Buffer.isBuffer(row.bytes) && String(row.bytes), refusals }
   },
 
   /** Reads the file that it is told, both ways, and then dies if it is the first attempt and told so. */
-  async file(ctx: JobContext, { note }: Told) {
-    const [id, how] = note!.split(' ')
-    const file = await ctx.files.open(id!)
-    const path = await ctx.files.path(id!)
+  async file(ctx, { note }) {
+    const [id, how] = note.split(' ')
+    const file = await ctx.files.open(id)
+    const path = await ctx.files.path(id)
     if (file === null || path === null) return { file, path }
     const hash = createHash('sha256')
     for await (const piece of file.bytes) hash.update(piece)
@@ -71,13 +63,13 @@ const deeds = {
     const mode = (statSync(path).mode & 0o777).toString(8)
     await ctx.progress({ note: path })
     if (how === 'die' && ctx.attempt === 1) process.exit(9)
-    return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id!)) }
+    return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id)) }
   },
 
   /** Its provider has it wait, then its own word inside a transaction does. */
-  async waits(ctx: JobContext) {
+  async waits(ctx) {
     const wait = () => {
-      throw providerWait({ retryAfter: 1000 as never, message: 'slow down' })
+      throw providerWait({ retryAfter: 1000, message: 'slow down' })
     }
     if (ctx.attempt === 1) await ctx.step('asked', () => ctx.provider('outside', wait))
     if (ctx.attempt === 2) await ctx.transaction('t', wait)
@@ -85,39 +77,39 @@ const deeds = {
   },
 
   /** Its provider has stopped, and has other trouble when it is asked again. */
-  stops: (ctx: JobContext) =>
+  stops: ctx =>
     ctx.provider('openrouter', () => {
       throw ctx.attempt === 1 ? providerStop({ code: '402', message: 'Insufficient credits' }) : new Error('500: boom')
     }),
 
   skip: () => skip('nothing to do'),
-  snooze: (ctx: JobContext) => (ctx.attempt === 1 ? snooze(1 as never) : 'awake'),
+  snooze: ctx => (ctx.attempt === 1 ? snooze(1) : 'awake'),
   final: () => {
     throw doNotRetry(new RangeError('never'))
   },
   function: () => () => 'no data',
-  forgotten: (ctx: JobContext) => {
+  forgotten: ctx => {
     void ctx.step('forgotten', () => 1)
   },
 
   /** Its error is caught, so PostgreSQL has given the transaction up. */
-  async swallowed(ctx: JobContext) {
+  async swallowed(ctx) {
     await ctx.transaction('t', async tx => {
       await tx.query('select 1 / 0').catch(() => {})
       await tx.query('select 1')
     })
   },
-  async refused(ctx: JobContext) {
+  async refused(ctx) {
     try {
       await ctx.transaction('t', tx => tx.query('select 1 / 0'))
     } catch (error) {
-      return { code: (error as { code: string }).code, message: (error as Error).message }
+      return { code: error.code, message: error.message }
     }
     return 'nothing was refused'
   },
 
   /** Dies while its transaction is open, and does it again in peace. */
-  async halfway(ctx: JobContext, { note }: Told) {
+  async halfway(ctx, { note }) {
     await ctx.transaction('t', async tx => {
       await tx.query('insert into told (note) values ($1)', [note])
       if (ctx.attempt === 1) process.exit(0)
@@ -125,19 +117,19 @@ const deeds = {
   },
 
   /** A function in a process of its own, called from wherever this is. */
-  call: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'answer', note }),
-  async callInVain(ctx: JobContext) {
+  call: (ctx, { note }) => ctx.isolated('called', called, { do: 'answer', note }),
+  async callInVain(ctx) {
     try {
       await ctx.isolated('called', called, { do: 'exit' })
     } catch (error) {
-      return { code: (error as RetomaError).code, facts: (error as RetomaError).facts, at: here() }
+      return { code: error.code, facts: error.facts, at: here() }
     }
     return 'it did not die'
   },
-  callSpinning: (ctx: JobContext, { note }: Told) => ctx.isolated('called', called, { do: 'spin', note }),
-  async dieCalling(ctx: JobContext, { note }: Told) {
+  callSpinning: (ctx, { note }) => ctx.isolated('called', called, { do: 'spin', note }),
+  async dieCalling(ctx, { note }) {
     const call = ctx.isolated('called', called, { do: 'spin', note })
-    while (!existsSync(note!)) await new Promise(resolve => setTimeout(resolve, 10))
+    while (!existsSync(note)) await new Promise(resolve => setTimeout(resolve, 10))
     process.exit(5)
     await call
   },
@@ -162,51 +154,52 @@ const deeds = {
   },
   allocate() {
     process.stderr.write('about to allocate\n')
-    for (const all: unknown[] = []; ; ) all.push(new Array(100_000).fill(Math.random()))
+    for (const all = []; ; ) all.push(new Array(100_000).fill(Math.random()))
   },
   /** In native code, where no thread can be ended. */
-  stuck(_: JobContext, { note }: Told) {
-    openSync(note!, 'r')
+  stuck(_, { note }) {
+    openSync(note, 'r')
   },
   leak() {
     leaked.push(Buffer.alloc(80 * 1024 * 1024, 1))
     return here()
   },
-  async spin(ctx: JobContext) {
+  async spin(ctx) {
     await begin(ctx)
-    for (;;);
+    spin()
   },
-  async wait(ctx: JobContext) {
+  /** For a worker with a long grace: when that closes, the next attempt ends at once. */
+  spinOnce: (ctx, told) => (ctx.attempt === 1 ? deeds.spin(ctx) : deeds.listen(ctx, told)),
+  async wait(ctx) {
     await begin(ctx)
     await forEver()
   },
-  async listen(ctx: JobContext) {
+  async listen(ctx) {
     await begin(ctx)
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   },
   /** Answers, and leaves something behind that explodes under the next one. */
-  async mine(ctx: JobContext) {
+  async mine(ctx) {
     await ctx.step('laid', () => 1)
     setInterval(() => {
       if (armed) throw new Error('a mine of an earlier job')
     }, 5)
     return here()
   },
-  async arm(ctx: JobContext) {
+  async arm(ctx) {
     await begin(ctx)
     if (ctx.attempt > 1) return here()
     armed = true
     return forEver()
   },
-} satisfies Record<string, (ctx: JobContext, told: Told) => unknown>
+}
 
 let armed = false
-const leaked: Buffer[] = []
+const leaked = []
 
 /** Tells where it is, and that it has begun. */
-const begin = (ctx: JobContext) => ctx.checkpoint('begun', undefined, { progress: { note: here() } })
+const begin = ctx => ctx.checkpoint('begun', undefined, { progress: { note: here() } })
 
 const here = () => `${process.pid}/${threadId}`
 
-export default (ctx: JobContext, told: Told): unknown =>
-  (deeds[told.do] as (ctx: JobContext, told: Told) => unknown)(ctx, told)
+export default (ctx, told) => deeds[told.do](ctx, told)

@@ -1,20 +1,13 @@
 /** A function that does as it is told, in a process of its own, and says where it was. */
 import { writeFileSync } from 'node:fs'
 // Not the whole library: it is read anew by each child.
-import type { JobLog } from '../../src/core/context.ts'
-import { doNotRetry } from '../../src/core/outcome.ts'
-
-export interface Errand {
-  do: keyof typeof deeds
-  note?: string
-}
-
-type Given = { signal: AbortSignal; log: JobLog }
+import { doNotRetry } from '../../dist/core/outcome.js'
+import { spin } from './spin.mjs'
 
 const deeds = {
-  answer: ({ note }: Errand) => ({ note, pid: process.pid, map: new Map([['a', 1n]]) }),
-  log: (_: Errand, { log }: Given) => log.info({ page: 1 }, 'read a page'),
-  large: ({ note }: Errand) => 'x'.repeat(Number(note)),
+  answer: ({ note }) => ({ note, pid: process.pid, map: new Map([['a', 1n]]) }),
+  log: (_, { log }) => log.info({ page: 1 }, 'read a page'),
+  large: ({ note }) => 'x'.repeat(Number(note)),
   class: () => new (class Money {})(),
   fail: () => {
     throw Object.assign(new TypeError('not that'), { code: 'E_THAT', page: 3 })
@@ -31,28 +24,27 @@ const deeds = {
     await forEver()
   },
   allocate() {
-    for (const all: unknown[] = []; ; ) all.push(Buffer.alloc(10_000_000, 1))
+    for (const all = []; ; ) all.push(Buffer.alloc(10_000_000, 1))
   },
   /** Says who it is, and never gives its loop back. */
-  spin({ note }: Errand) {
-    writeFileSync(note!, `${process.pid}`)
-    for (;;);
+  spin({ note }) {
+    writeFileSync(note, `${process.pid}`)
+    spin()
   },
   /** Waits for its signal, and takes its last word. */
-  async heed({ note }: Errand, { signal }: Given) {
+  async heed({ note }, { signal }) {
     if (note !== undefined) writeFileSync(note, `${process.pid}`)
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-    return `heard ${(signal.reason as { code: string }).code}`
+    return `heard ${signal.reason.code}`
   },
   /** The time it was there, to see who was there at once. */
-  async hold({ note }: Errand) {
+  async hold({ note }) {
     const from = performance.timeOrigin + performance.now()
     await new Promise(resolve => setTimeout(resolve, Number(note)))
     return [from, performance.timeOrigin + performance.now()]
   },
-} satisfies Record<string, (errand: Errand, given: Given) => unknown>
+}
 
-const forEver = () => new Promise<never>(() => {})
+const forEver = () => new Promise(() => {})
 
-export default (errand: Errand, given: Given): unknown =>
-  (deeds[errand.do] as (errand: Errand, given: Given) => unknown)(errand, given)
+export default (errand, given) => deeds[errand.do](errand, given)

@@ -1,32 +1,32 @@
 /**
- * `heart-guest.ts URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heart.test.ts looks on from
+ * `heart-guest.mjs URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heart.test.ts looks on from
  * outside. Says `ready`, then what happens, a line each.
  */
 import { pbkdf2Sync } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createEngine, defineJob, megabytes, minutes, seconds } from '../../src/index.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createEngine, defineJob, megabytes, minutes, seconds } from '../../dist/index.js'
+import { createLog } from '../../dist/lib/log.js'
 
-const [url, task, enough] = process.argv.slice(2) as [string, string, string]
-const say = (line: string) => process.stdout.write(`${line}\n`)
+const [url, task, enough] = process.argv.slice(2)
+const say = line => process.stdout.write(`${line}\n`)
 const turn = () => new Promise(resolve => setTimeout(resolve, 10))
 
 /** Asks so seldom that whoever looks finds it here. */
-function spinHard(isEnough: () => boolean): void {
+function spinHard(isEnough) {
   for (let turns = 1; turns % 10_000_000 !== 0 || !isEnough(); turns++);
 }
 
 const over = new EventEmitter()
-const hoard: Buffer[] = []
+const hoard = []
 /** Not before the loop stands still: only then is it told from its neighbours for sure. */
-function devour(): void {
+function devour() {
   const from = performance.now()
   spinHard(() => performance.now() - from > 1500)
   for (;;) hoard.push(Buffer.alloc(8_000_000, 1))
 }
 
-const tasks: Record<string, () => void> = {
+const tasks = {
   spin: () => spinHard(() => existsSync(enough)),
   endless: () => spinHard(() => false),
   asking: () => spinHard(() => false),
@@ -47,7 +47,7 @@ const bad = defineJob({
     if (task === 'asking') void ctx.step('asked', () => 1)
     // Looks now and then whether it may end, and hears its signal.
     for (; task === 'doze' && !existsSync(enough); await turn()) ctx.signal.throwIfAborted()
-    tasks[task]!()
+    tasks[task]()
     say('ends')
     over.emit('over')
   },
