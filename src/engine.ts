@@ -11,7 +11,6 @@ import type { Duration } from './core/duration.ts'
 import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
 import { checkLimits, type Limits } from './core/limits.ts'
-import type { ProviderView } from './core/provider.ts'
 import { checkRetention, type Retention } from './core/retention.ts'
 import type { Schedule } from './core/schedule.ts'
 import type { FinalState } from './core/state.ts'
@@ -35,6 +34,7 @@ import { createMeter, type Meter } from './engine/meter.ts'
 import { checkNotify, type Notify, type NotifyOptions, notifyJob } from './engine/notify.ts'
 import { createOnces, type Onces } from './engine/once.ts'
 import { createOwn, type Own } from './engine/own.ts'
+import { createProviders, type Providers } from './engine/providers.ts'
 import { applyLimits, createQueues, type Queues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { createSharedWrite } from './engine/shared-write.ts'
@@ -56,7 +56,6 @@ import { readTick } from './store/facts.ts'
 import { type FindingView, viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
-import { viewProviders } from './store/provider.ts'
 import { probe, viewWorkers, type WorkerView } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 import type { Worker } from './worker/worker.ts'
@@ -116,6 +115,7 @@ export interface Engine
     Timetable,
     GuardDesk,
     LimitDesk,
+    Providers,
     Guesses,
     Tokens,
     Events,
@@ -135,8 +135,6 @@ export interface Engine
   /** The batch with this name that this engine was made with; throws unknown_batch. */
   batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
-  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
-  providers(): Promise<ProviderView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
@@ -369,13 +367,13 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     ...limitDesk,
+    ...createProviders({ db, clock, goOn: () => crew.goOn() }),
     ...guesses,
     ...createTokens({ db, clock, log, guesses }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
-    providers: () => viewProviders(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),
