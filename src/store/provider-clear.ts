@@ -49,7 +49,7 @@ export async function clearProvider(
 
 const now = 'coalesce($1::timestamptz, now())'
 // Of a provider d: of its kinds, handed back before, and due when its wait would have been over.
-const isOfIt = `kind = any (d.kinds) and unspent > 0 and run_at between d.waited_until and d.waited_until + ${spread}`
+const isOfIt = `kind = any (d.kinds) and unspent > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 
 const recall = {
   name: 'provider_recall',

@@ -125,17 +125,29 @@ test('explained: for a long wait the lever is named, for a short one it is not',
 describe('many at once', () => {
   const store = storeForFile()
 
-  test('twenty who press press once, and twenty who call back call each job back once', async () => {
-    await store.putMany(2500, 'waiting')
+  /** So many jobs that lie there, and a provider that has them wait until then. */
+  async function lie(count: number, until: number, due: number): Promise<void> {
+    await store.putMany(count, 'waiting')
     await store.sql(`insert into retoma.queue (name) values ('q') on conflict do nothing`)
     await store.sql(
-      `insert into retoma.kind (name, queue, policy, version, updated_at) values ('k', 'q', '{}', 1, now()) on conflict do nothing`,
+      `insert into retoma.kind (name, queue, policy, updated_at) values ('k', 'q', '{}', now()) on conflict do nothing`,
     )
-    await store.sql(`update retoma.job set run_at = $1, unspent = 1, attempt = 1`, [at(7202)])
+    await store.sql(`update retoma.job set run_at = $1, unspent = 1, attempt = 1`, [at(due)])
     await store.sql(`insert into retoma.provider (name, kinds, wait_until, waits, at) values ('p', '{k}', $1, 1, $2)`, [
-      at(7200),
+      at(until),
       at(0),
     ])
+  }
+
+  test('what is due by itself meanwhile is not called back again and again', async () => {
+    await lie(1500, 30, 31)
+    await clearProvider(store.db, 'p', undefined, at(10))
+    expect(await recallJobs(store.db, at(32))).toEqual([])
+    expect(await store.sql(`select distinct run_at from retoma.job`)).toEqual([{ run_at: at(31) }])
+  }, 20_000)
+
+  test('twenty who press press once, and twenty who call back call each job back once', async () => {
+    await lie(2500, 7200, 7202)
     const pressed = await Promise.all(Array.from({ length: 20 }, () => clearProvider(store.db, 'p', 'ana', at(10))))
     expect(pressed.filter(each => each!.changed)).toHaveLength(1)
     await Promise.all(Array.from({ length: 20 }, () => recallJobs(store.db, at(11))))
