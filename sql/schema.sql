@@ -402,6 +402,7 @@ create table retoma.provider (
   trouble text,
   trouble_at timestamp with time zone,
   probe_last bigint,
+  waited_until timestamp with time zone,
   constraint provider_pkey PRIMARY KEY (name)
 );
 

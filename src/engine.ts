@@ -35,6 +35,7 @@ import { checkNotify, type Notify, notifyJob } from './engine/notify.ts'
 import { createOnces } from './engine/once.ts'
 import { databaseHome, type EngineOptions, rateLimitsOf } from './engine/options.ts'
 import { createOwn } from './engine/own.ts'
+import { createProviders } from './engine/providers.ts'
 import { applyLimits, createQueues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
 import { Rounds } from './engine/rounds.ts'
@@ -54,7 +55,6 @@ import { readTick } from './store/facts.ts'
 import { viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
-import { viewProviders } from './store/provider.ts'
 import { probe, viewWorkers } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 
@@ -227,13 +227,13 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createTimetable({ db, clock, schedules, depths, tell }),
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     ...limitDesk,
+    ...createProviders({ db, clock, goOn: () => crew.goOn() }),
     ...guesses,
     ...createTokens({ db, clock, log, guesses }),
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
-    providers: () => viewProviders(db, clock.instant()),
     ping: () => probe(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),

@@ -14,6 +14,12 @@ export interface Waiting {
   message: string | null
 }
 
+/** What the last document that asked a stopped provider met instead of an answer. */
+export interface Trouble {
+  name: string
+  message: string
+}
+
 /** A document that was at work when its execution stood still. */
 export interface Stuck {
   code: string | null
@@ -27,6 +33,7 @@ export interface Situation {
   /** null: it has no batch yet. */
   explained: Explanation | null
   waiting: readonly Waiting[]
+  troubles: readonly Trouble[]
   /** Some of them, and how many there are. */
   stuck: readonly Stuck[]
   now: Date
@@ -45,7 +52,7 @@ export function diagnose(situation: Situation): Diagnosis {
     case 'EM_ANDAMENTO':
       return { sentence: atWork(situation), stuckBy: null }
     case 'PAUSADO':
-      return { sentence: paused(execution), stuckBy: null }
+      return { sentence: paused(situation), stuckBy: null }
     case 'TRAVADO':
       return stalled(situation)
     case 'CONCLUIDO':
@@ -112,12 +119,22 @@ function atWork({ execution, explained, waiting, now }: Situation): Saying {
   }
 }
 
+/** A shorter wait is over before anybody has pressed anything. */
+const worthClearing = 60
+
 function untilProvider({ name, until, message }: Waiting, now: Date): Saying {
-  const left = span(Math.ceil((until.getTime() - now.getTime()) / 1000))
+  const seconds = Math.ceil((until.getTime() - now.getTime()) / 1000)
   const why = message === null ? '' : ` (${short(message)})`
+  const lever =
+    seconds < worthClearing
+      ? say('', '')
+      : say(
+          `; to ask it at once: retoma providers clear ${name}`,
+          `; para consultá-lo já: retoma providers clear ${name}`,
+        )
   return say(
-    `the provider ${name} asks to wait until ${clock(until)}, ${left} more${why}: ${itWaits.en}`,
-    `o provedor ${name} pede para esperar até ${clock(until)}, mais ${left}${why}: ${itWaits.pt}`,
+    `the provider ${name} asks to wait until ${clock(until)}, ${span(seconds)} more${why}: ${itWaits.en}${lever.en}`,
+    `o provedor ${name} pede para esperar até ${clock(until)}, mais ${span(seconds)}${why}: ${itWaits.pt}${lever.pt}`,
   )
 }
 
@@ -156,7 +173,7 @@ function said({ sentence, advice }: Explanation): Saying {
   return say(both, both)
 }
 
-function paused(execution: Execution): Saying {
+function paused({ execution, troubles }: Situation): Saying {
   const { motivo: reason } = execution
   const message = typeof reason?.message === 'string' ? short(reason.message) : ''
   if (reason?.code === 'cost_limit') {
@@ -166,11 +183,14 @@ function paused(execution: Execution): Saying {
       `pausada porque o limite de custo foi atingido (US$ ${spent} de US$ ${limit}): pressione continuar para permitir o mesmo valor de novo, ou cancelar`,
     )
   }
-  if (typeof reason?.provider === 'string')
+  if (typeof reason?.provider === 'string') {
+    const last = troubles.find(each => each.name === reason.provider)
+    const met = last === undefined ? '' : `"${short(last.message)}"`
     return say(
-      `paused by the provider ${reason.provider}: "${message}": put that right and press continuar; it is asked again once a minute and goes on by itself when it answers`,
-      `pausada pelo provedor ${reason.provider}: "${message}": resolva com ele e pressione continuar; ele é consultado uma vez por minuto e, quando responder, ela continua sozinha`,
+      `paused by the provider ${reason.provider}: "${message}": put that right and press continuar; it is asked again once a minute${met && ` (the last time: ${met})`} and goes on by itself when it answers`,
+      `pausada pelo provedor ${reason.provider}: "${message}": resolva com ele e pressione continuar; ele é consultado uma vez por minuto${met && ` (na última vez: ${met})`} e, quando responder, ela continua sozinha`,
     )
+  }
   if (reason === null || reason.code === 'person')
     return say(
       'paused by a person: press continuar to go on',

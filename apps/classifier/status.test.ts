@@ -67,7 +67,7 @@ test('a provider that asks to wait is told with its words and until when', async
   const { diagnostico, status: now } = await told(door, id)
   expect(now).toBe('EM_ANDAMENTO')
   expect(diagnostico).toMatch(
-    /^o provedor openrouter pede para esperar até 12:01:\d\d UTC, mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha$/,
+    /^o provedor openrouter pede para esperar até 12:01:\d\d UTC, mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha; para consultá-lo já: retoma providers clear openrouter$/,
   )
   down = false
   await clock.advance(minutes(3))
@@ -78,12 +78,14 @@ test('a provider that asks to wait is told with its words and until when', async
 test('a provider without credit pauses it in its own words, and continuar goes on', async () => {
   let down = true
   const door = await classifierDoor({ isDown: () => down })
-  const { ask, execution, press, run, status } = door
+  const { ask, engine, execution, press, run, status } = door
   const id = await execution(['crédito', 'crédito'])
   await run()
   const { status: now, erros, diagnostico } = await told(door, id)
   expect({ now, erros }).toEqual({ now: 'PAUSADO', erros: 0 })
   expect(diagnostico).toMatch(/^pausada pelo provedor openrouter: "Insufficient credits": .* pressione continuar;/)
+  await engine.transaction(tx => tx.query(`update retoma.provider set trouble = '500: boom'`))
+  expect((await told(door, id)).diagnostico).toContain('uma vez por minuto (na última vez: "500: boom") e, quando')
   down = false
   expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
   await run()

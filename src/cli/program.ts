@@ -14,6 +14,7 @@ import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { notifyCommand } from './commands/notify.ts'
+import { providersCommand } from './commands/providers.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { schedulesCommand } from './commands/schedules.ts'
@@ -104,6 +105,7 @@ const commands = [
   jobsCommand,
   batchCommand,
   explainCommand,
+  providersCommand,
   schedulesCommand,
   guardCommand,
   notifyCommand,

@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
+import { recallJobs } from '../store/provider-clear.ts'
 import { letBatchesGoOn, type MovedBatch } from '../store/provider-turn.ts'
 import { anew, type Listener, listen } from '../store/wake.ts'
 import { papersFolder } from '../supervisor/papers.ts'
@@ -115,7 +116,7 @@ export class Crew {
         hint: (queue, delayMs) => this.tell(queue, delayMs),
         claimed: this.#given.claimed,
         paused: batch => this.#paused(batch),
-        answered: () => this.letGoOn(),
+        answered: () => this.goOn(),
         // None on a clock that a test moves.
         heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
       },
@@ -140,8 +141,8 @@ export class Crew {
     log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
   }
 
-  /** What stood still for a provider that does not any more. */
-  async letGoOn(): Promise<void> {
+  /** What stood still, or waits, for a provider that does not any more. */
+  async goOn(): Promise<void> {
     const { db, clock, ends, waiters, unheld, log } = this.#given
     const moved = await letBatchesGoOn(db, clock.instant())
     for (const { id, queue } of moved) {
@@ -151,6 +152,7 @@ export class Crew {
       log.info({ batch: id }, 'its provider answers again; this batch goes on')
     }
     if (moved.length > 0) await ends.ask(moved.map(each => each.id))
+    for (const queue of await recallJobs(db, clock.instant())) this.tell(queue)
   }
 
   /** Nothing more of that batch may start here. */

@@ -131,7 +131,7 @@ export class Rounds {
       })
     const { db, clock, ends, log, crew, waiters } = this.#given
     if (stopped) {
-      await crew.letGoOn()
+      await crew.goOn()
       for (const queue of await armProbes(db, clock.instant())) crew.tell(queue)
     }
     if (!batches) return []

@@ -4,7 +4,6 @@
  */
 import type { AnyBatch } from '../core/batch.ts'
 import type { AnyJob } from '../core/job.ts'
-import type { ProviderView } from '../core/provider.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { FindingView } from '../store/finding.ts'
 import type { WorkerView } from '../store/view.ts'
@@ -24,6 +23,7 @@ import type { LimitDesk } from './limits.ts'
 import type { Meter } from './meter.ts'
 import type { Onces } from './once.ts'
 import type { Own } from './own.ts'
+import type { Providers } from './providers.ts'
 import type { Queues } from './queues.ts'
 import type { Passed } from './rounds.ts'
 import type { StatsDesk } from './stats.ts'
@@ -45,6 +45,7 @@ export interface Engine
     Timetable,
     GuardDesk,
     LimitDesk,
+    Providers,
     Guesses,
     Tokens,
     Events,
@@ -64,8 +65,6 @@ export interface Engine
   /** The batch with this name that this engine was made with; throws unknown_batch. */
   batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
-  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
-  providers(): Promise<ProviderView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */

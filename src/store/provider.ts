@@ -111,8 +111,9 @@ const silent = {
     returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
 }
 
-/** What ends all that it said. */
+/** What ends all that it said. Of a wait that was not over its end is kept: provider-clear.ts calls back what was handed back until then. */
 export const cleared = (now: string) => `
+  waited_until = case when wait_until > ${now} then wait_until else waited_until end,
   wait_until = '-infinity', waits = 0, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
   cleared_at = ${now}`
 

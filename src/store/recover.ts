@@ -41,7 +41,7 @@ export interface Look {
   orphans: boolean
   /** There are batches that are not over, or whose rows still follow. */
   batches: boolean
-  /** Some of them stand still for a provider. */
+  /** Some of them stand still for a provider, or something waits for one that does not ask for it any more. */
   stopped: boolean
   /** Workers that were silent at the last look, or would be at this one, and are not dead. */
   suspects: boolean
@@ -133,7 +133,8 @@ const look = {
         )
       end as orphans,
       exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
-      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' = 'provider') as stopped,
+      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' = 'provider')
+        or exists (select from retoma.provider where waited_until is not null) as stopped,
       exists (
         select from retoma.worker w join rule on rule.id = w.id
         where w.suspected_at is not null

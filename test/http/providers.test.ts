@@ -1,6 +1,6 @@
-/** `GET /api/v1/providers`, and what the metrics say of them. */
+/** `GET /api/v1/providers`, `clear`, and what the metrics say of them. */
 import { expect, test } from 'vitest'
-import { defineBatch, defineJob, providerStop, providerWait, seconds } from '../../src/index.ts'
+import { defineBatch, defineJob, hours, providerStop, providerWait, seconds } from '../../src/index.ts'
 import { doorWith } from './support.ts'
 
 test('providers that wait or have stopped are listed in their own words, and measured', async () => {
@@ -57,4 +57,30 @@ test('providers that wait or have stopped are listed in their own words, and mea
   expect(items).toMatchObject([{ state: 'waiting', attempt: 2, starts: 0, failures: 0 }])
   await ask('POST', `/api/v1/batches/${id}/unpause`)
   expect((await ask('GET', '/api/v1/providers')).body.items).toMatchObject([{ state: 'open' }])
+})
+
+test('an operator has one asked again at once, and pressing twice changes nothing', async () => {
+  let isDown = true
+  const job = defineJob({
+    kind: 'ask',
+    run: ctx =>
+      ctx.provider('openrouter', () => {
+        if (isDown) throw providerWait({ retryAfter: hours(3), message: 'slow down' })
+        return 'ok'
+      }),
+  })
+  const { ask, engine, run } = await doorWith([job])
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  isDown = false
+  const clear = (name: string) => ask('POST', `/api/v1/providers/${name}/clear`)
+  expect(await clear('openrouter')).toMatchObject({
+    status: 200,
+    body: { name: 'openrouter', state: 'open', changed: true },
+  })
+  expect((await clear('openrouter')).body).toEqual({ name: 'openrouter', state: 'open', changed: false })
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', starts: 1 })
+  for (const name of ['nobody', '%00', 'a%2Fb', 'x'.repeat(300)])
+    expect(await clear(name)).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
 })

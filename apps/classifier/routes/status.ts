@@ -1,7 +1,7 @@
 /** How an execution fares, for who decides whether to wait: counts, the last sign of life, and one sentence of advice. */
 import type { Engine } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
-import { diagnose, type Stuck, type Waiting } from '../diagnosis.ts'
+import { diagnose, type Stuck, type Trouble, type Waiting } from '../diagnosis.ts'
 import type { Runs } from '../runs.ts'
 import type { Execution } from '../store/executions.ts'
 import { recentErrors } from '../store/results.ts'
@@ -42,6 +42,7 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
     execution,
     explained: batch === null || !isAtWork ? null : await engine.explain({ batch }, { language }),
     waiting: isAtWork ? await waitingOf(engine, runs) : [],
+    troubles: status === 'PAUSADO' ? await troublesOf(engine) : [],
     stuck: batch === null || status !== 'TRAVADO' ? [] : await stuckOf(engine, batch),
     now: engine.clock.now(),
   })
@@ -53,6 +54,12 @@ async function waitingOf(engine: Engine, { classification }: Runs): Promise<Wait
   const { kind } = classification.job
   return (await engine.providers()).flatMap(({ name, state, kinds, waitUntil, message }) =>
     state === 'waiting' && waitUntil !== null && kinds.includes(kind) ? [{ name, until: waitUntil, message }] : [],
+  )
+}
+
+async function troublesOf(engine: Engine): Promise<Trouble[]> {
+  return (await engine.providers()).flatMap(({ name, trouble }) =>
+    trouble === null ? [] : [{ name, message: trouble }],
   )
 }
 

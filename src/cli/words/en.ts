@@ -76,6 +76,9 @@ export const en = {
     ofBatch: 'only those of this batch, oldest first',
     cause: 'only those that failed for this cause, as `batch failures` names it',
     skipReason: 'why; it is kept with the item',
+    providers: 'services outside that jobs ask: which of them wait or have stopped, and until when',
+    providersClear: 'have one asked again at once: what waits or stands still for it goes on',
+    providerName: 'name of a provider, as `providers` shows it',
     schedules: 'what comes in by itself: when next, and what it last made',
     notify: 'the webhook of RETOMA_NOTIFY_URL, which tells a person when something is stuck',
     notifyTest: 'post one notice to it now, and say what came back',
@@ -371,6 +374,13 @@ export const en = {
   notify: {
     told: (status: number, ms: number, signed: boolean) =>
       `the webhook was told: it answered ${status} within ${ms} ms${signed ? '' : '; unsigned: set RETOMA_NOTIFY_SECRET to sign what is sent'}`,
+  },
+  providers: {
+    columns: ['provider', 'state', 'asked again', 'what it said'],
+    none: 'no provider has ever asked to wait, or stopped',
+    states: { open: 'open', waiting: 'waits', stopped: 'stopped' },
+    cleared: (name: string) => `${name} is asked again from now on; what waited for it goes on`,
+    openAlready: (name: string) => `${name} neither waits nor has it stopped; nothing was changed`,
   },
   schedules: {
     columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],

@@ -78,6 +78,9 @@ export const pt: Words = {
     ofBatch: 'só os deste lote, os mais antigos primeiro',
     cause: 'só os que falharam por esta causa, como `batch failures` a chama',
     skipReason: 'por quê; fica guardado com o item',
+    providers: 'serviços externos que os jobs consultam: quais esperam ou pararam, e até quando',
+    providersClear: 'volta a consultar um deles já: o que espera ou está parado por ele continua',
+    providerName: 'nome de um provedor, como `providers` mostra',
     schedules: 'o que entra sozinho: quando será o próximo, e o que fez por último',
     notify: 'o webhook de RETOMA_NOTIFY_URL, que avisa alguém quando algo trava',
     notifyTest: 'envia um aviso a ele agora e diz o que voltou',
@@ -373,6 +376,13 @@ export const pt: Words = {
   notify: {
     told: (status, ms, signed) =>
       `o webhook foi avisado: respondeu ${status} em ${ms} ms${signed ? '' : '; sem assinatura: defina RETOMA_NOTIFY_SECRET para assinar o que é enviado'}`,
+  },
+  providers: {
+    columns: ['provedor', 'estado', 'nova consulta', 'o que disse'],
+    none: 'nenhum provedor jamais pediu para esperar nem parou',
+    states: { open: 'aberto', waiting: 'espera', stopped: 'parado' },
+    cleared: name => `${name} volta a ser consultado agora; o que esperava por ele continua`,
+    openAlready: name => `${name} não espera nem está parado; nada foi mudado`,
   },
   schedules: {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],

@@ -5,7 +5,7 @@ import { span } from '../span.ts'
 import type { Told } from './explanation.ts'
 import type { BatchFacts, RunnerFacts, WorkerFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
-import { besidesProvider, whyProvider } from './provider.ts'
+import { besidesProvider, waitFor, whyProvider } from './provider.ts'
 import { isSilent } from './running.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
@@ -119,8 +119,7 @@ function itWaits(batch: BatchFacts): Told {
     return told(
       'waiting',
       append(say(`batch ${id} waits: ${why.en}`, `o lote ${id} espera: ${why.pt}`), counts(batch)),
-      'wait',
-      wait,
+      ...waitFor(batch.provider, now),
     )
   }
   if (seenAll && ready === 0 && later > 0 && dueAt !== null)

@@ -97,8 +97,8 @@ function paused(batch: BatchFacts): Told {
       ? say('look at what failed; then unpause it', 'veja o que falhou; depois tire a pausa')
       : typeof reason?.provider === 'string'
         ? say(
-            'see to the provider, then unpause it: it is asked at once',
-            'resolva com o provedor e então tire a pausa: ele é consultado na hora',
+            'see to the provider, then unpause it: it is asked at once (for all batches: retoma providers clear)',
+            'resolva com o provedor e então tire a pausa: ele é consultado na hora (para todos os lotes: retoma providers clear)',
           )
         : say('unpause it when it is time', 'tire a pausa quando for a hora'),
     `retoma batch unpause ${id}`,

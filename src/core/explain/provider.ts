@@ -1,7 +1,7 @@
 /** A service outside that jobs of a kind ask, and that waits or has stopped: until when, and in its words. */
 import { type Saying, say } from '../../errors.ts'
 import type { ProviderFacts } from './facts.ts'
-import { append, message, nothing, quoted, until } from './words.ts'
+import { append, message, nothing, quoted, typed, until, wait } from './words.ts'
 
 /** `provider "openrouter" asks to wait 4 min more: slow down` */
 export function whyProvider(provider: ProviderFacts, now: Date): Saying {
@@ -33,6 +33,22 @@ export const lastTrouble = ({ trouble }: ProviderFacts): Saying =>
   trouble === null || trouble.trim() === ''
     ? nothing
     : say(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
+
+/** A shorter wait is over before anybody has typed it. */
+const worthClearingMs = 60_000
+
+/** What to do while it waits, as `told` takes it: for a long wait there is a lever. */
+export function waitFor({ name, freeAt, stoppedAt }: ProviderFacts, now: Date): Advised {
+  if (stoppedAt === null && (freeAt === null || freeAt.getTime() - now.getTime() < worthClearingMs))
+    return ['wait', wait]
+  const lever = say(
+    '; if you know that it answers, have it asked at once',
+    '; se você sabe que ele responde, mande consultá-lo já',
+  )
+  return ['wait', append(wait, lever), `retoma providers clear ${typed(name)}`]
+}
+
+type Advised = [action: 'wait', text: Saying, command?: string]
 
 /** To be said beside something else. */
 export const besidesProvider = (provider: ProviderFacts | null, now: Date): Saying =>

@@ -7,7 +7,7 @@ import type { Told } from './explanation.ts'
 import type { JobFacts, ProviderFacts } from './facts.ts'
 import { inLine } from './line.ts'
 import { pastItsAge } from './overdue.ts'
-import { besidesProvider, whyProvider } from './provider.ts'
+import { besidesProvider, waitFor, whyProvider } from './provider.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
 import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './words.ts'
@@ -24,6 +24,7 @@ export function explainWaiting(job: JobFacts): Told {
   if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
   if (job.runAt > now) {
     const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
+    if (nobody === undefined && isForProvider(job)) return told('waiting', sentence, ...waitFor(job.provider!, now))
     if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
     const besides = say(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
     return told('waiting', append(sentence, besides), bringing(job.takers), text, command)
@@ -45,7 +46,7 @@ export function explainWaiting(job: JobFacts): Told {
 /** Ready, and whoever takes it hands it back at once. */
 function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
   const why = whyProvider(provider, now)
-  return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), 'wait', wait)
+  return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), ...waitFor(provider, now))
 }
 
 function ofItsBatch(job: JobFacts): Told | undefined {
@@ -103,24 +104,32 @@ export function follows(job: JobFacts, cancelled: boolean): Told {
   )
 }
 
+/** Only a failure of this very attempt makes it wait; an older one was followed by something else. */
+const hasFailed = ({ lastFailure, attempt, failures, crashes }: JobFacts) =>
+  lastFailure !== null && lastFailure.attempt === attempt && failures + crashes > 0
+
+/** It was handed back until its provider may be asked again. */
+const isForProvider = (job: JobFacts) =>
+  job.provider !== null && job.attempt > 0 && job.sleep === null && !hasFailed(job)
+
 /** `waits 5 s more: backoff after failure 1 of 3`, and so on. */
 function untilDue(job: JobFacts): Saying {
   const left = until(job.runAt, job.now)
   const tries = job.failures + job.crashes
-  const last = job.lastFailure
-  // Only a failure of this very attempt makes it wait; an older one was followed by something else.
-  if (last !== null && last.attempt === job.attempt && tries > 0)
+  if (hasFailed(job)) {
+    const words = message(job.lastFailure!.message)
     return say(
-      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.attempts}, ${message(last.message)}`,
-      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.attempts}, ${message(last.message)}`,
+      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.attempts}, ${words}`,
+      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.attempts}, ${words}`,
     )
+  }
   if (job.sleep !== null)
     return say(
       `sleeps ${left} more, as its handler asked in ${quoted(job.sleep)}`,
       `dorme mais ${left}, como seu handler pediu em ${quoted(job.sleep)}`,
     )
-  if (job.provider !== null && job.attempt > 0) {
-    const why = whyProvider(job.provider, job.now)
+  if (isForProvider(job)) {
+    const why = whyProvider(job.provider!, job.now)
     return say(
       `waits ${left} more: ${why.en}; no try was spent`,
       `espera mais ${left}: ${why.pt}; nenhuma tentativa foi gasta`,

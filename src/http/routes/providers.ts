@@ -22,6 +22,8 @@ const provider = z.object({
   trouble_at: instant.nullable(),
 })
 
+const cleared = z.object({ name: z.string(), state: z.literal('open'), changed: z.boolean() })
+
 export const providerRoutes: readonly Route[] = [
   route({
     method: 'get',
@@ -36,5 +38,17 @@ export const providerRoutes: readonly Route[] = [
       const { items, next } = paged(await engine.providers(), each => each.name, query)
       return { items: items.map(providerWire), next }
     },
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/providers/{name}/clear',
+    name: 'clearProvider',
+    tag: 'providers',
+    summary: 'What it said is at an end: it is asked at once, and what waits or stands still for it goes on',
+    role: 'operator',
+    params: z.object({ name: z.string() }),
+    answer: cleared,
+    errors: ['not_found'],
+    run: ({ engine, params, who }) => engine.clearProvider(params.name, { by: who.user }),
   }),
 ]

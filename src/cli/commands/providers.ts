@@ -1,0 +1,55 @@
+/** `retoma providers`: services outside that wait or have stopped. `clear NAME` has one asked again at once. */
+import type { Command } from 'commander'
+import type { ProviderView } from '../../index.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { providerWire } from '../../wire.ts'
+import type { Context } from '../context.ts'
+import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Cli } from '../program.ts'
+import { table } from '../table.ts'
+import { when } from '../times.ts'
+import type { Voice } from '../voice.ts'
+import { whoTypes } from '../who.ts'
+
+export function providersCommand(program: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const providers = program.command('providers').description(help.providers).action(cli.action(list))
+  providers.helpCommand(`help ${help.commandMark}`, help.helpCommand)
+  providers
+    .command('clear')
+    .description(help.providersClear)
+    .argument('<name>', help.providerName)
+    .action(cli.action(clear))
+}
+
+async function list(context: Context): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const found = await withEngine(context, {}, engine => engine.providers())
+  voice.answer({ items: found.map(providerWire), next: null }, providerLines(found, voice))
+}
+
+async function clear(context: Context, name: string): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const cleared = await withEngine(context, {}, engine => engine.clearProvider(name, whoTypes()))
+  const { word } = voice
+  voice.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
+}
+
+function providerLines(providers: readonly ProviderView[], { word, language }: Voice): string[] {
+  if (providers.length === 0) return [word.providers.none]
+  const now = systemClock.now()
+  return table(
+    word.providers.columns,
+    providers.map(({ name, state, waitUntil, probeAt, message, trouble }) => {
+      const again = waitUntil ?? probeAt
+      return [
+        name,
+        word.providers.states[state],
+        again === null || state === 'open' ? '' : when(again, now, language),
+        state === 'open' ? '' : [message, trouble].filter(Boolean).join('; '),
+      ]
+    }),
+  )
+}
