@@ -53,7 +53,7 @@ const names = (sentence: string): string =>
   [...new Set(Array.from(sentence.matchAll(/\{(\w+)\}/g), match => match[1]!))].sort().join()
 
 /** The first code that stands for two. */
-export function sameCode(errors: Iterable<OwnError>): string | undefined {
+function sameCode(errors: Iterable<OwnError>): string | undefined {
   const known = new Map<string, OwnError>()
   for (const error of errors) {
     if ((known.get(error.code) ?? error) !== error) return error.code

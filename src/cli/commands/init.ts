@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { GuardProposal } from '../../core/guard-proposal.ts'
 import { RetomaError } from '../../errors.ts'
-import { proposeGuards } from '../../maintenance/index.ts'
 import { configNames } from '../config.ts'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'
@@ -53,6 +52,7 @@ async function init(context: Context): Promise<void> {
 async function proposals({ settings, voice, log }: Context): Promise<GuardProposal[]> {
   if (settings.DATABASE_URL === undefined) return []
   try {
+    const { proposeGuards } = await import('../../maintenance/index.ts')
     return await proposeGuards(settings.DATABASE_URL, log)
   } catch (error) {
     voice.note(voice.word.init.noGuards(asRetomaError(error).in(voice.language)))
