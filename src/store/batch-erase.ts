@@ -26,10 +26,10 @@ const told = {
     with gone as (
       delete from retoma.incident i
       where i.subject = 'batch:' || $1::text or starts_with(i.subject, 'batch:' || $1::text || '/')
-        or exists (
-          select from retoma.job j
-          where j.id = case when i.subject ~ '^job:[0-9]{1,18}$' then substr(i.subject, 5)::bigint end and j.batch_id = $1::text::bigint
-        )
+        or (
+          select j.batch_id from retoma.job j
+          where j.id = case when i.subject ~ '^job:[0-9]{1,18}$' then substr(i.subject, 5)::bigint end
+        ) = $1::text::bigint
       returning told_job, cleared_job
     ), old as materialized (
       select id, queue, gated, gate_key, worker_id from retoma.job
