@@ -39,7 +39,19 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** With `?whole` a module shows what it keeps to itself, too: test/support/statements.ts. */
+const shown = {
+  name: 'shown-whole',
+  enforce: 'pre',
+  transform(code: string, id: string) {
+    if (!id.endsWith('?whole')) return undefined
+    const names = [...code.matchAll(/^const (\w+)\b/gm)].map(([, name]) => name)
+    return `${code}\nexport { ${names.join(', ')} }`
+  },
+} as const
+
 export default defineConfig({
+  plugins: [shown],
   // The examples have packages of their own, from which `retoma` is not to be seen without being installed.
   resolve: {
     alias: [

@@ -7,7 +7,7 @@
  */
 import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
-import { withNewBudget } from './control.ts'
+import { heldByAnother, withNewBudget } from './control.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates } from './event.ts'
 import { doomed } from './file-removal.ts'
@@ -38,7 +38,6 @@ const causes = {
   failed: causeOf({ what: 'stalled', code: 'batch_stalled', message: 'batch ended: no progress; item not processed' }),
 }
 
-// What each was is joined to what it became: joined to the update, every job would be compared with every other.
 const end = {
   name: 'batch_bite_end',
   text: `
@@ -48,7 +47,8 @@ const end = {
       for update
     ), chunk as materialized (
       select c.n, c.first_id, c.last_id
-      from home h join retoma.batch_chunk c on c.batch_id = h.id and c.n >= h.todo_chunk
+      from retoma.batch_chunk c
+      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
       order by c.n
       limit $3
     ), before as materialized (
@@ -60,7 +60,7 @@ const end = {
           order by id
           for update
         ) j
-    ), ended as (
+    ), moved as (
       update retoma.job j
       set state = case (select todo from home) when 'cancel' then 'cancelled' else 'failed' end,
         last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
@@ -71,10 +71,9 @@ const end = {
             'what', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
             'cause', case when ${spent} then $4::text else $5::text end)
         end
-      where j.id = any (array(select id from before))
-      returning j.id, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
-    ), moved as materialized (
-      select e.*, b.state as was from ended e join before b on b.id = e.id
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
     ), ran as (
       select * from moved where was = 'running'
     ), noted as (
@@ -89,7 +88,7 @@ const end = {
         todo = case when b.todo_chunk + (select count(*) from chunk) < b.chunks then b.todo end,
         held = b.todo_chunk + (select count(*) from chunk) < b.chunks
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.todo
     )
     select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
@@ -109,10 +108,7 @@ const retry = {
       where id = $1 and todo = 'retry'
       for update
     ), looked as materialized (
-      select j.id, j.kind, j.key, j.cause, exists (
-          select from retoma.job other
-          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
-        ) as held
+      select j.id, j.kind, j.key, j.cause, ${heldByAnother('j')} as held
       from home h
         cross join lateral (
           select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
@@ -147,7 +143,7 @@ const retry = {
         todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),
         todo_id = coalesce((select id from found order by cause desc, id desc limit 1), b.todo_id)
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.todo
     ), ${noteBatchStates('followed', now)}
     select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, todo is null as done
@@ -162,7 +158,8 @@ const prune = {
       select id, todo_chunk, chunks from retoma.batch where id = $1 and todo = 'prune' for update
     ), chunk as materialized (
       select c.n, c.first_id, c.last_id
-      from home h join retoma.batch_chunk c on c.batch_id = h.id and c.n >= h.todo_chunk
+      from retoma.batch_chunk c
+      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
       order by c.n
       limit $2
     ), old as (
@@ -185,7 +182,7 @@ const prune = {
       update retoma.batch b
       set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, b.todo_chunk >= b.chunks as done
     )
     select (select count(*)::int from old) as moved, 0 as held, done from followed`,

@@ -55,6 +55,7 @@ const clocks = {
         cross join lateral (
           select * from retoma.batch
           where id = g.id and state in ('submitting', 'running') and todo is null and policy ->> 'stallAfter' is not null
+          offset 0
         ) b
     ), place as materialized (
       select o.queue, o.kind, coalesce((select q.paused from retoma.queue q where q.name = o.queue), false) as paused,
@@ -133,8 +134,8 @@ const set = {
     set stall_from = case when b.id = any ($2::bigint[]) then ${now} else 'infinity' end
     where b.id = any (array(
       select id from retoma.batch
-      where id = any ($2::bigint[]) and stall_from = 'infinity' and state in ('submitting', 'running')
-        or id = any ($3::bigint[]) and stall_from <> 'infinity'
+      where id = any ($2::bigint[] || $3::bigint[])
+        and case when id = any ($2::bigint[]) then stall_from = 'infinity' and state in ('submitting', 'running') else stall_from <> 'infinity' end
       order by id
       for update skip locked
     ))`,

@@ -24,13 +24,13 @@ const pause = {
       where id = $1 and (state in ('submitting', 'running') or state = 'paused' and reason ->> 'code' <> 'person')
       for update
     ), disarmed as (
-      update retoma.provider p set probe_job = null from home h where p.name = h.provider and p.probe_job is not null
+      update retoma.provider p set probe_job = null from home h where p.name = any (array[h.provider]) and p.probe_job is not null
     ), pressed as (
       update retoma.batch b
       set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}',
         stall_from = 'infinity'
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
     ), ${noteBatchActions('pause', 'pressed', now, '$3::text')}
     select id from pressed`,
@@ -41,7 +41,7 @@ export const goesOn = `case when submitted_at is null then 'submitting' else 'ru
 /** Claims have passed its jobs by: they begin at the start of their lanes once. */
 export const unheld = `
   unheld as (
-    update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = p.queue
+    update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = any (array[p.queue])
   )`
 
 // Whoever has a batch go on has seen to what stopped it: the provider it stood still for is asked at once, and so is one that has
@@ -61,7 +61,7 @@ const unpause = {
       update retoma.batch b
       set state = ${goesOn}, held = false, reason = null
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
     ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
     select id from pressed`,
@@ -79,7 +79,7 @@ const resume = {
     ), ${unheld}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
       select id from retoma.job
       where state = 'stalled' and batch_id = (select id from pressed)
-      order by id
+      order by id + 0
       for update
     ), moved as (
       update retoma.job j
@@ -100,7 +100,7 @@ const cancel = {
       update retoma.batch b
       set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
     ), ${noteBatchActions('cancel', 'pressed', now, '$3::text')}
     select id from pressed`,
@@ -128,10 +128,11 @@ const retryFailed = {
     with home as materialized (
       select id, state, finished_at from retoma.batch b
       where id = $1 and state not in ('cancelled', 'stalled') and todo is null
-        and (state = 'failed' or exists (
-          select from retoma.job j
+        and (state = 'failed' or (
+          select true from retoma.job j
           where j.batch_id = b.id and j.state = 'failed'
             and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
+          limit 1
         ))
       for update
     ), pressed as (
@@ -143,7 +144,7 @@ const retryFailed = {
         retries = retries + 1, retried = 0, retried_held = 0,
         todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, b.retries, h.state as was, b.state
     ), ${noteBatchActions('retry failed', 'pressed', now, '$4::text')}
     select retries from pressed`,
@@ -217,12 +218,12 @@ const stall = {
           else $3::jsonb
         end
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('pressed', now)}, before as materialized (
       select id from retoma.job
       where state = 'running' and batch_id = (select id from home where not over)
-      order by id
+      order by id + 0
       for update
     ), moved as (
       update retoma.job j
@@ -265,7 +266,7 @@ const rerun = {
     ), before as materialized (
       select id, worker_id from retoma.job
       where state = 'running' and batch_id = (select id from pressed)
-      order by id
+      order by id + 0
       for update
     ), moved as (
       update retoma.job j

@@ -22,15 +22,15 @@ const told = {
     with ${forgetTold({
       incidents: `
         i.subject = 'batch:' || $1::text or starts_with(i.subject, 'batch:' || $1::text || '/')
-        or exists (
-          select from retoma.job j
-          where j.id = case when i.subject ~ '^job:[0-9]{1,18}$' then substr(i.subject, 5)::bigint end and j.batch_id = $1::text::bigint
-        )`,
+        or (
+          select j.batch_id from retoma.job j
+          where j.id = case when i.subject ~ '^job:[0-9]{1,18}$' then substr(i.subject, 5)::bigint end
+        ) = $1::text::bigint`,
       findings: `
-        exists (
-          select from retoma.job j
-          where j.id = case when f.subject ~ '^job:[0-9]{1,18}$' then substr(f.subject, 5)::bigint end and j.batch_id = $1::text::bigint
-        )`,
+        (
+          select j.batch_id from retoma.job j
+          where j.id = case when f.subject ~ '^job:[0-9]{1,18}$' then substr(f.subject, 5)::bigint end
+        ) = $1::text::bigint`,
       also: 'select $2::bigint',
       now: 'coalesce($3::timestamptz, now())',
     })}

@@ -32,7 +32,7 @@ const finish = {
       select b.id, b.epoch, b.total, b.policy, s.*
       from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
         cross join lateral (
-          select id, epoch, total, policy from retoma.batch where id = g.id and finished_at is null
+          select id, epoch, total, policy from retoma.batch where id = g.id and finished_at is null offset 0
         ) b
         cross join lateral (${sumsOf('b.id')}) s
     ), held as materialized (
@@ -49,7 +49,7 @@ const finish = {
       set state = 'succeeded', held = false, finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from held h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
         (b.policy -> 'onComplete' ->> 'version')::int as version,
         b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
@@ -85,6 +85,7 @@ const stop = {
           select id, stop_failed, stop_ended, (policy #>> '{stopAfter,failures}')::float8 as failures,
             (policy #>> '{stopAfter,percent}')::float8 as percent
           from retoma.batch where id = g.id and state in ('submitting', 'running')
+          offset 0
         ) b
         cross join lateral (${sumsOf('b.id')}) s
       where s.failed - b.stop_failed >= b.failures
@@ -102,7 +103,7 @@ const stop = {
       set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended, stall_from = 'infinity',
         reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
       from held h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('stopped', now)}
     select id::text as id from stopped`,
@@ -136,7 +137,7 @@ const sample = {
     set sample_at = b.sample_at[greatest(cardinality(b.sample_at) - ${mostSamples - 2}, 1):] || ${now},
       sample_done = b.sample_done[greatest(cardinality(b.sample_done) - ${mostSamples - 2}, 1):] || s.ended
     from seen s
-    where b.id = s.id`,
+    where b.id = any (array[s.id])`,
 }
 
 /** Notes how far they are, for their rate. */

@@ -14,7 +14,7 @@ const set = {
       update retoma.batch b
       set priority = $2
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, b.state as was, b.state, b.chunks, h.priority <> b.priority as changed
     ), changed as (
       select * from pressed where changed

@@ -98,7 +98,7 @@ const noted = `
     set taken = b.taken + $6::int, total = b.total + (select count(*) from made)::int,
       chunks = b.chunks + (exists (select from made))::int
     from open o
-    where b.id = o.id
+    where b.id = any (array[o.id])
     returning b.id, b.state, b.taken, b.total, b.submitted_at
   )
   select ${columns} from noted`
@@ -129,7 +129,7 @@ const different = {
         i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int, $14::text,
         coalesce($5::timestamptz, now())
       from open o
-        left join retoma.queue q on q.name = o.queue
+        left join retoma.queue q on q.name = any (array[o.queue])
         cross join unnest($7::text[], $8::text[], $9::text[], $10::smallint[], $3::timestamptz[], $4::float8[], $11::text[], $12::jsonb[])
           with ordinality as i (key, key_hold, ref, priority, run_at, delay_ms, group_key, input, ord)
       order by o.kind, i.key, i.ord

@@ -7,7 +7,7 @@
  */
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
-import { withNewBudget } from './control.ts'
+import { heldByAnother, withNewBudget } from './control.ts'
 import type { Db } from './db.ts'
 import { noteBatchStates, noteJobActions } from './event.ts'
 import { freeGates } from './gate.ts'
@@ -40,14 +40,13 @@ const cancel = {
       where id = any ($1::bigint[]) and state = any ($3::text[])
       order by id
       for update
-    ), ended as (
+    ), moved as (
       update retoma.job j
       set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
         finished_at = ${now}, key_hold = nullif(j.key_hold, 'final')
-      where j.id = any (array(select id from before))
-      returning j.id, j.attempt, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
-    ), moved as materialized (
-      select e.*, b.state as was from ended e join before b on b.id = e.id
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, j.attempt, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
     ), ${freeGates('ran', now)},
@@ -67,25 +66,21 @@ const retry = {
       order by b.id
       for update
     ), looked as materialized (
-      select j.id, j.state, j.kind, j.key, exists (
-          select from retoma.job other
-          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
-        ) as held
+      select j.id, j.state, j.kind, j.key, ${heldByAnother('j')} as held
       from retoma.job j
       where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
-        and not exists (select from home h where h.id = j.batch_id and (h.state = 'cancelled' or h.todo is not null))
+        and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or todo is not null)
       order by j.id
       for update
     ), found as materialized (
       select id, state, held or key is not null and row_number() over (partition by held, kind, key order by id) > 1 as held
       from looked
-    ), again as (
+    ), moved as (
       update retoma.job j
       set ${withNewBudget}
-      where j.id = any (array(select id from found where not held))
-      returning j.id, j.attempt, j.state, j.queue, j.batch_id, j.ref
-    ), moved as materialized (
-      select a.*, f.state as was from again a join found f on f.id = a.id
+      from (select id, state from found where not held) f
+      where j.id = any (array[f.id])
+      returning j.id, j.attempt, f.state as was, j.state, j.queue, j.batch_id, j.ref
     ), reopened as (
       update retoma.batch b
       set epoch = b.epoch + 1,
@@ -105,7 +100,7 @@ const retry = {
           from moved where batch_id is not null group by 1
         ) m
         join home h on h.id = m.batch_id
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('reopened', now)},
     ${countMoves('moved')},

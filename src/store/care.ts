@@ -14,7 +14,7 @@ export const kept = (job: string, what: 'level' | 'deaths' | 'fruitless'): strin
 export const fruitless = (job: string): string => `
   case
     when ${job}.progress_at >= ${job}.started_at
-      or exists (select from retoma.checkpoint c where c.job_id = ${job}.id and c.attempt = ${job}.attempt)
+      or (select true from retoma.checkpoint c where c.job_id = ${job}.id and c.attempt = ${job}.attempt limit 1)
     then 0
     else ${kept(job, 'fruitless')} + 1
   end`

@@ -95,7 +95,7 @@ const note = {
       resume = coalesce(g.resume, j.resume),
       progress = coalesce(g.progress, j.progress)
     from given g
-    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $6
+    where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $6
     returning j.id`,
 }
 

@@ -125,7 +125,7 @@ const claim = {
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
     ), ${countBegun('taken', '$10::smallint')}, started as materialized (
-      select key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
+      select $1::text as queue, key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
       from (
         select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
         union all
@@ -144,7 +144,7 @@ const claim = {
           union all
           select r.group_concurrency, r.group_rate, r.group_per where s.key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
         ) l
-      where g.queue = $1 and g.group_key = s.key and g.group_key = any (array(select key from started))
+      where g.queue = any (array[s.queue]) and g.group_key = any (array[s.key])
     ), walked as (
       select count(*)::int as lanes,
         (select to_jsonb(w) from (select gate_key as key, rank from walk order by n desc limit 1) w) as last,

@@ -207,7 +207,7 @@ const giveBack = {
       set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, unspent = unspent + 1,
         run_at = coalesce($4::timestamptz, now()) + make_interval(secs => $5 / 1000.0)
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
-      where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3
+      where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3
       returning j.queue, j.gated, j.gate_key, j.batch_id, 'running' as was, j.state
     ), ${freeGates('moved', 'coalesce($4::timestamptz, now())')},
     ${countMoves('moved')}
@@ -220,7 +220,7 @@ const renew = {
     update retoma.job j
     set started_at = coalesce($4::timestamptz, now())
     from unnest($1::bigint[], $2::int[]) as g (id, attempt)
-    where j.id = g.id and j.attempt = g.attempt and j.worker_id = $3`,
+    where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3`,
 }
 
 /** These have not begun, and wait for their turn: whoever watches counts their time from now on. */

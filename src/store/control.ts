@@ -30,7 +30,7 @@ const end = (verb: string, states: string, state: string, more = '') => `
       set state = '${state}', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
         finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')${more}
       from before b
-      where j.id = b.id
+      where j.id = any (array[b.id])
       returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
@@ -57,6 +57,13 @@ export const asQueueSays = `
   gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
   gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
+/** Of a job that its key, which it has let go, is another's by now. Asked for each by itself: a join could read all keys. */
+export const heldByAnother = (job: string): string => `coalesce((
+          select true from retoma.job other
+          where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
+          limit 1
+        ), false)`
+
 // It waits again with a new budget of tries, and takes its key again, as one that waits must hold it. $2: now.
 export const withNewBudget = `
         state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
@@ -75,16 +82,13 @@ const again = (verb: string, states: string, more = '') => `
       select id, state from retoma.job j
       where id = $1 and state in (${states})
         and not exists (select from home where state = 'cancelled' or todo is not null)
-        and not exists (
-          select from retoma.job other
-          where other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
-        )
+        and not ${heldByAnother('j')}
       for update
     ), moved as (
       update retoma.job j
       set ${more}${withNewBudget}
       from before b
-      where j.id = b.id
+      where j.id = any (array[b.id])
       returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref
     ), reopened as (
       update retoma.batch b
@@ -100,7 +104,7 @@ const again = (verb: string, states: string, more = '') => `
           else 'running'
         end
       from moved m join home h on h.id = m.batch_id
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
@@ -139,8 +143,13 @@ const stateOf = { name: 'control_state', text: `select state, queue, batch_id as
 const holderOf = {
   name: 'control_holder',
   text: `
-    select other.id from retoma.job j
-      join retoma.job other on other.kind = j.kind and other.key = j.key and other.key_hold is not null and other.id <> j.id
+    select other.id
+    from retoma.job j
+      cross join lateral (
+        select id from retoma.job o
+        where o.kind = j.kind and o.key = j.key and o.key_hold is not null and o.id <> j.id
+        limit 1
+      ) other
     where j.id = $1`,
 }
 

@@ -2,10 +2,14 @@
  * The burial of a worker whose supervisor saw it die: the certificate is kept with the worker, and each of its jobs gets what
  * that death means for it (design: "Who crashed it"). The watchdog does the same without a certificate, later (orphan.ts).
  *
- * Invariant: one statement, and every job is taken by the fence: a second burial, one whose answer was lost, or a watchdog that
- * came first moves and charges nothing again. It waits for a row that somebody has locked, instead of passing it by: who
- * killed the process must not get away with it; the ids are in their order, so nobody waits in a circle. It is bounded
- * by what one worker holds.
+ * Invariant: every job is taken by the fence: a second burial, one whose answer was lost, or a watchdog that came first moves and
+ * charges nothing again. It waits for a row that somebody has locked, instead of passing it by: who killed the process must not
+ * get away with it; the ids are in their order, so nobody waits in a circle.
+ *
+ * A bite is one statement, and bounded, so that a machine that is slow can still do it; the usual worker is one bite. The first
+ * writes down how many had begun, by which those of the others are judged, also when whoever buried it has died in between and
+ * another begins anew. The last says that the worker is dead: until then no watchdog takes what is left for orphans of no death
+ * that anybody knows.
  *
  * - unbegun: claimed and never started. Back at once, nothing noted.
  * - crash: named as the culprit, or dead alone. It pays.
@@ -36,6 +40,7 @@ export interface Buried extends Recovered {
 const now = `coalesce($1::timestamptz, now())`
 const { orphanAfter } = defaultPolicy
 const deadlineMs = 8000
+const biteSize = 1000
 
 /** Replaced by the number, which is known when the row is locked. */
 const crashes = '<crashes>'
@@ -52,30 +57,44 @@ const bury = {
   name: 'death_bury',
   text: `
     with held as materialized (
-      select id, attempt from retoma.job where worker_id = $2 and state = 'running' order by id
+      select id, attempt, (id, attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
+      from retoma.job
+      where worker_id = $2 and state = 'running'
+    ), bite as materialized (
+      select * from held where id > $15 order by id limit ${biteSize}
+    ), rest as materialized (
+      select * from held where id > (select max(id) from bite)
     ), taken as materialized (
-      select j.*,
-        (j.id, j.attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
-      from (select * from held order by id) h
+      select j.*, h.begun
+      from (select * from bite order by id) h
         cross join lateral (
           select id, attempt, kind, batch_id, failures, crashes, care, started_at, progress_at
           from retoma.job j
           where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
           for update
         ) j
+    ), begun as materialized (
+      select id, attempt from taken where begun
+      union all
+      select id, attempt from rest where begun
+    ), known as materialized (
+      select greatest($16::int, count(*)::int) as begun
+      from unnest($5::bigint[], $6::int[]) as s (id, attempt)
+      where (s.id, s.attempt) in (select id, attempt from begun)
+        or s.id || '/' || s.attempt in (select jsonb_array_elements_text(death -> 'started') from retoma.worker where id = $2)
     ), judged as materialized (
       select t.*, p.policy, ${fruitless('t')} as fruitless,
         case
           when not t.begun then 'unbegun'
           when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
           when p.policy ->> 'onOrphan' <> 'retry' then 'later'
-          when $3 = 'unexplained' and (select count(*) from taken where begun) = 1 then 'crash'
+          when $3 = 'unexplained' and (select begun from known) = 1 then 'crash'
           when $3 = 'unexplained' and ${kept('t', 'level')} < 2 then 'suspect'
           when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
           else 'restart'
         end as fate
       from taken t
-        left join retoma.kind k on k.name = t.kind
+        left join retoma.kind k on k.name = any (array[t.kind])
         cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
     ), costed as materialized (
       select j.*,
@@ -124,13 +143,13 @@ const bury = {
         key_hold = case when d.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
         error = case when d.fate = 'unbegun' then j.error else d.error end
       from decided d
-      where j.id = d.id
+      where j.id = any (array[d.id])
       returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), buried as (
       update retoma.worker
-      set dead_at = coalesce(dead_at, ${now}),
+      set dead_at = case when exists (select from rest) then dead_at else coalesce(dead_at, ${now}) end,
         death = coalesce(death, $4::jsonb || jsonb_build_object('started',
-          (select coalesce(jsonb_agg(t.id || '/' || t.attempt order by t.id), '[]') from taken t where t.begun)))
+          (select coalesce(jsonb_agg(b.id || '/' || b.attempt order by b.id), '[]') from begun b)))
       where id = $2
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
@@ -140,15 +159,24 @@ const bury = {
     ), ${noteJobStates('moved', now, { where: `m.fate <> 'unbegun'` })},
     ${freeGates('moved', now)},
     ${countMoves('moved')}
-    select id, queue, kind, state, $2 as worker, fate from moved`,
+    select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.fate
+    from known k
+      cross join (select max(id) as next from bite where exists (select from rest)) n
+      left join moved m on true`,
+}
+
+interface Row extends Buried {
+  /** Where the next bite begins; null: this was the last. */
+  next: string | null
+  begun: number
 }
 
 /**
- * Moves all that the worker held, and answers what became of it; nothing the second time. `started` of the certificate must be
+ * Moves all that the worker held, and answers what became of it; what was moved before is not in it. `started` of the certificate must be
  * known: what it does not name goes back as never begun, for ever, should it have been the one. Where it could not be read there is
  * no certificate, and the watchdog takes over.
  */
-export function buryWorker(
+export async function buryWorker(
   db: Db,
   worker: string,
   death: Death,
@@ -158,16 +186,24 @@ export function buryWorker(
   const { started, culprit, ...rest } = cleaned(death)
   const begun = started.map(each => each.split('/'))
   const crash = crashOf(rest, culprit)
-  return db.run<Buried>(
-    bury,
-    [
-      now, worker, death.how, JSON.stringify({ ...rest, culprit }),
-      begun.map(([id]) => id), begun.map(([, attempt]) => attempt), culprit?.job ?? null, culprit?.attempt ?? null,
-      errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
-      random(), JSON.stringify(defaultPolicy),
-    ],
-    deadlineMs,
-  ) // biome-ignore format: the columns in their order
+  const values = [
+    now, worker, death.how, JSON.stringify({ ...rest, culprit }),
+    begun.map(([id]) => id), begun.map(([, attempt]) => attempt), culprit?.job ?? null, culprit?.attempt ?? null,
+    errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
+    random(), JSON.stringify(defaultPolicy),
+  ] // biome-ignore format: the columns in their order
+  const buried: Buried[] = []
+  let next: string | null = '0'
+  let known = 0
+  while (next !== null) {
+    const rows: Row[] = await db.run<Row>(bury, [...values, next, known], deadlineMs)
+    const [{ next: from, begun }] = rows as [Row]
+    for (const { id, queue, kind, state, worker, fate } of rows)
+      if (id !== null) buried.push({ id, queue, kind, state, worker, fate })
+    next = from
+    known = begun
+  }
+  return buried
 }
 
 const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })

@@ -92,22 +92,31 @@ export const freeOldKeys = {
   name: 'enqueue_free_keys',
   text: `
     with old as materialized (
-      select id from retoma.job
-      where (kind, key) in (select * from unnest($1::text[], $2::text[]))
-        and key_hold is not null
-        and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'
-      order by kind, key
-      for update
+      select j.id
+      from (
+          select distinct kind collate "C" as kind, key collate "C" as key
+          from unnest($1::text[], $2::text[]) as g (kind, key)
+          order by 1, 2
+        ) g
+        cross join lateral (
+          select id from retoma.job
+          where kind = g.kind and key = g.key and key_hold is not null
+            and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'
+          for update
+        ) j
     )
     update retoma.job j set key_hold = null
-    from old where j.id = old.id`,
+    where j.id = any (array(select id from old))`,
 }
 
 const findHolders = {
   name: 'enqueue_find_holders',
   text: `
-    select kind, key, id::text as id from retoma.job
-    where (kind, key) in (select * from unnest($1::text[], $2::text[])) and key_hold is not null`,
+    select g.kind, g.key, j.id::text as id
+    from unnest($1::text[], $2::text[]) as g (kind, key)
+      cross join lateral (
+        select id from retoma.job where kind = g.kind and key = g.key and key_hold is not null limit 1
+      ) j`,
 }
 
 /** `run` is our pool or the caller's transaction: the same statements either way. */

@@ -111,10 +111,11 @@ const warn = {
         job: 'm.id',
         batch: 'm.batch_id',
         data: `$5::jsonb || jsonb_build_object('what', $4::text, 'ref', m.ref, 'attempt', m.attempt)`,
-        where: `not exists (
-          select from retoma.event e
+        where: `(
+          select true from retoma.event e
           where e.job_id = m.id and e.type = 'warning' and e.data @> jsonb_build_object('what', $4::text, 'attempt', m.attempt)
-        )`,
+          limit 1
+        ) is null`,
       },
       'coalesce($6::timestamptz, now())',
     )}

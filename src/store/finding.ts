@@ -83,10 +83,10 @@ const clear = {
   text: `
     with over as (
       delete from retoma.finding f
-      where f.verdict = 'slow' and not exists (
-          select from retoma.job j
+      where f.verdict = 'slow' and (
+          select true from retoma.job j
           where j.id = (f.facts ->> 'job')::bigint and j.attempt = (f.facts ->> 'attempt')::int and j.worker_id is not null
-        )
+        ) is null
         or f.verdict = 'hung' and not exists (
           select from retoma.worker w
           where w.id = f.facts ->> 'worker' and w.dead_at is null and w.blocked_since is not null

@@ -18,7 +18,7 @@ export const freeGates = (moved: string, now: string): string => `
     from (
       select m.queue, k.key
       from ${moved} m
-        join retoma.queue q on q.name = m.queue
+        join retoma.queue q on q.name = any (array[m.queue])
         cross join lateral (
           select '' as key where q.limits ? 'concurrency'
           union all select m.gate_key where m.gate_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
@@ -36,8 +36,7 @@ export const freeGates = (moved: string, now: string): string => `
     update retoma.gate g
     set running = greatest(g.running - h.n, 0), used_at = ${now}
     from held_gate h
-    where g.queue = h.queue and g.group_key = h.group_key
-      and g.queue = any (array(select queue from held_gate)) and g.group_key = any (array(select group_key from held_gate))
+    where g.queue = any (array[h.queue]) and g.group_key = any (array[h.group_key])
   )`
 
 const add = {
@@ -66,7 +65,7 @@ const recount = {
     ), wrong as materialized (
       select g.queue, g.group_key, g.running - coalesce(c.running, 0) as surplus
       from retoma.gate g
-        join retoma.queue q on q.name = g.queue
+        join retoma.queue q on q.name = any (array[g.queue])
         left join counted c on c.queue = g.queue and c.key = g.group_key
       where g.running <> coalesce(c.running, 0)
         and case when g.group_key = '' then q.limits else q.limits -> 'perGroup' end ? 'concurrency'
@@ -81,7 +80,7 @@ const recount = {
     update retoma.gate g
     set running = greatest(g.running - l.surplus, 0)
     from locked l
-    where g.queue = l.queue and g.group_key = l.group_key
+    where g.queue = any (array[l.queue]) and g.group_key = any (array[l.group_key])
     returning g.queue, g.group_key as key`,
 }
 

@@ -44,7 +44,7 @@ const wants = (event: string) => `coalesce(b.policy -> 'notify' ? '${event}', tr
 const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'total', b.total, 'succeeded', s.succeeded, 'failed', s.failed,
         'skipped', s.skipped, 'cancelled', s.cancelled, 'reason', b.reason) || jsonb_strip_nulls(jsonb_build_object('about', b.policy -> 'about'))`
 const isPausedByItself = `b.state = 'paused' and b.reason ->> 'code' <> 'person'`
-const isStuck = `j.state = 'stalled' and not exists (select from retoma.batch b where b.id = j.batch_id and b.state = 'stalled')`
+const isStuck = `j.state = 'stalled' and (select b.state from retoma.batch b where b.id = j.batch_id) is distinct from 'stalled'`
 
 // Nothing is told of notices themselves: one that could not be told would be told by another.
 // One statement, so that an idle look costs one, and half a dozen index probes. What ended is looked for since ten minutes
@@ -109,7 +109,7 @@ const look = {
           cross join lateral (
             select * from retoma.job j
             where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from and j.queue <> $3
-              and not exists (select from retoma.batch b where b.id = j.batch_id and b.todo = 'prune')
+              and (select b.todo from retoma.batch b where b.id = j.batch_id) is distinct from 'prune'
               and not exists (
                 select from retoma.incident i
                 where i.cleared_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id
@@ -150,8 +150,8 @@ const look = {
           or j.id is null and i.event = 'job.poison'
           or i.since < ${now} - interval '7 days' and i.event in ('batch.failed', 'job.poison') as quiet
       from mine cross join retoma.incident i
-        left join retoma.batch b on b.id = (i.facts ->> 'batch')::bigint
-        left join retoma.job j on j.id = (i.facts ->> 'job')::bigint
+        left join retoma.batch b on b.id = any (array[(i.facts ->> 'batch')::bigint])
+        left join retoma.job j on j.id = any (array[(i.facts ->> 'job')::bigint])
       where i.cleared_at is null
     )
     select exists (select from mine) as won,

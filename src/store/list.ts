@@ -107,7 +107,10 @@ const whole = ways('jobs', jobColumns)
 const idsOnly = ways('ids', 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt"')
 
 const knownKind = { name: 'list_jobs_kind', text: `select 1 from retoma.kind where name = $1` }
-const top = { name: 'list_top', text: `select (coalesce(max(id), 0) + 1)::text as id from retoma.job` }
+const top = {
+  name: 'list_top',
+  text: `select (coalesce((select id from retoma.job order by id desc limit 1), 0) + 1)::text as id`,
+}
 
 /** Ahead of every job there is: a list from here on holds none that comes later. */
 export async function topOfList(db: Db): Promise<string> {

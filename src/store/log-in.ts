@@ -37,7 +37,7 @@ const find = {
   name: 'log_in_find',
   text: `
     select s.hash, t.id::text, t.user_name as "user", t.role, s.expires_at as "expiresAt"
-    from retoma.session s join retoma.token t on t.id = s.token_id
+    from retoma.session s join retoma.token t on t.id = any (array[s.token_id])
     where s.hash = $1 and s.expires_at > coalesce($2::timestamptz, now()) and t.revoked_at is null`,
 }
 

@@ -58,8 +58,8 @@ const recover = {
     with found as materialized (
       select j.id, j.attempt, j.worker_id, b.begun, w.death ->> 'how' = 'named' as named
       from retoma.job j
-        left join retoma.worker w on w.id = j.worker_id
-        left join retoma.kind k on k.name = j.kind
+        left join retoma.worker w on w.id = any (array[j.worker_id])
+        left join retoma.kind k on k.name = any (array[j.kind])
         cross join lateral (
           select coalesce((k.policy ->> 'orphanAfter')::float8, ${orphanAfter}) as after,
             coalesce((k.policy ->> 'sweepEvery')::float8, ${sweepEvery}) as every
@@ -68,14 +68,14 @@ const recover = {
       where j.state = 'running'
         and (w.id is null or w.dead_at is not null)
         and ${orphanFrom} <= ${lastSweep(now, 'p.every')}
-      order by j.id
+      order by j.id + 0
       limit $2
     ), orphan as materialized (
       select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${fruitless('j')} as fruitless
       from found f
-        join retoma.job j on j.id = f.id and j.attempt = f.attempt and j.worker_id = f.worker_id
-        left join retoma.kind k on k.name = j.kind
-      order by j.id
+        join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
+        left join retoma.kind k on k.name = any (array[j.kind])
+      order by f.id
       for update of j skip locked
     ), judged as materialized (
       select o.id, o.worker_id, o.begun,
@@ -105,7 +105,7 @@ const recover = {
         key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
         error = case when o.begun then o.error else j.error end
       from judged o
-      where j.id = o.id
+      where j.id = any (array[o.id])
       returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, code, message, worker, at)

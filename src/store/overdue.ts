@@ -27,7 +27,7 @@ const aged = {
     union all
     select b.kind, b.queue, b.id::text, p.policy
     from (select id, kind, queue, policy, created_at from retoma.batch where ${own}) b
-      left join retoma.kind k on k.name = b.kind
+      left join retoma.kind k on k.name = any (array[b.kind])
       cross join lateral (select coalesce(k.policy, '{}') || (b.policy -> 'items') as policy) p
     where b.created_at <= ${now} - make_interval(secs => (p.policy ->> 'maxAge')::float8 / 1000)
     order by name, batch`,
@@ -85,8 +85,12 @@ const fail = {
       union all
       (
         select j.id
-        from k join retoma.job j on j.queue = k.queue and ${isOfIt}
-        where j.state = 'waiting' and j.gated and ${tooOld}
+        from k
+          cross join lateral (
+            select id from retoma.job
+            where queue = k.queue and state = 'waiting' and gated and ${isOfIt} and ${tooOld}
+            limit $2
+          ) j
         limit $2
       )
       union all
@@ -110,7 +114,7 @@ const fail = {
         key_hold = nullif(j.key_hold, 'final'),
         error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
       from before b
-      where j.id = b.id
+      where j.id = any (array[b.id])
       returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), ran as (
       select * from ended where was = 'running'

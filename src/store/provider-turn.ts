@@ -40,7 +40,7 @@ const pause = {
       select * from unnest((select $2::bigint[]), (select $3::int[]), (select $4::jsonb[])) as g (id, attempt, reason)
     ), ours as materialized (
       select distinct on (j.batch_id) j.batch_id, g.reason || jsonb_build_object('job', g.id::text) as reason
-      from given g join retoma.job j on j.id = g.id
+      from given g join retoma.job j on j.id = any (array[g.id])
       where j.attempt = g.attempt and j.worker_id = $5 and j.batch_id is not null
         and (g.reason ->> 'provider' is null or ${isStopped(`g.reason ->> 'provider'`)})
       order by j.batch_id, g.id
@@ -53,7 +53,7 @@ const pause = {
       update retoma.batch b
       set state = 'paused', held = true, reason = o.reason, sample_at = '{}', sample_done = '{}', stall_from = 'infinity'
       from home h join ours o on o.batch_id = h.id
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.queue
     ), ${noteBatchStates('pressed', now)}
     select id::text as id, queue from pressed`,
@@ -88,7 +88,7 @@ const goOn = {
       update retoma.batch b
       set state = ${goesOn}, held = false, reason = null
       from home h
-      where b.id = h.id
+      where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state,
         jsonb_build_object('code', case when h.empty then 'nothing_left' else 'provider_answered' end, 'provider', h.provider) as reason
     ), ${unheld}, ${noteBatchStates('pressed', now)}
@@ -140,7 +140,7 @@ const arm = {
     with due as materialized (
       select name, probe_last, (select batch_id from retoma.job j where j.id = probe_last) as last_batch from retoma.provider
       where stopped_at is not null and probe_at <= ${now} and wait_until <= ${now}
-        and not exists (select from retoma.job j where j.id = probe_job and j.state = 'running')
+        and (select j.state from retoma.job j where j.id = probe_job) is distinct from 'running'
       order by name
       for update skip locked
     ), chosen as materialized (
@@ -151,7 +151,7 @@ const arm = {
           from (
             select id, queue, priority, reason from retoma.batch
             where held and state = 'paused' and reason ->> 'provider' = d.name
-              and not exists (select from retoma.queue q where q.name = batch.queue and q.paused)
+              and (select q.paused from retoma.queue q where q.name = batch.queue) is not true
             order by not exists (
                 select from retoma.worker w
                 where w.dead_at is null and w.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})

@@ -105,7 +105,7 @@ const look = {
           then coalesce($1::timestamptz, now())
         end
       from won, rule
-      where w.id = rule.id and w.dead_at is null
+      where w.id = any (array[rule.id]) and w.dead_at is null
         and (
           beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
           or beat_at > coalesce($1::timestamptz, now()) + interval '1 second'
@@ -115,7 +115,7 @@ const look = {
       delete from retoma.worker w
       using won
       where dead_at < coalesce($1::timestamptz, now()) - interval '1 day'
-        and not exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
+        and (select true from retoma.job j where j.worker_id = w.id and j.state = 'running' limit 1) is null
     )
     select exists (select from won) as won,
       (select extract(epoch from coalesce($1::timestamptz, now()) - at)::float8 * 1000 from won where isfinite(at)) as "unseenMs",
@@ -124,19 +124,19 @@ const look = {
         when $6 then exists (
           select from retoma.job j
           where j.state = 'running'
-            and not exists (select from retoma.worker w where w.id = j.worker_id and w.dead_at is null)
+            and (select true from retoma.worker w where w.id = j.worker_id and w.dead_at is null) is null
         )
         else exists (
           select from retoma.worker w
           where dead_at > coalesce($1::timestamptz, now()) - interval '5 minutes'
-            and exists (select from retoma.job j where j.worker_id = w.id and j.state = 'running')
+            and (select true from retoma.job j where j.worker_id = w.id and j.state = 'running' limit 1)
         )
       end as orphans,
       exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
       exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' = 'provider')
         or exists (select from retoma.provider where waited_until is not null) as stopped,
       exists (
-        select from retoma.worker w join rule on rule.id = w.id
+        select from rule join retoma.worker w on w.id = any (array[rule.id])
         where w.suspected_at is not null
           or w.beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
       ) as suspects,

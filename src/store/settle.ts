@@ -57,7 +57,7 @@ const settle = {
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
-      where j.id = g.id and j.attempt = g.attempt and j.worker_id = $8
+      where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $8
       returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${handedBack} then j.ref end as ref, j.failures
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
@@ -80,13 +80,12 @@ const landed = {
   text: `
     select g.id, g.attempt
     from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, what)
-      join retoma.job j on j.id = g.id
+      join retoma.job j on j.id = any (array[g.id])
     where case
-      when g.what is not null then exists (
-        select from retoma.failure f
-        where f.job_id = g.id and f.attempt = g.attempt and f.worker = $5 and f.what = g.what)
+      when g.what is not null then (
+        select f.worker = $5 and f.what = g.what from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
       else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
-        and not exists (select from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
+        and (select true from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt) is null
     end`,
 }
 

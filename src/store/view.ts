@@ -125,7 +125,7 @@ export interface JobEventView {
 
 const events = {
   name: 'view_job_events',
-  text: `select type, at, data from retoma.event where job_id = $1 order by id limit 1000`,
+  text: `select type, at, data from retoma.event where job_id = $1 order by id + 0 limit 1000`,
 }
 
 /** The first thousand. */

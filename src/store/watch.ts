@@ -115,9 +115,9 @@ const find = {
       coalesce((select ${ms(`${now} - t.since`)} from retoma.tick t where t.name = 'watchdog' and isfinite(t.since)), 0) as "watchedMs"
     from retoma.job j
       join clock k on k.name = j.kind
-      join retoma.worker w on w.id = j.worker_id and w.dead_at is null
+      join retoma.worker w on w.id = any (array[j.worker_id]) and w.dead_at is null
     where j.state = 'running' and j.id > $2 and ${isLate(now)}
-    order by j.id
+    order by j.id + 0
     limit $3`,
 }
 
@@ -164,7 +164,7 @@ const end = (
         as g (id, attempt, worker_id, sign_us, state, delay_ms, error)
     ), held as materialized (
       select g.*
-      from given g join retoma.job j on j.id = g.id and j.attempt = g.attempt and j.worker_id = g.worker_id${fence}
+      from given g join retoma.job j on j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = g.worker_id${fence}
       order by g.id
       for update of j skip locked
     ), moved as (
@@ -178,7 +178,7 @@ const end = (
         key_hold = case when h.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
         error = jsonb_build_object('what', '${what}', 'stack', null) || ${error}
       from held h
-      where j.id = h.id
+      where j.id = any (array[h.id])
       returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, what, code, message, worker, at)

@@ -469,9 +469,56 @@ describe('a burial', () => {
   })
 
   test('of the largest worker there may be stays within its deadline: its cost grows with its jobs, not with their square', async () => {
+    // As after a night in which thousands were done and removed: PostgreSQL takes the table for empty (docs/adr/0005-plans.md).
+    await store.sql(`alter table retoma.job set (autovacuum_enabled = off)`)
+    await store.putMany(10_000, 'succeeded')
+    await store.sql(`delete from retoma.job`)
+    await store.sql(`analyze retoma.job`)
     await store.worker('w')
     const ids = await store.putMany(10_000, 'running')
     expect(await bury(unexplained(ids))).toHaveLength(10_000)
+  })
+
+  test('takes a large worker in bites, and it is dead with the last of them', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(2001, 'running')
+    const bites: number[] = []
+    const run: Db['run'] = async (statement, values, deadlineMs) => {
+      const rows = await store.db.run(statement, values, deadlineMs)
+      bites.push(rows.length)
+      const [worker] = await store.sql(
+        `select dead_at, jsonb_array_length(death -> 'started') as begun from retoma.worker`,
+      )
+      expect(worker).toEqual({ dead_at: bites.length < 3 ? null : at(10), begun: 2001 })
+      return rows as never
+    }
+    const buried = await bury(unexplained(ids), 10, { ...store.db, run })
+    expect(bites).toEqual([1000, 1000, 1])
+    expect(buried.map(each => each.id)).toEqual(ids)
+    expect(new Set(buried.map(each => each.fate))).toEqual(new Set(['suspect']))
+  })
+
+  test('goes on where one that was cut off between two bites has ended, and nobody is charged for being the last', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(1001, 'running')
+    const db = faulty(store.db)
+    db.fail('death_bury', 'after', linkLost())
+    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    expect(await bury(unexplained(ids), 20, db)).toMatchObject([{ id: ids[1000], fate: 'suspect', state: 'waiting' }])
+    const sums = `select sum(restarts)::int as restarts, sum(crashes)::int as crashes, count(worker_id)::int as held from retoma.job`
+    expect(await store.sql(sums)).toEqual([{ restarts: 1001, crashes: 0, held: 0 }])
+  })
+
+  test('that never gets through leaves its jobs to the watchdog, who takes them in bites of its own', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(1001, 'running')
+    const db = faulty(store.db)
+    db.fail('death_bury', 'after', linkLost())
+    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    // Nobody comes back to it; its beat is missed.
+    await store.sql(`update retoma.worker set suspected_at = $1, dead_at = $2`, [at(20), at(30)])
+    expect(await recoverOrphans(store.db, 500, at(30))).toMatchObject([{ id: ids[1000], state: 'waiting' }])
+    expect(await rowOf(ids[1000]!)).toMatchObject({ restarts: 1, crashes: 0 })
   })
 
   test('takes nothing from the next attempt of a job that is not its worker’s any more', async () => {

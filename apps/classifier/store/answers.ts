@@ -32,7 +32,7 @@ const document = `
     r.settings_hash as "settingsHash", r.reuse,
     r.cost_allowed_usd is not null as limited
   from retoma.classifier_document d
-    join retoma.classifier_run r on r.id = d.run_id
+    join retoma.classifier_run r on r.id = any (array[d.run_id])
   where d.id = $1`
 
 /** undefined: it is erased. */
@@ -49,7 +49,7 @@ export interface Reusable extends Reply {
 const reusable = `
   select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
   from retoma.classifier_document d
-    join retoma.classifier_run r on r.id = d.run_id
+    join retoma.classifier_run r on r.id = any (array[d.run_id])
   where d.hash = $1 and d.answered_at is not null and d.category is not null and d.simulated = $3 and d.id <> $4
     and r.settings_hash = $2
   order by d.answered_at, d.id

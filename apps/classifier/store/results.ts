@@ -59,7 +59,7 @@ export async function recentErrors(home: Home, run: string, limit: number): Prom
 
 const source = `
   select d.file_id::text as file, d.text
-  from retoma.classifier_document d join retoma.execucoes_classificacao e on e.id = d.run_id
+  from retoma.classifier_document d join retoma.execucoes_classificacao e on e.id = any (array[d.run_id])
   where d.run_id = $1 and d.code = $2`
 
 /** What was sent; undefined: there is no such document. */

@@ -132,7 +132,7 @@ const noteJobs = `
   set job_id = j.id
   from retoma.batch_chunk c
     join retoma.job j on j.id between c.first_id and c.last_id and j.batch_id = c.batch_id
-  where c.batch_id = $2 and d.run_id = $1 and d.code = j.ref and d.job_id is null`
+  where c.batch_id = $2 and d.run_id = $1 and d.code = any (array[j.ref]) and d.job_id is null`
 
 const filesOf = `
   select file_id::text as id from retoma.classifier_document where run_id = $1 and file_id is not null order by n`
@@ -157,7 +157,7 @@ const goesOn = `
   update retoma.classifier_run r
   set started = true
   from retoma.execucoes_classificacao e
-  where r.id = $1 and e.id = r.id and e.status = any ($2::text[]) and not r.started`
+  where r.id = $1 and e.id = $1 and e.status = any ($2::text[]) and not r.started`
 
 /** A person is about to have it go on. Said before it is pressed: what stands stands as it is until then. */
 export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: readonly Status[]): Promise<void> {
@@ -173,7 +173,7 @@ const allowMore = `
     cross join lateral (
       select (settings ->> 'cost_limit_usd')::numeric as usd from retoma.classifier_run where id = $1
     ) l
-  where r.id = $1 and b.id = r.batch_id and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
+  where r.id = $1 and b.id = any (array[r.batch_id]) and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
     and r.cost_usd >= r.cost_allowed_usd`
 
 /** Of one that its cost limit paused: it may cost as much again. Pressed twice, or by ten at once, is pressed once. */
@@ -185,7 +185,7 @@ const hide = `
   update retoma.classifier_run r
   set deleted_at = coalesce($2::timestamptz, now()), key = null
   from retoma.batch b
-  where r.id = $1 and b.id = r.batch_id and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
+  where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
   returning r.batch_id::text as batch`
 
 /** From here on it is gone for everybody. Its batch; undefined: it is not final, or gone already. */
@@ -238,7 +238,7 @@ const hideOld = `
   update retoma.classifier_run r
   set deleted_at = coalesce($1::timestamptz, now()), key = null
   where r.batch_id is not null and r.deleted_at is null
-    and not exists (select from retoma.batch b where b.id = r.batch_id and b.todo is distinct from 'prune')`
+    and (select b.todo is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
 
 const allHidden = `select id::text as id from retoma.classifier_run where deleted_at is not null order by id limit 100`
 

@@ -1,0 +1,34 @@
+/**
+ * Every statement there is: of the store, and of the applications, whose SQL are plain texts. Most are seen by their own module
+ * alone: `?whole` shows them (vitest.config.ts). So one that is written tomorrow is checked without being listed anywhere.
+ */
+import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Statement } from '../../src/store/db.ts'
+
+const isStatement = (value: unknown): value is Statement =>
+  typeof (value as Statement | null)?.name === 'string' && typeof (value as Statement).text === 'string'
+
+const isSql = (value: unknown): value is string =>
+  typeof value === 'string' && /^\s*(with|select|insert|update|delete)\s/.test(value)
+
+async function shown(folder: string): Promise<{ file: string; name: string; value: unknown }[]> {
+  const url = new URL(`../../${folder}/`, import.meta.url)
+  const files = readdirSync(url).filter(file => file.endsWith('.ts'))
+  const modules = files.map(async file => {
+    const module: Record<string, unknown> = await import(`${new URL(file, url).pathname}?whole`)
+    return Object.entries(module).map(([name, value]) => ({ file: basename(file, '.ts'), name, value }))
+  })
+  return (await Promise.all(modules)).flat()
+}
+
+export async function everyStatement(): Promise<Statement[]> {
+  const ours = (await shown('src/store')).flatMap(({ value }) =>
+    typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [],
+  )
+  const theirs = (await shown('apps/classifier/store'))
+    .filter(({ value }) => isSql(value))
+    .map(({ file, name, value }) => ({ name: `classifier ${file}.${name}`, text: value as string }))
+  const byName = new Map([...ours.filter(isStatement), ...theirs].map(each => [each.name, each]))
+  return [...byName.values()]
+}
