@@ -269,7 +269,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closing: closing.signal,
   })
   const { hint, claimed, held, unheld } = hinter
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld })
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld, doors: () => recheck() })
   const tell = crew.tell
   for (const queue of changed) tell(queue)
   let closed: Promise<void> | undefined
@@ -337,6 +337,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
+  const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
@@ -370,7 +371,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
     ...limitDesk,
     ...guesses,
-    ...createTokens({ db, clock, log, guesses }),
+    ...tokens,
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),

@@ -18,7 +18,7 @@ import type { Db } from '../store/db.ts'
 import { type FindingView, viewFindings } from '../store/finding.ts'
 import type { Overdue } from '../store/overdue.ts'
 import { armProbes, letBatchesGoOn, type MovedBatch } from '../store/provider-turn.ts'
-import { anew, type Listener, listen } from '../store/wake.ts'
+import { anew, doors, type Listener, listen } from '../store/wake.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { witness } from '../supervisor/witness.ts'
 import { version } from '../version.ts'
@@ -77,6 +77,8 @@ export interface CrewOptions {
   held: (queue: string, batch: string) => void
   /** And that what was held in that queue is no more. */
   unheld: (queue: string) => void
+  /** Who may come in may have changed, in another process. */
+  doors: () => void
 }
 
 /** What one pass of everything that ticks has done, and what it found. */
@@ -127,14 +129,6 @@ export class Crew {
     const papers = papersFolder()
     if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
     const worker = await this.begin(options, 'loops')
-    this.#listener ??= listen({
-      ...this.#given,
-      woken: (queue, delayMs, held) => {
-        if (queue !== undefined && held === anew) this.unheld(queue)
-        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
-        else this.#wake(queue, delayMs)
-      },
-    })
     this.watch()
     const stop = () => worker.stop()
     return {
@@ -177,6 +171,20 @@ export class Crew {
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
+  }
+
+  #listen(): Listener {
+    return listen({
+      ...this.#given,
+      woken: (queue, delayMs, held) => {
+        // Without a queue: also after each connect, when any hint may have been missed.
+        if (queue === undefined) this.#given.doors()
+        if (held === doors) return
+        if (queue !== undefined && held === anew) this.unheld(queue)
+        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        else this.#wake(queue, delayMs)
+      },
+    })
   }
 
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
@@ -232,6 +240,7 @@ export class Crew {
         tick,
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
+    this.#listener ??= this.#listen()
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
