@@ -150,7 +150,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closing: closing.signal,
   })
   const { hint, claimed, held, unheld } = hinter
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld })
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld, doors: () => recheck() })
   const rounds = new Rounds({ ...parts, crew, waiters, ends })
   const stop = () => Promise.all([crew.stop(), rounds.stop()])
   const tell = crew.tell
@@ -195,6 +195,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
+  const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
     ...createTogether({
@@ -229,7 +230,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...limitDesk,
     ...createProviders({ db, clock, goOn: () => crew.goOn() }),
     ...guesses,
-    ...createTokens({ db, clock, log, guesses }),
+    ...tokens,
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),

@@ -12,7 +12,7 @@ import { systemRandom } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
 import { recallJobs } from '../store/provider-clear.ts'
 import { letBatchesGoOn, type MovedBatch } from '../store/provider-turn.ts'
-import { anew, type Listener, listen } from '../store/wake.ts'
+import { anew, doors, type Listener, listen } from '../store/wake.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { witness } from '../supervisor/witness.ts'
 import { version } from '../version.ts'
@@ -60,6 +60,8 @@ export interface CrewOptions {
   held: (queue: string, batch: string) => void
   /** And that what was held in that queue is no more. */
   unheld: (queue: string) => void
+  /** Who may come in may have changed, in another process. */
+  doors: () => void
 }
 
 export class Crew {
@@ -76,14 +78,7 @@ export class Crew {
     const papers = papersFolder()
     if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
     const worker = await this.begin(options, 'loops')
-    this.#listener ??= listen({
-      ...this.#given,
-      woken: (queue, delayMs, held) => {
-        if (queue !== undefined && held === anew) this.unheld(queue)
-        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
-        else this.#wake(queue, delayMs)
-      },
-    })
+    this.listen()
     const stop = () => worker.stop()
     return {
       get id() {
@@ -125,6 +120,21 @@ export class Crew {
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
+  }
+
+  /** From now on this process hears what others tell. */
+  listen(): void {
+    this.#listener ??= listen({
+      ...this.#given,
+      woken: (queue, delayMs, held) => {
+        // Without a queue: also after each connect, when any hint may have been missed.
+        if (queue === undefined) this.#given.doors()
+        if (held === doors) return
+        if (queue !== undefined && held === anew) this.unheld(queue)
+        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        else this.#wake(queue, delayMs)
+      },
+    })
   }
 
   /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */

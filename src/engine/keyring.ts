@@ -1,6 +1,6 @@
 /**
- * Credentials that were looked up lately, by their hash: so that a request costs no round trip to know who asks. What another
- * process revokes is noticed here within `goodMs`, what this one does at once.
+ * Credentials that were looked up lately, by their hash: so that a request costs no round trip to know who asks. What this
+ * process revokes, or is told of, is noticed at once, anything else within `goodMs`.
  *
  * Invariant: an answer is kept no longer than that from the moment it was asked for, and none that was asked for before
  * `forget`. The memory is bounded, and wrong credentials cannot push good ones out.

@@ -98,6 +98,7 @@ export class Rounds {
         tick,
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
+    this.#given.crew.listen()
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())

@@ -48,11 +48,11 @@ export interface Tokens {
   createTokenOnce(options: NewToken, once: Once, answer: (made: MadeToken) => Kept): Promise<Exactly<MadeToken>>
   tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
   /**
-   * It opens nothing any more: here at once, in other processes within five seconds. Throws last_admin for the last token of
+   * It opens nothing any more: here and where a process listens at once, in others within five seconds. Throws last_admin for the last token of
    * an admin, unless `evenLast`.
    */
   revokeToken(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
-  /** Whether one was ever made, also if it is revoked by now. Known within seconds in every process. */
+  /** Whether one was ever made, also if it is revoked by now. Known at once where a process listens, within seconds in every one. */
   anyToken(): Promise<boolean>
   /** The token of RETOMA_ADMIN_TOKEN: made once, and in the place of what that variable held before. */
   keepAdminToken(secret: string): Promise<void>
@@ -64,11 +64,23 @@ export interface Tokens {
   logOut(secret: string): Promise<void>
 }
 
+export interface TokenDesk extends Tokens {
+  /** What is known by heart may be wrong by now: the next who asks is looked up. */
+  recheck(): void
+}
+
 const noneMs = 2000
 const adminVariable = 'RETOMA_ADMIN_TOKEN'
 
-export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: Guesses }): Tokens {
-  const { db, clock, log, guesses } = given
+/** `changed`: other processes are told that who may come in has changed. */
+export function createTokens(given: {
+  db: Db
+  clock: Clock
+  log: Log
+  guesses: Guesses
+  changed: () => void
+}): TokenDesk {
+  const { db, clock, log, guesses, changed } = given
   const keys = new Keyring<Known>(clock, lookUpToken)
   const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
   /** By where they come from and what they try. */
@@ -77,6 +89,7 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
   let made = false
   let noneUntil = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean> | undefined
+  let rechecks = 0
 
   async function lookUpToken(hash: Buffer): Promise<Known | null> {
     const found = await tokens.findToken(db, hash, clock.instant())
@@ -102,9 +115,9 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
   }
 
   async function askForAny(): Promise<boolean> {
-    const at = clock.elapsed()
+    const [at, asked] = [clock.elapsed(), rechecks]
     made = (await tokens.anyToken(db)) || made
-    noneUntil = at + noneMs
+    if (asked === rechecks) noneUntil = at + noneMs
     return made
   }
 
@@ -139,6 +152,7 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
   /** Once it is committed. */
   function announce({ id, user, role, createdBy: by }: MadeToken): void {
     made = true
+    changed()
     log.info({ id, user, role, by }, 'a token was made')
   }
 
@@ -163,6 +177,7 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
     async revokeToken(id, { by, evenLast = false } = {}) {
       const revoked = isId(id) ? await tokens.revokeToken(db, id, evenLast, clock.instant()) : undefined
       forget()
+      if (revoked?.changed) changed()
       if (revoked === undefined) throw new RetomaError('not_found', { what: 'token', id })
       if (revoked.revokedAt === null) throw new RetomaError('last_admin', { id })
       if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'a token was revoked')
@@ -185,6 +200,7 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
       const { live, replaced } = await tokens.replaceTokens(db, hash, adminVariable, clock.instant())
       made = true
       forget()
+      changed()
       if (!live)
         log.warn({}, `the token of ${adminVariable} was revoked, and stays so: it opens nothing; set another value`)
       if (replaced > 0) log.info({ replaced }, `${adminVariable} has changed: what it held before is revoked`)
@@ -205,6 +221,13 @@ export function createTokens(given: { db: Db; clock: Clock; log: Log; guesses: G
     async logOut(secret) {
       await logIns.removeLogIn(db, hashOf(secret))
       cookies.forget()
+      changed()
+    },
+
+    recheck() {
+      forget()
+      rechecks++
+      noneUntil = Number.NEGATIVE_INFINITY
     },
   }
 }

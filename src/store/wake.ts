@@ -19,6 +19,9 @@ const notify = {
 /** In the place of a batch: what was held is no more. */
 export const anew = '*'
 
+/** Likewise, of no queue: who may come in has changed. */
+export const doors = '@'
+
 /** A hint is for later by at most this: what is further off, polling finds in time. */
 const furthestMs = 60_000
 
@@ -37,6 +40,8 @@ export interface Hinter {
   held(queue: string, batch: string): void
   /** What was held in that queue is no more. */
   unheld(queue: string): void
+  /** Who may come in has changed. */
+  doors(): void
   /** Resolves when no hint is on its way. */
   settled(): Promise<void>
 }
@@ -104,6 +109,7 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
     },
     held: note,
     unheld: queue => note(queue, anew),
+    doors: () => note('', doors),
     async settled() {
       hurry.abort()
       await sending
@@ -124,7 +130,7 @@ const withoutHintsMs = 1000
 const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
-/** Of a queue; with `held` it is no work, but a batch of which nothing more may start, or `anew`. */
+/** Of a queue; with `held` it is no work, but a batch of which nothing more may start, `anew`, or `doors`. */
 export type Woken = (queue?: string, delayMs?: number, held?: string) => void
 
 /**

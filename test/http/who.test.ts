@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createApp } from '../../src/http/index.ts'
 import { seconds } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
+import { until } from '../support/engine.ts'
 import { doorWith } from './support.ts'
 
 const me = '/api/v1/me'
@@ -60,6 +61,24 @@ test('a token made in another process closes this one within seconds', async () 
   await other.engine.createToken({ user: 'ana', role: 'viewer' })
   await clock.advance(seconds(3))
   expect((await ask('GET', me)).status).toBe(401)
+})
+
+test('where a process watches it is told: a first token closes it, and a revoked one opens nothing, while its clock stands still', async () => {
+  const { ask, engine, databaseUrl } = await doorWith()
+  engine.watch()
+  await using other = await testEngine({ databaseUrl })
+  const answers = (status: number, asked = {}) => until(async () => (await ask('GET', me, asked)).status === status)
+  expect((await ask('GET', me)).status).toBe(200)
+  const { id, token } = await other.engine.createToken({ user: 'ana', role: 'viewer' })
+  await answers(401)
+  const { body, headers } = await ask('POST', '/api/v1/login', { body: { token } })
+  const cookie = { headers: { cookie: headers.get('set-cookie')!.split(';')[0]! } }
+  expect(body).toMatchObject({ user: 'ana' })
+  expect((await ask('GET', me, { token })).status).toBe(200)
+  expect((await ask('GET', me, cookie)).status).toBe(200)
+  await other.engine.revokeToken(id)
+  await answers(401, { token })
+  expect((await ask('GET', me, cookie)).status).toBe(401)
 })
 
 test('another machine is not let in without a token, and neither is one that is not known', async () => {
