@@ -1,30 +1,50 @@
 /**
- * The error Retoma raises: a code of error-table.ts and its facts, told in English or in Portuguese. The type of
- * `new RetomaError(code, facts)` is read off the English sentence, so a fact cannot be forgotten.
+ * The error Retoma raises, and applications on it: a code and its facts, told in English or in Portuguese. The code is one of
+ * error-table.ts, or one that an application brings (core/own-errors.ts). The type of `new RetomaError(code, facts)` is read
+ * off the English sentence, so a fact cannot be forgotten.
+ *
+ * Invariant: an error carries its own line of its table, so that whoever catches it needs no table to tell it.
  */
 import { brand, hasBrand } from './brand.ts'
 import { type Entry, errorTable } from './error-table.ts'
 
+export type { Entry } from './error-table.ts'
 export type ErrorCode = keyof typeof errorTable
 export type Language = 'en' | 'pt'
 
+/** What `defineErrors` makes of one line: an error of an application's own. */
+export interface OwnError<C extends string = string, En extends string = string> extends Readonly<Entry> {
+  readonly code: C
+  readonly en: En
+}
+
+/** What names an error. */
+export type ErrorName = ErrorCode | OwnError
+type CodeOf<N extends ErrorName> = N extends OwnError<infer C> ? C : N
+type English<C extends ErrorCode> = (typeof errorTable)[C]['en']
+type Sentence<N extends ErrorName> =
+  N extends OwnError<string, infer En> ? En : N extends ErrorCode ? English<N> : never
 type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
 /** A fact that is itself a piece of a sentence comes in both languages. */
 export type Saying = Readonly<Record<Language, string>>
 export const say = (en: string, pt: string): Saying => ({ en, pt })
 export type Fact = string | number | Saying
-type Facts<C extends ErrorCode> = Record<Names<(typeof errorTable)[C]['en']>, Fact>
+type Facts<N extends ErrorName> = Record<Names<Sentence<N>>, Fact>
 
-export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
+export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   override readonly name = 'RetomaError'
-  readonly code: C
+  readonly code: CodeOf<N>
   readonly facts: Readonly<Record<string, Fact>>
   /** When it is worth trying again, where that is known. */
   readonly retryAfterSeconds?: number
+  readonly #entry: Readonly<Entry> | OwnError
 
-  constructor(code: C, facts: Facts<C>, options?: ErrorOptions & { retryAfterSeconds?: number }) {
-    super(`${code}: ${sentence(code, facts, 'en')}`, options)
+  constructor(error: N, facts: Facts<N>, options?: ErrorOptions & { retryAfterSeconds?: number }) {
+    const entry = entryOf(error)
+    const code = codeOf(error)
+    super(`${code}: ${sentence(entry, facts, 'en')}`, options)
+    this.#entry = entry
     this.code = code
     this.facts = facts
     if (options?.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds
@@ -33,7 +53,7 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
 
   /** The sentence without the code, in the reader's language. */
   in(language: Language): string {
-    return sentence(this.code, this.facts, language)
+    return sentence(this.#entry, this.facts, language)
   }
 
   /** The facts as a reader of that language gets them. */
@@ -42,25 +62,36 @@ export class RetomaError<C extends ErrorCode = ErrorCode> extends Error {
   }
 
   get status(): number {
-    return errorTable[this.code].status
+    return this.#entry.status
   }
 
   /** The same call may well succeed later. */
   get retryable(): boolean {
-    const entry: Entry = errorTable[this.code]
-    return entry.retryable === true
+    return this.#entry.retryable === true
+  }
+
+  /** Its line in the table of an application, where it is one of those. */
+  get own(): OwnError | undefined {
+    return 'code' in this.#entry ? this.#entry : undefined
   }
 }
 
-/** With which HTTP status an error leaves, and its sentence with the names of its facts in braces. */
-export const entryOf = (code: ErrorCode): Readonly<Entry> => errorTable[code]
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
 
-export function isRetomaError<C extends ErrorCode>(error: unknown, code?: C): error is RetomaError<C> {
-  return hasBrand(error, 'error') && (code === undefined || (error as RetomaError).code === code)
+/** With which HTTP status an error leaves, and its sentence with the names of its facts in braces. */
+export const entryOf = (error: ErrorName): Readonly<Entry> | OwnError =>
+  typeof error === 'string' ? errorTable[error] : error
+
+export const codeOf = <N extends ErrorName>(error: N): CodeOf<N> =>
+  (typeof error === 'string' ? error : error.code) as CodeOf<N>
+
+export function isRetomaError<N extends ErrorName>(error: unknown, which?: N): error is RetomaError<N> {
+  if (!hasBrand(error, 'error')) return false
+  return which === undefined || (error as RetomaError).code === codeOf(which)
 }
 
-function sentence(code: ErrorCode, facts: Readonly<Record<string, Fact>>, language: Language): string {
-  return errorTable[code][language].replace(/\{(\w+)\}/g, (_, name: string) => String(said(facts[name], language)))
+function sentence(entry: Readonly<Entry>, facts: Readonly<Record<string, Fact>>, language: Language): string {
+  return entry[language].replace(/\{(\w+)\}/g, (_, name: string) => String(said(facts[name], language)))
 }
 
 const said = (fact: Fact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)

@@ -56,6 +56,7 @@ export { megabytes } from './core/megabytes.ts'
 export type { Labels, Metric, MetricFamily, MetricSample } from './core/metric.ts'
 export type { Notice } from './core/notice.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
+export { defineErrors, type OwnErrors } from './core/own-errors.ts'
 export type { Page } from './core/page.ts'
 export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
 export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
@@ -91,7 +92,17 @@ export {
   type WorkerHandle,
   type WorkOptions,
 } from './engine.ts'
-export { type ErrorCode, isRetomaError, type Language, RetomaError, type Saying, say } from './errors.ts'
+export {
+  type Entry as ErrorEntry,
+  type ErrorCode,
+  type ErrorName,
+  isRetomaError,
+  type Language,
+  type OwnError,
+  RetomaError,
+  type Saying,
+  say,
+} from './errors.ts'
 export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/log.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './store/batch-items.ts'

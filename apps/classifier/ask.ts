@@ -5,6 +5,7 @@
  * fail. What was not is thrown: a failure of this attempt, or a word to the engine that it should wait, stop or pause.
  */
 import { type JobContext, pauseBatch, providerStop, providerWait, RetomaError } from 'retoma'
+import { errors } from './errors.ts'
 import { failed } from './failed.ts'
 import { excerptOf, promptOf } from './prompt.ts'
 import { type Bought, judge } from './providers/answer.ts'
@@ -44,7 +45,7 @@ export async function answerFor(
   }
   const spent = document.limited ? await readSpent(ctx, document.run) : undefined
   if (spent !== undefined) {
-    const why = new RetomaError('cost_limit', { limit: spent.allowed, cost: spent.cost })
+    const why = new RetomaError(errors.cost_limit, { limit: spent.allowed, cost: spent.cost })
     throw pauseBatch({ code: why.code, message: why.in('pt') })
   }
   return ctx.provider(providerName, () => askPaid(paid, document, text, attempt, signal))

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
 import type { Part, UploadedFile } from 'retoma/http'
 import { codeOfFile, createCodes } from './codigo.ts'
+import { errors } from './errors.ts'
 import type { Sent } from './runs.ts'
 import { storable } from './text.ts'
 
@@ -61,7 +62,7 @@ async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: st
     return { code: codeOf(codeOfFile(name)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
   } catch (error) {
     if (!isRetomaError(error, 'file_too_large')) throw error
-    throw new RetomaError('document_too_large', { name, most: largestFile })
+    throw new RetomaError(errors.document_too_large, { name, most: largestFile })
   }
 }
 
@@ -71,7 +72,7 @@ const isReadable = (name: string, type: string): boolean =>
 
 export function receiveTexts(given: readonly { codigo: string; texto: string }[]): Sent[] {
   if (given.length === 0) throw noDocuments('documentos')
-  if (given.length > mostDocuments) throw new RetomaError('too_many_documents', { most: mostDocuments })
+  if (given.length > mostDocuments) throw new RetomaError(errors.too_many_documents, { most: mostDocuments })
   const codeOf = createCodes()
   return given.map(({ codigo, texto }) => {
     const text = storable(texto)

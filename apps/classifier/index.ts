@@ -3,6 +3,7 @@
  * `createClassifier` gives what `up`, `serve` and `worker` run; it needs nothing but `retoma` and `retoma/http`.
  */
 import type { System } from 'retoma/http'
+import { errors } from './errors.ts'
 import { createJobs, type OpenRouterOptions } from './jobs.ts'
 import { routesOf } from './routes/index.ts'
 import { createRuns } from './runs.ts'
@@ -23,6 +24,7 @@ export function createClassifier({ openRouter }: ClassifierOptions): System {
     limits,
     queues,
     routes: routesOf(runs),
+    errors,
     attach: runs.attach,
     attached: [runs.openRun, runs.tidy.job],
   }

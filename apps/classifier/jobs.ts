@@ -22,6 +22,7 @@ import {
 } from 'retoma'
 import { z } from 'zod'
 import { answerFor, type Kept, type Paid, providerName, providerShown } from './ask.ts'
+import { errors } from './errors.ts'
 import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
 import { type Document, readDocument, saveAnswer, savePurchase } from './store/answers.ts'
@@ -108,7 +109,7 @@ async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) =
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
   } catch (error) {
     if (!isRetomaError(error, 'step_timeout')) throw error
-    throw failed(new RetomaError('ai_timeout', { provider: providerShown, seconds: longestAnswer / 1000 }))
+    throw failed(new RetomaError(errors.ai_timeout, { provider: providerShown, seconds: longestAnswer / 1000 }))
   }
 }
 
@@ -132,4 +133,4 @@ async function textOf(ctx: JobContext, { id, code, text, file }: Document): Prom
 
 const wasPdf = 'pdf'
 
-const gone = (id: string) => doNotRetry(failed(new RetomaError('document_gone', { id })))
+const gone = (id: string) => doNotRetry(failed(new RetomaError(errors.document_gone, { id })))

@@ -12,8 +12,10 @@ import type { AnyBatch } from '../core/batch.ts'
 import type { Guard } from '../core/guard.ts'
 import type { AnyJob } from '../core/job.ts'
 import { checkLimits, type Limits } from '../core/limits.ts'
+import type { OwnErrors } from '../core/own-errors.ts'
 import type { Schedule } from '../core/schedule.ts'
 import { isRetomaError, type RetomaError, type Saying } from '../errors.ts'
+import type { Route } from '../http/index.ts'
 import * as library from '../index.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { suggestion } from '../settings/index.ts'
@@ -31,6 +33,8 @@ export interface Registered {
   /** Every queue of the jobs, with how many of it run at once. */
   readonly queues: Readonly<Record<string, number>>
   readonly limits: Limits
+  readonly routes: readonly Route[]
+  readonly errors: OwnErrors
 }
 
 export interface LoadedConfig extends Registered {
@@ -61,13 +65,13 @@ export async function loadConfig({
 }
 
 export function registered(config: Config): Registered {
-  const { batches = [], schedules = [], guards = [], queues = {}, limits = {} } = config
+  const { batches = [], schedules = [], guards = [], queues = {}, limits = {}, routes = [], errors = {} } = config
   const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
   const ofSchedules = schedules.map(schedule => schedule.job)
   const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
   const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...ofSchedules, ...ofGuards])]
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
-  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits }
+  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits, routes, errors }
 }
 
 /** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
@@ -117,7 +121,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   }
 }
 
-const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'systems']
+const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'routes', 'errors', 'systems']
 
 function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -127,13 +131,18 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, batches, schedules, guards, queues, limits, systems } = exported as Record<keyof Config, unknown>
+  const { jobs, batches, schedules, guards, queues, limits, routes, errors, systems } = exported as Record<
+    keyof Config,
+    unknown
+  >
   checkJobs(jobs, refuse)
   checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
   checkGuards(guards, refuse)
   checkQueues(queues, refuse)
   checkQueueLimits(limits, refuse)
+  checkRoutes(routes, refuse)
+  checkErrors(errors, refuse)
   if (systems !== undefined && typeof systems !== 'boolean') throw refuse(both(word => word.config.systemsNoBoolean))
   return exported as Config
 }
@@ -204,4 +213,22 @@ function checkQueueLimits(limits: unknown, refuse: (problem: Saying) => RetomaEr
     if (!isRetomaError(error)) throw error
     throw refuse(both((_, language) => error.in(language)))
   }
+}
+
+function checkRoutes(routes: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (routes === undefined) return
+  if (!Array.isArray(routes)) throw refuse(both(word => word.config.routesNoList))
+  routes.forEach((route: Partial<Route> | null | undefined, index) => {
+    const made = typeof route?.path === 'string' && typeof route.method === 'string' && typeof route.run === 'function'
+    if (!made) throw refuse(both(word => word.config.notARoute(index)))
+  })
+}
+
+function checkErrors(errors: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (errors === undefined) return
+  const made =
+    errors !== null &&
+    typeof errors === 'object' &&
+    Object.entries(errors).every(([code, error]) => (error as { code?: unknown } | null)?.code === code)
+  if (!made) throw refuse(both(word => word.config.errorsNotMade))
 }

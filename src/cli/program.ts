@@ -124,4 +124,4 @@ const wrongUse: readonly ErrorCode[] = [
   'unknown_migration',
 ]
 
-const exitCodeOf = (error: RetomaError): number => (wrongUse.includes(error.code) ? 2 : 1)
+const exitCodeOf = (error: RetomaError): number => (wrongUse.some(code => code === error.code) ? 2 : 1)

@@ -119,8 +119,7 @@ class House {
     startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file }, attached)
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
-    const routes = loaded.systems.flatMap(each => each.routes)
-    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes }))
+    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))
     return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
   }
 

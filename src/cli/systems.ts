@@ -2,8 +2,8 @@
  * What `up`, `serve` and `worker` run: the user's retoma.config, and the systems of Retoma itself (apps/) beside it, unless
  * it says `systems: false`. Commands that only look know their kinds from here, too.
  *
- * Invariant: no name stands for two things. A kind, a batch, a schedule, a guard or a job's queue that is a system's is
- * refused in a config; how many of a system's queue run at once, and its limits, the config may say.
+ * Invariant: no name stands for two things. A kind, a batch, a schedule, a guard, a job's queue or an error's code that is
+ * a system's is refused in a config; how many of a system's queue run at once, and its limits, the config may say.
  */
 import { basename } from 'node:path'
 import type { Saying } from '../errors.ts'
@@ -35,6 +35,8 @@ export function merged(config: LoadedConfig, systems: readonly System[]): Loaded
     batches: all.flatMap(each => each.batches),
     schedules: all.flatMap(each => each.schedules),
     guards: all.flatMap(each => each.guards),
+    routes: all.flatMap(each => each.routes),
+    errors: Object.assign({}, ...all.map(each => each.errors)),
     // The config's last: what it says of a system's queue counts.
     queues: Object.assign({}, ...all.map(each => each.queues)),
     limits: Object.assign({}, ...all.map(each => each.limits)),
@@ -74,5 +76,8 @@ function refuseSame(config: LoadedConfig, system: System): void {
   for (const what of ['batches', 'schedules', 'guards'] as const) {
     const taken = config[what].find(({ name }) => theirs[what].some(each => each.name === name))
     if (taken !== undefined) throw refuse(both(word => word.config.systemName(taken.name, system.name)))
+  }
+  for (const [code, error] of Object.entries(config.errors)) {
+    if ((theirs.errors[code] ?? error) !== error) throw refuse(both(word => word.config.systemError(code, system.name)))
   }
 }

@@ -12,6 +12,7 @@ import { RetomaError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { answer } from './answer.ts'
+import { refuseClashes } from './clash.ts'
 import { createDoorkeeper, type DoorOptions } from './doorkeeper.ts'
 import { languageOf } from './language.ts'
 import { methodsAt } from './methods.ts'
@@ -59,6 +60,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): App {
   const door = basePath === '' ? app : app.basePath(basePath)
 
   const routes = routesOf(options)
+  refuseClashes(routes)
   for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req

@@ -5,7 +5,7 @@
  * Invariant: every route is in it, with every status it may answer and, for what a caller did wrong, with every code.
  */
 import { z } from 'zod'
-import { type ErrorCode, entryOf } from '../errors.ts'
+import { codeOf, type ErrorName, entryOf } from '../errors.ts'
 import { version } from '../version.ts'
 import { problem } from './contract.ts'
 import { downloadTypes } from './download.ts'
@@ -38,7 +38,7 @@ export interface OpenApi {
 }
 
 /** Whatever is asked: nothing of it is about the route. */
-const everywhere: readonly ErrorCode[] = [
+const everywhere: readonly ErrorName[] = [
   'internal',
   'engine_closed',
   'database_unreachable',
@@ -172,7 +172,7 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
 
 /** By status; each code with its sentence. */
 function refusalsOf(route: Route): Record<string, Json> {
-  const codes = new Map<number, ErrorCode[]>()
+  const codes = new Map<number, ErrorName[]>()
   for (const code of codesOf(route)) {
     const { status } = entryOf(code)
     codes.set(status, [...new Set([...(codes.get(status) ?? []), code])])
@@ -182,26 +182,26 @@ function refusalsOf(route: Route): Record<string, Json> {
   )
 }
 
-function codesOf(route: Route): ErrorCode[] {
+function codesOf(route: Route): ErrorName[] {
   const asked = [route.params, route.query, route.body, route.upload].some(each => each !== undefined)
-  const wrong: ErrorCode[] = asked || route.makes ? ['bad_request'] : []
-  const who: ErrorCode[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
-  const body: ErrorCode[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
-  const files: ErrorCode[] =
+  const wrong: ErrorName[] = asked || route.makes ? ['bad_request'] : []
+  const who: ErrorName[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
+  const body: ErrorName[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
+  const files: ErrorName[] =
     route.upload === undefined ? [] : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart']
-  const again: ErrorCode[] = route.makes ? ['idempotency_conflict', 'idempotency_running'] : []
+  const again: ErrorName[] = route.makes ? ['idempotency_conflict', 'idempotency_running'] : []
   return [...wrong, ...who, ...body, ...files, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
 }
 
 const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }
 
 /** Which codes there are is said for what a caller can put right; of the others there may be more some day. */
-function refusal(status: number, codes: readonly ErrorCode[]): Json {
+function refusal(status: number, codes: readonly ErrorName[]): Json {
   const named = [400, 404, 409, 413, 415].includes(status)
   const schema = { $ref: '#/components/schemas/Error' }
-  const told = { properties: { error: { properties: { code: { enum: codes } } } } }
+  const told = { properties: { error: { properties: { code: { enum: codes.map(codeOf) } } } } }
   return {
-    description: codes.map(code => `\`${code}\`: ${entryOf(code).en}`).join('\n\n'),
+    description: codes.map(code => `\`${codeOf(code)}\`: ${entryOf(code).en}`).join('\n\n'),
     ...(status === 429 || status === 503 ? { headers: retryAfter } : {}),
     content: { 'application/json': { schema: named ? { allOf: [schema, told] } : schema } },
   }

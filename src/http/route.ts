@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import type { Role } from '../core/token.ts'
 import type { Engine, Once } from '../engine.ts'
-import type { ErrorCode, Language } from '../errors.ts'
+import type { ErrorName, Language } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { RouteLimit } from './limits.ts'
 import type { Streams } from './streams.ts'
@@ -79,7 +79,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
   status?: 200 | 201 | 202 | 204
   /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
-  errors?: readonly ErrorCode[]
+  errors?: readonly ErrorName[]
   /** While the database is away nobody knows who asks: it is asked all the same, with a `who` without a name. */
   unasked?: true
   /**

@@ -5,7 +5,7 @@
 import { isHandBack, marked } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry, isFinal } from '../core/outcome.ts'
-import { isRetomaError, RetomaError } from '../errors.ts'
+import { isRetomaError, type OwnError, RetomaError } from '../errors.ts'
 
 export type PackedError = Packed | { value: string }
 
@@ -14,6 +14,8 @@ interface Packed {
   message: string
   stack: string | undefined
   facts: Readonly<Record<string, unknown>> | undefined
+  /** Its line, where its code is of an application's own table. */
+  own: OwnError | undefined
   more: Record<string, string | number | boolean>
   final: boolean
   handBack: boolean
@@ -33,6 +35,7 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       message: String(error.message).slice(0, mostText),
       stack: error.stack?.slice(0, mostText),
       facts: isRetomaError(error) ? error.facts : undefined,
+      own: isRetomaError(error) ? error.own : undefined,
       more: plainParts(error),
       final: isFinal(error),
       handBack: isHandBack(error),
@@ -56,12 +59,12 @@ function plainParts(error: Error): Packed['more'] {
 
 export function unpackError(packed: PackedError): unknown {
   if ('value' in packed) return packed.value
-  const { name, message, stack, facts, more, final, handBack, cause, origin } = packed
+  const { name, message, stack, facts, own, more, final, handBack, cause, origin } = packed
   const options = cause === undefined ? {} : { cause: unpackError(cause) }
   const error =
     facts === undefined
       ? Object.assign(new Error(message, options), more)
-      : new RetomaError(more.code as 'internal', facts as Record<never, never>, options)
+      : new RetomaError(own ?? (more.code as 'internal'), facts as Record<never, never>, options)
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
   if (origin !== undefined) origins.set(error, origin)

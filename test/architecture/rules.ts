@@ -63,6 +63,8 @@ const arrows: Record<string, string[]> = {
 /** For types alone: core may name the shape of a small thing, and the public door may show shapes of the parts behind. */
 const typeArrows: Record<string, string[]> = {
   core: ['lib'],
+  // A config brings routes.
+  config: ['http'],
   index: ['worker', 'watchdog', 'store', 'settings'],
 }
 

@@ -105,3 +105,44 @@ test.each([
   expect(isRetomaError(error, 'bad_config') && error.in('en')).toMatch(told)
   expect(isRetomaError(error, 'bad_config') && error.in('pt')).toContain('sistema reader')
 })
+
+const seats = `
+  import { defineErrors, RetomaError } from 'retoma'
+  import { route } from 'retoma/http'
+  const line = { status: 409, en: 'seat {seat} is sold', pt: 'o assento {seat} já foi vendido' }
+  const errors = defineErrors({ sold_out: line, seat_gone: line })
+  const routes = [route({
+    method: 'post', path: '/seats', name: 'takeSeat', tag: 'seats', summary: 'Takes a seat', role: 'operator',
+    errors: [errors.sold_out], run: () => { throw new RetomaError(errors.sold_out, { seat: '4F' }) },
+  })]
+  export default { routes, errors }`
+
+test('a config brings routes and errors of its own, which answer beside those of the systems', async () => {
+  const { routes, errors } = await load(seats)
+  expect(Object.keys(errors)).toEqual(expect.arrayContaining(['sold_out', 'execution_state']))
+  const { ask } = await doorWith([], { app: { routes } })
+  expect(await ask('POST', '/seats')).toMatchObject({
+    status: 409,
+    body: { error: { code: 'sold_out', message: 'seat 4F is sold' } },
+  })
+  expect((await ask('GET', '/projetos')).status, "a system's").toBe(200)
+})
+
+test.each([
+  [
+    "a system's",
+    seats.replace('seat_gone', 'execution_state'),
+    'the error code "execution_state" is that of the system classifier',
+  ],
+  ["Retoma's", seats.replace('seat_gone', 'not_found'), "that code is Retoma's own; choose another"],
+  [
+    'a table by hand',
+    'export default { errors: { sold_out: { status: 409 } } }',
+    'errors must be what defineErrors answers',
+  ],
+  ['no list', 'export default { routes: {} }', 'routes must be a list of what route of retoma/http answers'],
+  ['no route', 'export default { routes: [{}] }', 'routes[0] was not made by route of retoma/http'],
+])('errors or routes of a config that cannot be its own are refused at start: %s', async (_, text, told) => {
+  const error = await load(text).catch(thrown => thrown)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(told)
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { handBackOf } from '../../src/core/hand-back.ts'
-import { pauseBatch, providerStop, providerWait, seconds } from '../../src/index.ts'
+import { defineErrors, pauseBatch, providerStop, providerWait, RetomaError, seconds } from '../../src/index.ts'
 import { packError, unpackError } from '../../src/isolation/packed-error.ts'
 
 test('the words that hand an attempt back are the same on the other side, also as the cause of another error', () => {
@@ -16,4 +16,12 @@ test('the words that hand an attempt back are the same on the other side, also a
     expect(handBackOf(sent(new Error('around it', { cause: word })))).toEqual(handBackOf(word))
   }
   expect(handBackOf(unpackError(packError(new Error('no')))), 'another error').toBeUndefined()
+})
+
+test("an error of an application's own is the same on the other side, which does not know its table", () => {
+  const errors = defineErrors({ sold_out: { status: 409, en: 'seat {seat} is sold', pt: 'vendido: {seat}' } })
+  const error = new RetomaError(errors.sold_out, { seat: '4F' })
+  const there = unpackError(JSON.parse(JSON.stringify(packError(error)))) as RetomaError
+  expect(there).toMatchObject({ code: 'sold_out', status: 409, message: error.message })
+  expect(there.in('pt')).toBe('vendido: 4F')
 })

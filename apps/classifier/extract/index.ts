@@ -7,6 +7,7 @@
  */
 import { open } from 'node:fs/promises'
 import { type Duration, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
+import { errors } from '../errors.ts'
 import { failed } from '../failed.ts'
 import type { ReadPdf } from './pdf.ts'
 import { decode, mostText, tidy } from './plain.ts'
@@ -36,10 +37,10 @@ export async function extractText(ctx: JobContext, source: Source, options: Extr
   if (ends.size === 0) return { skip: 'arquivo vazio' }
   const claimed = claimsToBePdf(name, type)
   if (!isPdf(ends, claimed)) {
-    if (claimed) throw trouble('not_a_pdf', { likeness: likenessOf(ends) })
+    if (claimed) throw trouble(errors.not_a_pdf, { likeness: likenessOf(ends) })
     return readPlain(path, ends.size)
   }
-  if (!isWhole(ends)) throw trouble('pdf_truncated', {})
+  if (!isWhole(ends)) throw trouble(errors.pdf_truncated, {})
   return whatCameOf(await readAway(ctx, path, options.timeout ?? readWithin))
 }
 
@@ -51,11 +52,11 @@ async function readAway(ctx: JobContext, path: string, timeout: Duration): Promi
   try {
     return await ctx.isolated<ReadPdf>('text', reader, { path }, { timeout, memory, maxBytes: megabytes(2) })
   } catch (error) {
-    if (isRetomaError(error, 'isolated_timeout')) throw trouble('pdf_timeout', { seconds: timeout / 1000 }, error)
+    if (isRetomaError(error, 'isolated_timeout')) throw trouble(errors.pdf_timeout, { seconds: timeout / 1000 }, error)
     if (isRetomaError(error, 'isolated_memory'))
-      throw trouble('pdf_memory', { megabytes: memory / megabytes(1) }, error)
+      throw trouble(errors.pdf_memory, { megabytes: memory / megabytes(1) }, error)
     if (isRetomaError(error, 'isolated_crash') && error.facts.signal !== 'SIGKILL')
-      throw trouble('pdf_crash', { how: error.facts.how! }, error)
+      throw trouble(errors.pdf_crash, { how: error.facts.how! }, error)
     // Nothing of the document's doing: an ordinary failure, which is tried again.
     if (isRetomaError(error, 'isolated_crash') || isRetomaError(error, 'child_not_started')) throw failed(error)
     throw error
@@ -64,8 +65,8 @@ async function readAway(ctx: JobContext, path: string, timeout: Duration): Promi
 
 function whatCameOf(read: ReadPdf): Extracted {
   if ('trouble' in read) {
-    if (read.trouble === 'pdf_corrupt') throw trouble('pdf_corrupt', { problem: read.problem })
-    throw trouble(read.trouble, {})
+    if (read.trouble === 'pdf_corrupt') throw trouble(errors.pdf_corrupt, { problem: read.problem })
+    throw trouble(errors[read.trouble], {})
   }
   const { text, pages, whole } = read
   if (text.trim() !== '') return { text, pages, truncated: !whole }
@@ -80,7 +81,7 @@ async function readPlain(path: string, size: number): Promise<Extracted> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, mostPlain)), 0)
     const decoded = decode(buffer.subarray(0, bytesRead), size > bytesRead)
-    if ('binary' in decoded) throw trouble('text_binary', {})
+    if ('binary' in decoded) throw trouble(errors.text_binary, {})
     return bounded(tidy(decoded.text), size > bytesRead)
   } finally {
     await file.close()

@@ -11,6 +11,7 @@
  * A status of 200 says nothing yet: once a model has begun, its error stands in the body.
  */
 import { type Duration, hours, milliseconds, RetomaError, seconds } from 'retoma'
+import { errors } from '../errors.ts'
 import { plain } from '../fold.ts'
 import { type Reply, readReply } from './reply.ts'
 
@@ -61,7 +62,7 @@ export function judge(received: Received, about: About): Answer {
 function broken(received: Extract<Received, { broken: string }>, provider: string): Answer {
   const why =
     received.broken === 'link'
-      ? new RetomaError('ai_unreachable', { provider, problem: known(received.code) })
+      ? new RetomaError(errors.ai_unreachable, { provider, problem: known(received.code) })
       : garbage(provider, 'it is too long', 'é longa demais')
   return { is: 'retry', why, bought: null }
 }
@@ -83,7 +84,7 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
     const words = spoken(message?.refusal, about) || 'content_filter'
     return {
       is: 'item',
-      why: new RetomaError('document_refused', { provider, status: received.status, words }),
+      why: new RetomaError(errors.document_refused, { provider, status: received.status, words }),
       bought,
     }
   }
@@ -95,7 +96,11 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
     return { is: 'ok', reply: { ...read.reply, justification }, bought }
   }
   if (read.is === 'strange')
-    return { is: 'item', why: new RetomaError('category_unknown', { category: hide(read.category, about) }), bought }
+    return {
+      is: 'item',
+      why: new RetomaError(errors.category_unknown, { category: hide(read.category, about) }),
+      bought,
+    }
   if (finish === 'length') return useless('it was cut off', 'foi cortada')
   return useless('it names no category', 'não diz a categoria')
 }
@@ -113,15 +118,15 @@ function refused(
   const meant = meaning(status, error, words)
   switch (meant) {
     case 'wait':
-      return { is: 'wait', why: new RetomaError('ai_busy', facts), retryAfter: retryAfter(received, error) }
+      return { is: 'wait', why: new RetomaError(errors.ai_busy, facts), retryAfter: retryAfter(received, error) }
     case 'key':
-      return { is: 'stop', of: 'provider', why: new RetomaError('ai_refused', facts) }
+      return { is: 'stop', of: 'provider', why: new RetomaError(errors.ai_refused, facts) }
     case 'model':
-      return { is: 'stop', of: 'batch', why: new RetomaError('ai_model', facts) }
+      return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, facts) }
     case 'document':
-      return { is: 'item', why: new RetomaError('document_refused', facts), bought }
+      return { is: 'item', why: new RetomaError(errors.document_refused, facts), bought }
     case 'retry':
-      return { is: 'retry', why: new RetomaError('ai_error', facts), bought }
+      return { is: 'retry', why: new RetomaError(errors.ai_error, facts), bought }
   }
 }
 
@@ -187,7 +192,7 @@ function untilInstant(text: string, sent: number): number | undefined {
 }
 
 const garbage = (provider: string, en: string, pt: string) =>
-  new RetomaError('ai_garbage', { provider, problem: { en, pt } })
+  new RetomaError(errors.ai_garbage, { provider, problem: { en, pt } })
 
 /** Null when nothing shows that it was charged: no model answered. */
 function boughtBy(body: Fields | undefined, about: About): Bought | null {

@@ -12,6 +12,7 @@ import {
   receiveFiles,
   receiveTexts,
 } from '../documents.ts'
+import { errors } from '../errors.ts'
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
@@ -94,7 +95,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     answer: z.object({ id: z.string(), status, total: count, simulado: z.boolean() }),
     status: 201,
     makes: true,
-    errors: ['not_found', 'too_many_documents', 'document_too_large'],
+    errors: ['not_found', errors.too_many_documents, errors.document_too_large],
     async run(call) {
       const { engine, who } = call
       const { documents, project, reuse, digest } = await received(call)
@@ -154,11 +155,11 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     role: 'operator',
     params: idParams,
     status: 204,
-    errors: ['not_found', 'execution_state'],
+    errors: ['not_found', errors.execution_state],
     async run({ engine, params }) {
       if (isId(params.id) && (await eraseRun(engine, params.id))) return
       const { status } = await readHere(engine, params.id)
-      throw new RetomaError('execution_state', { id: params.id, status, verb: 'DELETE' })
+      throw new RetomaError(errors.execution_state, { id: params.id, status, verb: 'DELETE' })
     },
   }),
 ]

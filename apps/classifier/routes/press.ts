@@ -4,9 +4,10 @@
  *
  * An execution that goes on is EM_ANDAMENTO, also when the worker was so quick that it is over by the time this is answered.
  */
-import { type BatchState, type Engine, type ErrorCode, isRetomaError, RetomaError, say } from 'retoma'
+import { type BatchState, type Engine, type ErrorName, isRetomaError, RetomaError, say } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
 import { z } from 'zod'
+import { errors } from '../errors.ts'
 import type { Runs } from '../runs.ts'
 import type { Status } from '../status.ts'
 import { allowAgain, noteStarted } from '../store/runs.ts'
@@ -35,7 +36,7 @@ interface Verb {
   summary: string
   /** What it answers besides. */
   more?: z.ZodRawShape
-  errors?: readonly ErrorCode[]
+  errors?: readonly ErrorName[]
   press(on: On): Promise<Pressed>
 }
 
@@ -45,7 +46,7 @@ const verbs: readonly Verb[] = [
     name: 'resumeExecution',
     summary: 'One that is TRAVADO goes on where it stopped, and the resume is counted',
     more: { retomados: count.meta({ description: 'documents that are not final and go on' }) },
-    errors: ['execution_paused', 'resumes_spent'],
+    errors: [errors.execution_paused, 'resumes_spent'],
     async press({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO'])
       const { resumed, ...pressed } = (await engine.resume(batch, by)) as Pressed & { resumed: number }
@@ -90,12 +91,12 @@ const verbs: readonly Verb[] = [
 /** In the words of the execution. `status`: read anew, for what was pressed meanwhile decided. */
 async function refused(error: unknown, call: Call<{ id: string }>, verb: string): Promise<never> {
   const { id } = call.params
-  if (isRetomaError(error, 'batch_paused')) throw new RetomaError('execution_paused', { id })
+  if (isRetomaError(error, 'batch_paused')) throw new RetomaError(errors.execution_paused, { id })
   if (isRetomaError(error, 'resumes_spent'))
     throw new RetomaError('resumes_spent', { what: say('execution', 'a execução'), id, resumes: error.facts.resumes! })
   if (isRetomaError(error, 'batch_cancelled') || isRetomaError(error, 'batch_state')) {
     const { status } = await readHere(call.engine, id)
-    throw new RetomaError('execution_state', { id, status, verb })
+    throw new RetomaError(errors.execution_state, { id, status, verb })
   }
   throw error
 }
@@ -106,7 +107,7 @@ function statusAfter({ state, changed }: Pressed, read: Status): Status {
 }
 
 export const pressRoutes = (runs: Runs): readonly Route[] =>
-  verbs.map(({ path, name, summary, more = {}, errors = [], press }) =>
+  verbs.map(({ path, name, summary, more = {}, errors: besides = [], press }) =>
     route({
       method: 'post',
       path: `/execucoes/{id}/${path}`,
@@ -116,7 +117,7 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
       role: 'operator',
       params: idParams,
       answer: z.object({ ...afterwards, ...more }),
-      errors: ['not_found', 'execution_state', 'queue_full', ...errors],
+      errors: ['not_found', errors.execution_state, 'queue_full', ...besides],
       async run(call) {
         const { engine, params, who } = call
         const batch = await batchOf(call, runs, params.id)

@@ -183,6 +183,9 @@ export const en = {
     guardTwice: (name: string) => `two guards have the name "${name}"`,
     queuesNoRecord: 'queues must map queue names to how many jobs run at once: { default: 10 }',
     queueSize: (queue: string) => `queues.${queue} must be a whole number from 1 to 10000`,
+    routesNoList: 'routes must be a list of what route of retoma/http answers',
+    notARoute: (index: number) => `routes[${index}] was not made by route of retoma/http`,
+    errorsNotMade: 'errors must be what defineErrors answers',
     systemsNoBoolean: 'systems must be true or false',
     systemKind: (kind: string, system: string) =>
       `the kind "${kind}" is that of the system ${system} of Retoma: give yours another name, or turn the systems off with systems: false`,
@@ -190,6 +193,8 @@ export const en = {
       `the queue "${queue}" is that of the system ${system} of Retoma: put the job "${kind}" in another, or turn the systems off with systems: false`,
     systemName: (name: string, system: string) =>
       `the name "${name}" is that of the system ${system} of Retoma: give yours another, or turn the systems off with systems: false`,
+    systemError: (code: string, system: string) =>
+      `the error code "${code}" is that of the system ${system} of Retoma: give yours another, or turn the systems off with systems: false`,
     strayLimits: (queue: string, hint: string) =>
       `warning: limits.${queue} limits nothing here: no job of this config is in that queue${hint}`,
     kindHint: (known: string) => `there is: ${known}`,

@@ -176,6 +176,9 @@ export const pt: Words = {
     guardTwice: name => `dois guards têm o nome "${name}"`,
     queuesNoRecord: 'queues deve dizer, por fila, quantos jobs rodam ao mesmo tempo: { default: 10 }',
     queueSize: queue => `queues.${queue} deve ser um número inteiro de 1 a 10000`,
+    routesNoList: 'routes deve ser uma lista do que route de retoma/http devolve',
+    notARoute: index => `routes[${index}] não foi feito por route de retoma/http`,
+    errorsNotMade: 'errors deve ser o que defineErrors devolve',
     systemsNoBoolean: 'systems deve ser true ou false',
     systemKind: (kind, system) =>
       `o tipo "${kind}" é do sistema ${system} do Retoma: dê outro nome ao seu, ou desligue os sistemas com systems: false`,
@@ -183,6 +186,8 @@ export const pt: Words = {
       `a fila "${queue}" é do sistema ${system} do Retoma: ponha o job "${kind}" em outra, ou desligue os sistemas com systems: false`,
     systemName: (name, system) =>
       `o nome "${name}" é do sistema ${system} do Retoma: dê outro ao seu, ou desligue os sistemas com systems: false`,
+    systemError: (code, system) =>
+      `o código de erro "${code}" é do sistema ${system} do Retoma: dê outro ao seu, ou desligue os sistemas com systems: false`,
     strayLimits: (queue, hint) =>
       `aviso: limits.${queue} não limita nada aqui: nenhum job deste config está nessa fila${hint}`,
     kindHint: known => `há: ${known}`,

@@ -1,0 +1,138 @@
+/**
+ * The errors of the classifier's own: those of its routes, and those that a document is shown with. docs/errors.md lists them
+ * (`npm run docs`).
+ *
+ * Invariant: a code never changes its meaning once released; sentences may get better.
+ */
+import { defineErrors } from 'retoma'
+
+export const errors = defineErrors({
+  // Executions
+  execution_paused: {
+    status: 409,
+    en: 'execution {id} is paused; press continuar, then it goes on',
+    pt: 'a execução {id} está pausada; use continuar para que ela siga',
+  },
+  execution_state: {
+    status: 409,
+    en: 'execution {id} is {status}; {verb} is not possible then',
+    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
+  },
+  too_many_documents: {
+    status: 413,
+    en: 'an execution has at most {most} documents; send the rest in another one',
+    pt: 'uma execução tem no máximo {most} documentos; envie os demais em outra',
+  },
+  document_too_large: {
+    status: 413,
+    en: 'the document "{name}" is larger than {most} bytes',
+    pt: 'o documento "{name}" tem mais de {most} bytes',
+  },
+  // What its AI answers, and what becomes of a document
+  ai_timeout: {
+    status: 504,
+    retryable: true,
+    en: '{provider} did not answer within {seconds} s',
+    pt: '{provider} não respondeu em {seconds} s',
+  },
+  ai_unreachable: {
+    status: 502,
+    retryable: true,
+    en: '{provider} could not be reached, or broke off in the middle of its answer ({problem})',
+    pt: '{provider} não pôde ser alcançado, ou interrompeu a resposta no meio ({problem})',
+  },
+  ai_error: {
+    status: 502,
+    retryable: true,
+    en: '{provider} answered with error {status}: {words}',
+    pt: '{provider} respondeu com o erro {status}: {words}',
+  },
+  ai_garbage: {
+    status: 502,
+    retryable: true,
+    en: 'the answer of {provider} is of no use: {problem}',
+    pt: 'a resposta de {provider} não serve: {problem}',
+  },
+  ai_busy: {
+    status: 503,
+    retryable: true,
+    en: '{provider} asks us to wait (status {status}): {words}',
+    pt: '{provider} pede para esperar (status {status}): {words}',
+  },
+  ai_refused: {
+    status: 502,
+    en: '{provider} refuses to go on (status {status}): {words}; see to the key or the credit, then go on',
+    pt: '{provider} se recusa a continuar (status {status}): {words}; resolva a chave ou o crédito e continue',
+  },
+  ai_model: {
+    status: 502,
+    en: '{provider} does not know what it is asked for (status {status}): {words}; see to the model and to OPENROUTER_BASE_URL',
+    pt: '{provider} não conhece o que foi pedido (status {status}): {words}; confira o modelo e OPENROUTER_BASE_URL',
+  },
+  document_refused: {
+    status: 422,
+    en: '{provider} refuses this document (status {status}): {words}',
+    pt: '{provider} recusa este documento (status {status}): {words}',
+  },
+  category_unknown: {
+    status: 422,
+    en: 'the AI answered "{category}", which is not a category of this project',
+    pt: 'a IA respondeu "{category}", que não é uma categoria deste projeto',
+  },
+  cost_limit: {
+    status: 409,
+    en: 'the limit of {limit} USD is reached ({cost} USD spent); go on to allow as much again',
+    pt: 'o limite de US$ {limit} foi atingido (US$ {cost} gastos); continue para liberar outro tanto',
+  },
+  document_gone: {
+    status: 410,
+    en: 'document {id} is not there any more',
+    pt: 'o documento {id} não existe mais',
+  },
+  // What is wrong with a file that was sent
+  not_a_pdf: {
+    status: 422,
+    en: 'the file is no PDF: {likeness}',
+    pt: 'o arquivo não é um PDF: {likeness}',
+  },
+  pdf_truncated: {
+    status: 422,
+    en: 'the PDF is incomplete: the end of the file is missing',
+    pt: 'o PDF está incompleto: falta o fim do arquivo',
+  },
+  pdf_corrupt: {
+    status: 422,
+    en: 'the PDF is damaged and cannot be read: {problem}',
+    pt: 'o PDF está danificado e não pode ser lido: {problem}',
+  },
+  pdf_encrypted: {
+    status: 422,
+    en: 'the PDF is protected by a password',
+    pt: 'o PDF está protegido por senha',
+  },
+  pdf_without_pages: {
+    status: 422,
+    en: 'the PDF has no pages',
+    pt: 'o PDF não tem páginas',
+  },
+  pdf_timeout: {
+    status: 422,
+    en: 'the PDF could not be read within {seconds} s',
+    pt: 'o PDF não pôde ser lido em {seconds} s',
+  },
+  pdf_memory: {
+    status: 422,
+    en: 'reading the PDF takes more than {megabytes} MB of memory',
+    pt: 'a leitura do PDF passou de {megabytes} MB de memória',
+  },
+  pdf_crash: {
+    status: 422,
+    en: 'reading the PDF ended the process that read it: {how}',
+    pt: 'a leitura do PDF derrubou o processo que o lia: {how}',
+  },
+  text_binary: {
+    status: 422,
+    en: 'the text file holds no text but binary data',
+    pt: 'o arquivo de texto não contém texto, e sim dados binários',
+  },
+})
