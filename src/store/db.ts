@@ -10,6 +10,7 @@ import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
+import { endPool } from './goodbye.ts'
 import { createLoans } from './lend.ts'
 import { type Link, type Probed, probeLink } from './link.ts'
 import type { Loan } from './loan.ts'
@@ -91,7 +92,8 @@ export function openDb(options: {
   }
   const listenUrl = options.directUrl ?? options.url
   const pool = new pg.Pool(config)
-  pool.on('error', error => options.log.warn({ err: error }, 'a database connection was lost'))
+  let closing = false
+  pool.on('error', error => options.log[closing ? 'debug' : 'warn']({ err: error }, 'a database connection was lost'))
   const alive = new Set<pg.PoolClient>()
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))
@@ -233,14 +235,17 @@ export function openDb(options: {
     },
     // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
     // deadline.
-    close: () =>
-      withDeadline(Promise.all([pool.end(), loans.close()]), closeDeadline, () => new Error('too late')).then(
+    close() {
+      closing = true
+      const ended = Promise.all([endPool(pool, alive), loans.close()])
+      return withDeadline(ended, closeDeadline, () => new Error('too late')).then(
         () => {},
         () => {
           for (const client of alive) hangUp(client)
           loans.hangUp()
         },
-      ),
+      )
+    },
   }
   return db
 }

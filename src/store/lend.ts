@@ -8,6 +8,7 @@
 import pg from 'pg'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { endPool } from './goodbye.ts'
 import type { Answer, Loan, Loans } from './loan.ts'
 import { socketOf } from './socket.ts'
 import { sqlState } from './trouble.ts'
@@ -90,7 +91,7 @@ export function createLoans(given: {
 
   return {
     lend,
-    close: () => pool.end(),
+    close: () => endPool(pool, alive),
     hangUp() {
       for (const client of alive) socketOf(client).destroy()
     },
