@@ -76,17 +76,8 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       expect(whole.db.asked.slice(0, last)).toContain(`provider_${word}`)
       for (let nth = whole.db.asked.indexOf('claim'); nth <= last; nth++) {
         const w = await life(word)
-        let dead = false
-        void w.db.dieAt(nth, when).then(() => {
-          dead = true
-        })
-        await w.begin()
-        await until(async () => {
-          if (!dead) await w.clock.advance(seconds(1))
-          return dead
-        })
-        await w.sql(`update retoma.worker set dead_at = now()`)
-        await w.begin(w.real)
+        await w.beginAndDie(w.db.dieAt(nth, when))
+        await w.takeOver()
         await w.ends()
         const [row] = await w.sql<{ starts: number }>(`select attempt - unspent as starts, * from retoma.job`)
         // One that was killed may have begun.

@@ -11,7 +11,6 @@ import {
   minutes,
   seconds,
 } from '../../src/index.ts'
-import { recoverOrphans } from '../../src/store/orphan.ts'
 import { engineOf, engineWith, gate, liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
@@ -120,25 +119,11 @@ describe('killed at every instant, before and after each call of the store', () 
     for (let nth = 1; nth <= calls; nth++) {
       const w = await life()
       const id = await w.enqueue()
-      let dead = false
-      void w.db.dieAt(nth, when).then(() => {
-        dead = true
-      })
-      await w.begin()
-      await until(async () => {
-        if (!dead) await w.clock.advance(seconds(1))
-        return dead
-      })
+      await w.beginAndDie(w.db.dieAt(nth, when))
       const saved = await w.sql<{ name: string }>(`select name from retoma.checkpoint`)
       const before = [...w.effects]
-      await w.sql(`update retoma.worker set dead_at = now()`)
-      await w.begin(w.real)
-      // A claim of the dead one may still have been on its way: the watchdog looks more than once.
-      await until(async () => {
-        await recoverOrphans(w.real, 10, w.clock.instant())
-        await w.clock.advance(seconds(1))
-        return (await w.row(id)).state === 'succeeded'
-      })
+      await w.takeOver()
+      await w.recovers(id)
       expect(await w.row(id)).toMatchObject({ failures: 0 })
       expect(await w.sql(`select amount from public.payment`)).toEqual([{ amount: 5 }])
       const again = w.effects.slice(before.length)

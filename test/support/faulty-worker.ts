@@ -5,6 +5,7 @@ import { createLog, silentLog } from '../../src/lib/log.ts'
 import { type Db, openDb } from '../../src/store/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { recoverOrphans } from '../../src/store/orphan.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { borrowDatabase, until } from './engine.ts'
@@ -80,7 +81,34 @@ export async function faultyWorker(
       await clock.advance(seconds(1))
       return ['succeeded', 'failed'].includes((await row(id)).state)
     }).then(() => clock.advance(seconds(10)))
+  /** Begins one that dies as was arranged with `db.dieAt`, and lets time pass until it has. */
+  const beginAndDie = async (death: Promise<void>) => {
+    let dead = false
+    void death.then(() => {
+      dead = true
+    })
+    await begin()
+    await until(async () => {
+      if (!dead) await clock.advance(seconds(1))
+      return dead
+    })
+  }
+  /** Another process, on a database without faults, after the first was declared dead. */
+  const takeOver = async () => {
+    await sql(`update retoma.worker set dead_at = now()`)
+    await begin(real)
+  }
+  /** A claim of the dead one may still have been on its way: the watchdog looks more than once. */
+  const recovers = (id: string) =>
+    until(async () => {
+      await recoverOrphans(real, 10, clock.instant())
+      await clock.advance(seconds(1))
+      return (await row(id)).state === 'succeeded'
+    })
   /** Both loops have done what they had to do and sleep; once a job has run, its time-out does too. */
   const asleep = () => until(() => clock.sleepers === 2 + (runs.length > 0 ? 1 : 0))
-  return { db, real, clock, begin, enqueue, enqueueMany, sql, row, ended, settles, asleep, runs, hints, lines }
+  return {
+    ...{ db, real, clock, begin, beginAndDie, takeOver, recovers },
+    ...{ enqueue, enqueueMany, sql, row, ended, settles, asleep, runs, hints, lines },
+  }
 }

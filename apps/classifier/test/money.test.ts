@@ -1,7 +1,6 @@
 /** What is paid: never twice for an answer that was kept, never above the limit by more than was in flight, never for a copy. */
-import { type Engine, minutes, seconds } from 'retoma'
+import { type Engine, minutes } from 'retoma'
 import { describe, expect, test, vi } from 'vitest'
-import { recoverOrphans } from '../../../src/store/orphan.ts'
 import { until } from '../../../test/support/engine.ts'
 import { linkLost } from '../../../test/support/faulty-db.ts'
 import { faultyWorker } from '../../../test/support/faulty-worker.ts'
@@ -57,26 +56,14 @@ describe('killed at every instant from its question on', () => {
   test.each(cases)('at %s, %s it: an answer that was kept is not bought again', async (call, when) => {
     const w = await life([ok()])
     const id = await w.enqueue()
-    let dead = false
     // The two reads before it lend, too.
-    void w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_look' }).then(() => {
-      dead = true
-    })
-    await w.begin()
-    await until(async () => {
-      if (!dead) await w.clock.advance(seconds(1))
-      return dead && w.server.inFlight() === 0
-    })
+    await w.beginAndDie(w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_look' }))
+    await until(() => w.server.inFlight() === 0)
     const asked = w.server.calls.length
     const kept = await w.sql(`select from retoma.checkpoint where name = 'answer 1'`)
     expect(kept).toHaveLength(isKept(call, when) ? 1 : 0)
-    await w.sql(`update retoma.worker set dead_at = now()`)
-    await w.begin(w.real)
-    await until(async () => {
-      await recoverOrphans(w.real, 10, w.clock.instant())
-      await w.clock.advance(seconds(1))
-      return (await w.row(id)).state === 'succeeded'
-    })
+    await w.takeOver()
+    await w.recovers(id)
     expect(w.server.calls.length).toBe(asked + (kept.length === 1 ? 0 : 1))
     expect(await w.sql(`select cost_usd from retoma.classifier_run`)).toEqual([{ cost_usd: '0.001200' }])
     expect(await w.sql(`select usable from retoma.classifier_purchase`)).toEqual([{ usable: true }])
