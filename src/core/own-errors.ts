@@ -5,7 +5,7 @@
  * Invariant: a code stands for one error in a process. Retoma's own cannot be defined again, and two tables with the same
  * code do not start together; one definition that both import is one error.
  */
-import { type Entry, isErrorCode, type OwnError, RetomaError, say } from '../errors.ts'
+import { type Entry, isErrorCode, type OwnError, say } from '../errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
 export type OwnErrors<T extends Record<string, Entry> = Record<string, Entry>> = {
@@ -52,25 +52,16 @@ function check(code: string, entry: Entry, refuse: Refuse): void {
 const names = (sentence: string): string =>
   [...new Set(Array.from(sentence.matchAll(/\{(\w+)\}/g), match => match[1]!))].sort().join()
 
-/** The first code that stands for two. */
-function sameCode(errors: Iterable<OwnError>): string | undefined {
-  const known = new Map<string, OwnError>()
-  for (const error of errors) {
-    if ((known.get(error.code) ?? error) !== error) return error.code
-    known.set(error.code, error)
-  }
-  return undefined
-}
-
 /** For whoever puts tables together. */
 export function refuseSameCode(errors: Iterable<OwnError>): void {
-  const code = sameCode(errors)
-  if (code === undefined) return
-  throw new RetomaError('bad_definition', {
-    what: say(`error "${code}"`, `erro "${code}"`),
-    problem: say(
-      'two tables define it; give one of them another code, or let both import the same definition',
-      'duas tabelas o definem; dê outro código a um deles, ou faça as duas importarem a mesma definição',
-    ),
-  })
+  const known = new Map<string, OwnError>()
+  for (const error of errors) {
+    const { code } = error
+    if ((known.get(code) ?? error) !== error)
+      refuseDefinition(say(`error "${code}"`, `erro "${code}"`))(
+        'two tables define it; give one of them another code, or let both import the same definition',
+        'duas tabelas o definem; dê outro código a um deles, ou faça as duas importarem a mesma definição',
+      )
+    known.set(code, error)
+  }
 }

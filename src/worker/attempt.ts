@@ -9,10 +9,9 @@
  * Most jobs look at neither their signal nor their log: both are made when they are asked for.
  */
 import { milliseconds } from '../core/duration.ts'
-import { handBackOf } from '../core/hand-back.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
 import type { AnyJob } from '../core/job.ts'
-import { decide, doNotRetry, type Ended, type Outcome, Snooze, unanswered } from '../core/outcome.ts'
+import { doNotRetry, type Ended, Snooze } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
@@ -30,7 +29,7 @@ import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { type Away, sendAway } from './away.ts'
 import { Context } from './context.ts'
 import { runAs } from './current.ts'
-import { discreet } from './discreet.ts'
+import { type AttemptEnd, endOf } from './ending.ts'
 import type { Landed } from './group-commit.ts'
 import { type Keeper, Kept } from './kept.ts'
 import { Patience } from './patience.ts'
@@ -59,8 +58,6 @@ export interface AttemptOptions {
   /** The most memory the worker's process may have. */
   memoryBytes?: number | undefined
 }
-
-export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
 export class Attempt {
   readonly claimed: Claimed
@@ -211,7 +208,10 @@ export class Attempt {
       this.#leave = ended => {
         if (this.#ended) return
         this.#ended = true
-        const end = this.#decided(ended)
+        const { claimed, policy } = this
+        const [probed] = this.#probes ?? []
+        const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
+        const end = 'end' in ended ? ended.end : endOf(ended, about)
         resolve(end)
         if (this.#span !== undefined) closeSpan(this.#span, end, ended)
       }
@@ -267,38 +267,6 @@ export class Attempt {
     if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
     await kept.tellUnused(this.#options.log)
     return ended
-  }
-
-  /** What a handler answered may throw when it is looked at: then that is how it ended. */
-  #decided(ended: Ended | Away): AttemptEnd {
-    if ('end' in ended) return ended.end
-    try {
-      return this.#decide(ended)
-    } catch (thrown) {
-      return this.#decide({ thrown })
-    }
-  }
-
-  #decide(ended: Ended): AttemptEnd {
-    const { policy } = this
-    const reason = this.#reason
-    const random = this.#options.random
-    const decided = (how: Ended) => discreet(this.#probed(decide(this.claimed, policy, how, random()), how))
-    if (reason === undefined || !('thrown' in ended)) return decided(ended)
-    if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
-    // Told to stop, and it was handing back anyway.
-    if (handBackOf(ended.thrown) !== undefined) return decided(ended)
-    if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
-    // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
-    if (ended.thrown !== reason) reason.cause = ended.thrown
-    return decided({ ...ended, thrown: reason, timedOut: true })
-  }
-
-  #probed(outcome: Outcome, ended: Ended): Outcome {
-    const [provider] = this.#probes ?? []
-    return provider === undefined || !('thrown' in ended)
-      ? outcome
-      : unanswered(this.claimed, outcome, ended.thrown, provider)
   }
 
   /** Says it to the engine, and remembers whom it was let through to and has not heard of. */

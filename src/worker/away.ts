@@ -12,7 +12,8 @@ import type { Children } from '../isolation/children.ts'
 import type { Run } from '../isolation/run.ts'
 import type { Errand, Nature } from '../isolation/wire.ts'
 import type { Log } from '../lib/log.ts'
-import type { Attempt, AttemptEnd } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
+import type { AttemptEnd } from './ending.ts'
 import type { Keeper } from './kept.ts'
 
 /** The child's own word. */

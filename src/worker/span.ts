@@ -2,8 +2,8 @@
 import type { Ended } from '../core/outcome.ts'
 import { openSpan, type Span } from '../lib/trace.ts'
 import type { Claimed } from '../store/claim.ts'
-import type { AttemptEnd } from './attempt.ts'
 import type { Away } from './away.ts'
+import type { AttemptEnd } from './ending.ts'
 
 /** Undefined: nobody traces. */
 export const spanOf = ({ id, attempt, kind, queue, trace }: Claimed): Span | undefined =>

@@ -6,7 +6,7 @@
  */
 import { durationBuckets, mostSeries, other, systemMetrics } from '../core/metric.ts'
 import type { Series } from '../store/metric.ts'
-import type { AttemptEnd } from './attempt.ts'
+import type { AttemptEnd } from './ending.ts'
 
 type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'handed_back' | 'lost'
 

@@ -16,13 +16,13 @@ import type { Log } from '../lib/log.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
-import { writeMetrics } from '../store/metric.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
-import { papersFolder } from '../supervisor/papers.ts'
 import { Copies, removeLeftCopies } from './copies.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
 import { type HeartSettings, Pulse } from './pulse.ts'
+import { Teller } from './teller.ts'
+import { Wear } from './wear.ts'
 
 export interface WorkerOptions {
   db: Db
@@ -53,7 +53,6 @@ export interface WorkerOptions {
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
-const beatsBetweenTellings = 2
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -66,8 +65,8 @@ export class Worker {
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
   readonly #pulse: Pulse
-  #beats = 0
-  #telling: Promise<void> | undefined
+  readonly #wear: Wear
+  readonly #teller: Teller
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when it has stopped, whoever asked for it. */
@@ -76,15 +75,6 @@ export class Worker {
   })
   #searches = 0
   #beatsSince = 0
-  /** Handlers that did not end though they were told to. */
-  #abandoned = 0
-  readonly #size: number
-  #isWorn = false
-  #wornOut: () => void = () => {}
-  /** Resolves when half of its slots are taken by handlers that do not end, and somebody can start another in its place. */
-  readonly worn = new Promise<void>(resolve => {
-    this.#wornOut = resolve
-  })
 
   /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
@@ -102,7 +92,9 @@ export class Worker {
     this.#children = new Children(options.log)
     this.#calls = new Calls(this.#children)
     const life = () => this.#life
-    this.#size = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
+    const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
+    this.#wear = new Wear({ log: options.log, id: () => this.id, slots, stop: () => this.stop() })
+    this.#teller = new Teller({ ...options, life })
     this.#intake = new Intake({ ...options, takes: this.#takes, life, unsure: () => this.#unsure() })
     this.#pulse = new Pulse({
       ...options,
@@ -110,7 +102,7 @@ export class Worker {
       queues: this.#intake.queues,
       life,
       free: queue => this.#intake.free(queue),
-      abandoned: () => this.#abandoned,
+      abandoned: () => this.#wear.abandoned,
       search: present => this.#search(present),
       startOver: dead => this.#startOver(dead),
     })
@@ -120,6 +112,11 @@ export class Worker {
 
   get id(): string {
     return this.#life.id
+  }
+
+  /** Resolves when half of its slots were taken by handlers that do not end, and it has stopped for another to take its place. */
+  get worn(): Promise<void> {
+    return this.#wear.out
   }
 
   get queues(): readonly string[] {
@@ -170,7 +167,7 @@ export class Worker {
     // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
     // slow goodbye must not look like a death.
     const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
-    const ended = all.then(() => this.#tellLast()).then(() => this.#pulse.stop())
+    const ended = all.then(() => this.#teller.last()).then(() => this.#pulse.stop())
     if ((await Promise.race([ended, late])) === 'late') {
       for (const life of this.#lives) life.giveUp()
       void this.#pulse.stop()
@@ -213,7 +210,7 @@ export class Worker {
       started: attempt => this.#pulse.started(attempt),
       isTime: () => this.#pulse.turn(),
       follows: () => this.#pulse.followAll,
-      abandoned: more => this.#countAbandoned(more),
+      abandoned: more => this.#wear.count(more),
     })
   }
 
@@ -238,56 +235,15 @@ export class Worker {
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
-  /** Writes what this life has counted, when that has changed. Never throws: what could not be written is, with the next. */
-  async #tell(): Promise<void> {
-    const { db, clock, log } = this.#options
-    const { id, tally } = this.#life
-    if (!tally.changed) return
-    await writeMetrics(db, id, tally.take(), clock.instant()).catch(error => {
-      tally.changed = true
-      log.debug({ err: error }, 'what was counted could not be written')
-    })
-  }
-
-  /** With every other beat, which does not wait for it. */
-  #tellSometimes(): void {
-    if (++this.#beats % beatsBetweenTellings !== 0) return
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = undefined
-    })
-  }
-
-  /** Before the worker's row goes: without it nothing more is taken of it. */
-  async #tellLast(): Promise<void> {
-    await this.#telling
-    await this.#tell()
-  }
-
   /** Something of ours may be in the database that we do not know of: an answer was lost. */
   #unsure(): void {
     this.#searches = 2
     this.#pulse.wake()
   }
 
-  #countAbandoned(more: 1 | -1): void {
-    const { log } = this.#options
-    this.#abandoned += more
-    if (more === 1)
-      log.warn({ worker: this.id, abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
-    if (this.#isWorn || this.#abandoned * 2 < this.#size) return
-    this.#isWorn = true
-    const facts = { worker: this.id, abandoned: this.#abandoned, slots: this.#size }
-    if (papersFolder() === undefined) {
-      log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
-      return
-    }
-    log.error(facts, 'half of its slots or more were abandoned: this worker stops, and another takes its place')
-    void this.stop().then(this.#wornOut)
-  }
-
   /** Looks for it at the next two beats, and once a minute anyway. */
   async #search(life: Life): Promise<void> {
-    this.#tellSometimes()
+    this.#teller.beat()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0

@@ -80,6 +80,8 @@ test('without a config there is nothing registered', async () => {
     guards: [],
     queues: {},
     limits: {},
+    routes: [],
+    errors: {},
   })
 })
 
