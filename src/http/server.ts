@@ -12,6 +12,7 @@ import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
 import { Arrivals } from './arrivals.ts'
+import { cutIdle } from './idle.ts'
 import { largestHeaders, refuseOnSocket } from './no-http.ts'
 import { refusal } from './refusal.ts'
 import { secured } from './security.ts'
@@ -24,7 +25,7 @@ export interface Patience {
   headers: number
   /** Until its body is here as well, or enough of it to go on waiting for the rest (arrivals.ts). */
   request: number
-  /** While nothing is sent or taken: by one who neither goes on nor leaves, or who does not read what he asked for. */
+  /** While nothing is sent or taken by one who neither goes on nor leaves, or who does not read what he asked for (idle.ts). */
   idle: number
   /** For another request on the same connection. */
   keepAlive: number
@@ -91,7 +92,7 @@ function serverOf(app: App, patience: Patience): { server: HttpServer; arrivals:
     },
     answer,
   )
-  server.setTimeout(patience.idle)
+  cutIdle(server, patience.idle)
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
   server.on('clientError', refuseOnSocket)

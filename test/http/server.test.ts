@@ -117,6 +117,18 @@ test('what we are slow to read is not held against who has sent it', async () =>
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
 })
 
+test('what takes us longer than any patience is answered all the same', async () => {
+  const late = { headers: 100, request: 100, idle: 100 }
+  expect(await upload(await serve(weighing(800), late), 2, 10)).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
+  const slow = appOf(async request => {
+    const text = await request.text()
+    await new Promise(resolve => setTimeout(resolve, 800))
+    return new Response(`made ${text}`)
+  })
+  const post = 'POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi'
+  expect(await say(await serve(slow, late), post)).toContain('made hi')
+})
+
 test('a client that says nothing at all is cut', async () => {
   const socket = await client(await serve(echo, { idle: 100 }))
   expect(await heard(socket)).toBe('')

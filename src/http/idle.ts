@@ -1,0 +1,35 @@
+/**
+ * Connections on which nothing moves. Node cuts one after its time whoever is waited for: of two thousand small files the last
+ * byte is here long before the last row, and who sent them would see the connection close, not the answer.
+ *
+ * Invariant: one is cut when its client is waited for, to send or to take something, or nobody is; never while we are at work on
+ * what it asked.
+ */
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+interface Asked {
+  incoming: IncomingMessage
+  outgoing: ServerResponse
+}
+
+export function cutIdle(server: HttpServer, idleMs: number): void {
+  const underWay = new WeakMap<Socket, Asked>()
+  server.setTimeout(idleMs)
+  server.on('request', (incoming, outgoing) => {
+    const { socket } = incoming
+    const asked = { incoming, outgoing }
+    underWay.set(socket, asked)
+    // Answers leave in the order of their requests, so the last one is what is under way.
+    outgoing.once('close', () => underWay.get(socket) === asked && underWay.delete(socket))
+  })
+  server.on('timeout', (socket: Socket) => {
+    const asked = underWay.get(socket)
+    if (asked !== undefined && isAtWork(asked)) socket.setTimeout(idleMs)
+    else socket.destroy()
+  })
+}
+
+/** All that it sent is here, or waits for us to read it; and nothing that we sent waits for it. */
+const isAtWork = ({ incoming, outgoing }: Asked): boolean =>
+  (incoming.complete || incoming.readableLength > 0) && outgoing.writableLength === 0 && !outgoing.writableEnded
