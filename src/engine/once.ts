@@ -19,7 +19,7 @@ export interface Onces {
 }
 
 /** Throws when another request has the key, or it is under way. */
-export async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
+async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
   const found = await readKept(run, once, now)
   if (found === undefined) return undefined
   if (!found.same) throw new RetomaError('idempotency_conflict', { key: once.key })

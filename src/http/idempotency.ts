@@ -36,7 +36,7 @@ export const keyOf = ({ who, route, key, hash }: Once): string =>
     .digest('hex')}`
 
 /** What was answered before, marked as such. */
-export function answerAgain({ status, body }: Kept, headers: Headers): Response {
+function answerAgain({ status, body }: Kept, headers: Headers): Response {
   headers.set('idempotent-replayed', 'true')
   return jsonText(body, status, headers)
 }
