@@ -4,10 +4,11 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 import { routesOf } from '../../src/http/app.ts'
 import type { AppOptions } from '../../src/http/index.ts'
 import { type Json, type OpenApi, openApiOf } from '../../src/http/openapi.ts'
+import { note } from '../support/seen-codes.ts'
 
 type Check = (method: string, url: string, response: Response) => Promise<void>
 
@@ -41,6 +42,10 @@ function checkerOf(document: OpenApi, basePath: string): Check {
     if (path === undefined) {
       if (status >= 400 && method !== 'HEAD') await hold(response, '#/components/schemas/Error', what)
       return
+    }
+    if (status >= 400 && type === 'application/json' && method !== 'HEAD') {
+      const { error } = (await response.clone().json()) as { error: { code: string } }
+      note(inject('seenCodes'), verb, path, error.code)
     }
     const told = document.paths[path]![verb]!.responses[status]
     expect(told, `${what} answered ${status}, which is not in the document:\n${await textOf(response)}`).toBeDefined()

@@ -1,9 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { routesOf } from '../../src/http/app.ts'
 import { route } from '../../src/http/index.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
+import { unseen } from '../support/seen-codes.ts'
 import { doorWith } from './support.ts'
 
 test('the document is valid OpenAPI 3.1', async () => {
@@ -100,6 +104,16 @@ test('a code that a route does not tell fails the test that gets it', async () =
   await expect((await answering(null, { run })).ask('GET', '/odd')).rejects.toThrow(/404, which is not in the document/)
   const { ask } = await answering(null, { run, errors: ['not_found'] })
   expect((await ask('GET', '/odd')).status).toBe(404)
+})
+
+test('a code that a route tells and no test has got is named at the end of a run', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'codes')
+  await writeFile(file, 'post /api/v1/jobs key_locked\n')
+  const missing = unseen(file)
+  expect(missing).toEqual(expect.arrayContaining(['post /api/v1/jobs bad_input', 'get /api/v1/jobs/{id} not_found']))
+  expect(missing).not.toContain('post /api/v1/jobs key_locked')
 })
 
 test('mounted elsewhere it says where', async () => {

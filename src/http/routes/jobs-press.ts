@@ -1,6 +1,7 @@
 /** What is pressed on a job, or on all that a filter names. Safe to press twice; who pressed is noted. */
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
+import type { ErrorCode } from '../../errors.ts'
 import type { By, Pressed } from '../../index.ts'
 import { anyInstant, idParams } from '../contract.ts'
 import { type Route, route } from '../route.ts'
@@ -12,6 +13,7 @@ const verb = (
   name: string,
   summary: string,
   press: (engine: Engine, id: string, by: By) => Promise<unknown>,
+  errors: readonly ErrorCode[] = [],
 ): Route =>
   route({
     method: 'post',
@@ -22,9 +24,12 @@ const verb = (
     role: 'operator',
     params: idParams,
     answer: pressed,
-    errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
+    errors: ['not_found', 'wrong_state', ...errors],
     run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
   })
+
+/** What keeps one that has ended from running again. */
+const runsAgain: readonly ErrorCode[] = ['key_held', 'batch_cancelled']
 
 const text = z.string().min(1).max(500)
 
@@ -99,8 +104,15 @@ export const jobPressRoutes: readonly Route[] = [
     'retryJob',
     'Runs one that failed, was skipped or cancelled again, after its last step',
     (engine, id, by) => engine.retry(id, by),
+    runsAgain,
   ),
-  verb('rerun', 'rerunJob', 'Runs one that has ended again from scratch', (engine, id, by) => engine.rerun(id, by)),
+  verb(
+    'rerun',
+    'rerunJob',
+    'Runs one that has ended again from scratch',
+    (engine, id, by) => engine.rerun(id, by),
+    runsAgain,
+  ),
   route({
     method: 'post',
     path: '/api/v1/jobs/{id}/skip',

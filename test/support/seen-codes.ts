@@ -1,0 +1,48 @@
+/**
+ * Which refusals the tests of a run have seen over HTTP. What a route tells that it may answer and no test has ever got is either
+ * untested or untrue; at the end of a run of all of test/http it is named, and the run fails. (That a route answers nothing it does
+ * not tell, each answer is held to by itself: test/http/answers.ts.)
+ */
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { TestProject } from 'vitest/node'
+import { entryOf } from '../../src/errors.ts'
+import { routesOf } from '../../src/http/app.ts'
+
+/** What a caller can put right, and the document therefore names. */
+const named = [400, 404, 409]
+
+/** Told, and not to be brought about by waiting for an event. */
+const unseeable = [
+  // Twenty times in a row somebody stalls it again between the press and the look.
+  'post /api/v1/batches/{id}/resume batch_state',
+]
+
+const lineOf = (method: string, path: string, code: string) => `${method} ${path} ${code}`
+const noted = new Set<string>()
+
+/** By whatever process got it; a line is short enough to be written at once. */
+export function note(file: string, method: string, path: string, code: string): void {
+  const line = lineOf(method, path, code)
+  if (!noted.has(line)) appendFileSync(file, `${line}\n`)
+  noted.add(line)
+}
+
+export function unseen(file: string): string[] {
+  const seen = new Set([...readFileSync(file, 'utf8').split('\n'), ...unseeable])
+  return routesOf({})
+    .flatMap(({ method, path, errors = [], makes }) => {
+      const again = makes ? (['idempotency_conflict'] as const) : []
+      const told = [...errors, ...again].filter(code => named.includes(entryOf(code).status))
+      return told.map(code => lineOf(method, path, code))
+    })
+    .filter(line => !seen.has(line))
+}
+
+/** A part of the tests, or one that failed, has not seen everything. */
+export function sawAll({ vitest, config }: TestProject): boolean {
+  const folder = fileURLToPath(new URL('../http/', import.meta.url))
+  const ran = vitest.state.getFiles().filter(({ result }) => result?.state === 'pass')
+  const files = readdirSync(folder).filter(name => name.endsWith('.test.ts'))
+  return config.testNamePattern === undefined && files.every(name => ran.some(each => each.filepath === folder + name))
+}
