@@ -7,31 +7,53 @@ const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.met
 
 /** Those that take longest, by far, because they wait for real time or real processes. */
 const long = [
-  'test/isolation/ends.test.ts',
-  'test/isolation/deaths.test.ts',
-  'test/cli/supervise.test.ts',
-  'test/postgres/lifecycle.test.ts',
-  'test/package/pack.test.ts',
   'examples/next.test.ts',
+  'test/cli/supervise.test.ts',
   'test/cli/up.test.ts',
   'test/cli/batch.test.ts',
   'test/engine/heart.test.ts',
+  'test/postgres/lifecycle.test.ts',
+  'test/cli/backup.test.ts',
+  'test/package/pack.test.ts',
+  'test/isolation/ends.test.ts',
   'test/cli/guard.test.ts',
   'test/engine/transaction.test.ts',
+  'apps/classifier/test/extract.test.ts',
+  'test/cli/schedules.test.ts',
+  'test/isolation/deaths.test.ts',
+  'test/supervisor/culprit.test.ts',
+  'test/postgres/place.test.ts',
+  'test/postgres/leaving.test.ts',
+  'test/cli/watchdog.test.ts',
   'test/isolation/isolated.test.ts',
+  'test/maintenance/backup.test.ts',
+  'test/engine/steps.test.ts',
   'test/engine/batch-storm.test.ts',
+  'test/cli/token.test.ts',
   'examples/run.test.ts',
   'examples/every-route.test.ts',
-  'test/supervisor/culprit.test.ts',
-  'test/isolation/handlers.test.ts',
-  'apps/classifier/test/extract.test.ts',
-  'test/engine/batch-kill.test.ts',
 ]
 
-/** Begins with them. By itself it begins with the largest files, and one core waits at the end while the other is at one of these. */
+/**
+ * Files that share a process, one after the other: pure ones, and those that do nothing to their process but ask the database and
+ * the app in it. Our own modules are evaluated anew for each; packages are not, nor is there another process to start, which
+ * together is half a second of a core for each file.
+ */
+const sharing = [
+  'src/**/*.test.ts',
+  'test/store/**/*.test.ts',
+  // node.test.ts looks at globals that a package may have changed.
+  'test/http/**/!(node).test.ts',
+]
+
+/**
+ * Begins with the long ones, and ends with those that share a process. By itself it begins with the largest files, and one
+ * core waits at the end while the other is at one of these.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => {
+    const place = ({ moduleId, project }: TestSpecification) => {
+      if (!project.config.isolate) return long.length + 1
       const found = long.indexOf(relative(this.ctx.config.root, moduleId))
       return found === -1 ? long.length : found
     }
@@ -61,7 +83,17 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['apps/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...sharing],
+        },
+      },
+      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
+    ],
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
     maxWorkers: 3,

@@ -4,7 +4,6 @@ import { defineJob, type JobContext, minutes, seconds } from '../../src/index.ts
 import { createLog, silentLog } from '../../src/lib/log.ts'
 import { type Db, openDb } from '../../src/store/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/store/enqueue.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { recoverOrphans } from '../../src/store/orphan.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { Worker } from '../../src/worker/worker.ts'
@@ -25,7 +24,6 @@ export async function faultyWorker(
   const database = await borrowDatabase()
   const clock = given.clock ?? new VirtualClock()
   const real = openDb({ url: database.url, log: silentLog, clock })
-  await migrate(real)
   const db = faulty(real)
   const runs: { id: string; attempt: number }[] = []
   const lines: string[] = []

@@ -6,7 +6,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
-import { entryOf } from '../../src/errors.ts'
+import { codeOf, entryOf } from '../../src/errors.ts'
 import { routesOf } from '../../src/http/app.ts'
 
 /** What a caller can put right, and the document therefore names. */
@@ -34,7 +34,7 @@ export function unseen(file: string): string[] {
     .flatMap(({ method, path, errors = [], makes }) => {
       const again = makes ? (['idempotency_conflict'] as const) : []
       const told = [...errors, ...again].filter(code => named.includes(entryOf(code).status))
-      return told.map(code => lineOf(method, path, code))
+      return told.map(code => lineOf(method, path, codeOf(code)))
     })
     .filter(line => !seen.has(line))
 }
