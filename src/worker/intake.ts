@@ -6,6 +6,7 @@
  * claim on its way still brings goes back unbegun. What a claim brings belongs to the life that asked for it. Jobs that may
  * have killed a process go their own way, through quarantine.ts.
  */
+import { setMaxListeners } from 'node:events'
 import type { AnyJob } from '../core/job.ts'
 import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -71,6 +72,8 @@ export class Intake {
   constructor(options: IntakeOptions) {
     const { db, clock, random, takes, queues, pollMs } = options
     this.#options = options
+    // Every slot that rests waits for it.
+    setMaxListeners(0, this.#closing.signal)
     this.#quarantine = new Quarantine(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
     const overrides = new Overrides(db)
@@ -145,10 +148,21 @@ export class Intake {
     this.#pump()
   }
 
-  /** A handler has ended, after so many milliseconds if that says anything: its slot is free. */
-  ended(claimed: Claimed, ms: number | undefined): void {
+  /** A handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
+  ended(claimed: Claimed, ms: number | undefined, restMs = 0): void {
     this.#running--
-    if (claimed.care === null || !this.#quarantine.ended(claimed)) this.#slotsOf(claimed.queue)?.ended(claimed.kind, ms)
+    if (claimed.care === null || !this.#quarantine.ended(claimed)) {
+      const slots = this.#slotsOf(claimed.queue)
+      if (restMs > 0 && slots !== undefined && this.#loop !== undefined) void this.#rest(slots, restMs)
+      else slots?.ended(claimed.kind, ms)
+    }
+    this.#pump()
+  }
+
+  async #rest(slots: Slots, ms: number): Promise<void> {
+    slots.rest()
+    await this.#options.clock.sleep(ms, this.#closing.signal)
+    slots.rested()
     this.#pump()
   }
 

@@ -43,8 +43,8 @@ export interface LifeOptions {
   copies: Copies
   isolate: Isolate
   memoryBytes?: number | undefined
-  /** The handler has ended, after so many milliseconds if that says anything: its slot is free. */
-  ended: (claimed: Claimed, ms: number | undefined) => void
+  /** The handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
+  ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
   /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
@@ -63,6 +63,8 @@ export interface LifeOptions {
   answered: () => Promise<void>
 }
 
+/** A slot whose job was handed back takes the next one after so long, or when its wait is over. */
+const longestRestMs = 1000
 /** How long a child goes on whose job may run elsewhere. */
 const lastWordMs = 500
 
@@ -186,9 +188,12 @@ export class Life {
       // Before its slot is free: who must be alone waits for its outcome, too.
       this.#unsettled++
       // One that was handed back has not shown how long its kind takes.
-      const took = end.state === 'handed_back' ? undefined : ms
-      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took))
-      else ended(claimed, took)
+      const isBack = end.state === 'handed_back'
+      const took = isBack ? undefined : ms
+      // Its neighbours in line would most likely go back as well: for as long as they wait the slot need not hurry.
+      const rest = isBack ? Math.min(end.delay, longestRestMs) : 0
+      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
+      else ended(claimed, took, rest)
       try {
         how = await this.#settle(claimed, end)
       } finally {

@@ -22,3 +22,21 @@ test('a worker that is never out of work does not keep the attempts it has run',
   collect()
   expect(ran.filter(each => each.deref() !== undefined).length).toBeLessThan(2000)
 })
+
+test('while a place rests nothing is claimed ahead, however quick the jobs were', () => {
+  const slots = new Slots('q', 5)
+  for (let i = 0; i < 100; i++) {
+    slots.add({ claimedAt: 0 } as Attempt, 10)
+    slots.take()
+    slots.ended('quick', 0.1)
+  }
+  expect(slots.want()).toBeGreaterThan(100)
+  slots.add({ claimedAt: 0 } as Attempt, 10)
+  slots.take()
+  slots.rest()
+  expect(slots.free).toBe(4)
+  expect(slots.want()).toBe(4)
+  slots.rested()
+  expect(slots.free).toBe(5)
+  expect(slots.want()).toBeGreaterThan(100)
+})

@@ -1,7 +1,7 @@
 /**
  * The places of one queue in a worker: handlers that run, and attempts claimed ahead that wait for a place.
  *
- * Invariant: never more handlers at once than `size`. Claiming ahead is bounded by what the kinds' slowest runs allow
+ * Invariant: never more handlers at once than `size`, those places counted that rest. Claiming ahead is bounded by what the kinds' slowest runs allow
  * (pace.ts) and by the memory that inputs take.
  */
 import type { Attempt } from './attempt.ts'
@@ -21,6 +21,8 @@ export class Slots {
   /** Its own: how quick the jobs of one queue are says nothing of another's. */
   readonly #pace = new Pace()
   #used = 0
+  /** Of those in use: they rest after a job that was handed back. */
+  #resting = 0
   #waiting: Attempt[] = []
   #next = 0
   #largest = 0
@@ -47,8 +49,8 @@ export class Slots {
 
   /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
   want(): number {
-    // What a limit lets through is for those who run it now.
-    const ahead = this.#blocked || this.gated ? 0 : this.#pace.ahead(this.size, mostAhead)
+    // What a limit lets through is for those who run it now; while places rest, what is ready may well go back.
+    const ahead = this.#blocked || this.gated || this.#resting > 0 ? 0 : this.#pace.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))
@@ -84,6 +86,16 @@ export class Slots {
     this.release()
     this.#blocked = false
     if (ms !== undefined) this.#pace.ended(kind, ms)
+  }
+
+  /** A handler has ended, and its place is not free before `rested`. */
+  rest(): void {
+    this.#resting++
+  }
+
+  rested(): void {
+    this.#resting--
+    this.release()
   }
 
   /** Takes out those claimed before that instant: others may run them sooner. */

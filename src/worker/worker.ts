@@ -199,7 +199,7 @@ export class Worker {
       copies: this.#copies,
       isolate: this.#calls.call,
       memoryBytes: this.#options.heart?.memoryBytes,
-      ended: (claimed, ms) => this.#intake.ended(claimed, ms),
+      ended: (claimed, ms, restMs) => this.#intake.ended(claimed, ms, restMs),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)
         if (delay !== undefined) comesBack(queue, delay)
