@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hours, minutes, seconds } from '../../src/index.ts'
 import { clearProvider, recallJobs } from '../../src/store/provider-clear.ts'
 import { engineOf } from '../support/engine.ts'
+import { faulty } from '../support/faulty-db.ts'
 import { batchOf, items, jobAsking, jobsOf, passes, service, sqlOf, stop, wait } from '../support/providers.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -138,6 +139,28 @@ describe('many at once', () => {
       at(0),
     ])
   }
+
+  test.each(['provider_clear', 'provider_recall'])(
+    'the answer of %s is lost, or it is never sent: pressed again, or at the next look, it is done',
+    async name => {
+      for (const when of ['before', 'after'] as const) {
+        await store.sql(`truncate retoma.job, retoma.provider, retoma.event cascade`)
+        await lie(20, 7200, 7201)
+        const db = faulty(store.db)
+        db.fail(name, when, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
+        const press = async (second: number) => {
+          await clearProvider(db, 'p', 'ana', at(second))
+          await recallJobs(db, at(second))
+        }
+        await expect(press(10)).rejects.toThrow('ECONNRESET')
+        await press(11)
+        expect(await store.sql(`select count(*)::int as n from retoma.job where run_at <= $1`, [at(11)])).toEqual([
+          { n: 20 },
+        ])
+        expect(await store.sql(`select count(*)::int as n from retoma.event`)).toEqual([{ n: 1 }])
+      }
+    },
+  )
 
   test('what is due by itself meanwhile is not called back again and again', async () => {
     await lie(1500, 30, 31)

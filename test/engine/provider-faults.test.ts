@@ -8,19 +8,24 @@ import { faultyWorker } from '../support/faulty-worker.ts'
 
 const linkLost = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
+const stop = () => providerStop({ code: '402', message: 'no credit' })
+
+/** What it says before it answers. */
 const words = {
-  wait: () => providerWait({ retryAfter: seconds(10), message: 'slow down' }),
-  stop: () => providerStop({ code: '402', message: 'no credit' }),
+  wait: [() => providerWait({ retryAfter: seconds(10), message: 'slow down' })],
+  stop: [stop],
+  'stop, then nothing': [stop, () => new Error('500: boom')],
 }
 
-/** One job of a batch, whose provider says that word once. */
+/** One job of a batch, whose provider says that before it answers. */
 async function life(word: keyof typeof words) {
   let said = 0
   const w = await faultyWorker({
     run: ctx =>
       ctx.step('answer', () =>
         ctx.provider('outside', () => {
-          if (said++ === 0) throw words[word]()
+          const now = words[word][said++]
+          if (now !== undefined) throw now()
           return 'ok'
         }),
       ),
@@ -46,10 +51,11 @@ async function life(word: keyof typeof words) {
 }
 
 describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word => {
-  const calls =
-    word === 'stop'
-      ? ['provider_look', 'provider_stop', 'batch_pause_itself', 'settle', 'provider_probe', 'provider_answered']
-      : ['provider_look', 'provider_wait', 'settle', 'provider_answered']
+  const calls = {
+    wait: ['provider_look', 'provider_wait', 'settle', 'provider_answered'],
+    stop: ['provider_look', 'provider_stop', 'batch_pause_itself', 'settle', 'provider_probe', 'provider_answered'],
+    'stop, then nothing': ['provider_silent'],
+  }[word]
 
   test.each(calls)('the answer of %s is lost, or it is never sent: nobody is charged, and it goes on', async name => {
     for (const when of ['before', 'after'] as const) {
@@ -62,19 +68,25 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
         `select attempt - unspent as starts, * from retoma.job`,
       )
       expect(row).toMatchObject({ starts: 1, failures: 0, crashes: 0, restarts: 0 })
-      expect(w.asked()).toBe(2)
+      expect(w.asked()).toBe(words[word].length + 1)
     }
   })
 
-  test.each(['before', 'after'] as const)(
+  // Of a probe, what is between its calls has been seen with the stop.
+  const whens = word === 'stop, then nothing' ? (['after'] as const) : (['before', 'after'] as const)
+  test.each(whens)(
     'the process is killed, %s each call of the store: nobody is charged, and it goes on',
     async when => {
       const whole = await life(word)
       await whole.begin()
       await whole.ends()
-      const last = whole.db.asked.indexOf('settle')
-      expect(whole.db.asked.slice(0, last)).toContain(`provider_${word}`)
-      for (let nth = whole.db.asked.indexOf('claim'); nth <= last; nth++) {
+      // From the claim of the attempt that hears it to its end.
+      const heard = whole.db.asked.indexOf(
+        { wait: 'provider_wait', stop: 'provider_stop', 'stop, then nothing': 'provider_silent' }[word],
+      )
+      expect(heard).toBeGreaterThan(0)
+      const last = whole.db.asked.indexOf('settle', heard)
+      for (let nth = whole.db.asked.lastIndexOf('claim', heard); nth <= last; nth++) {
         const w = await life(word)
         await w.beginAndDie(w.db.dieAt(nth, when))
         await w.takeOver()
