@@ -181,7 +181,10 @@ describe('in a table with many finished and many running jobs', () => {
       started: ids.map(id => `${id}/1`),
     } // biome-ignore format: one certificate
     const careless = (text: string) => text.replaceAll("state = 'running'", "state || '' = 'running'")
-    for (const work of [(db: Db) => recoverOrphans(db, 500, at(1)), (db: Db) => buryWorker(db, 'w', death, at(1)).catch(() => {})]) {
+    for (const work of [
+      (db: Db) => recoverOrphans(db, 500, at(1)),
+      (db: Db) => buryWorker(db, 'w', death, at(1)).catch(() => {}),
+    ]) {
       const plan = await planOf(work)
       expect(plan).toContain('job_running')
       expect(plan).toContain('job_pkey')
