@@ -37,8 +37,8 @@ const few = (state: 'running' | 'stalled') => ({
   name: `view_items_${state}`,
   text: `
     select ${jobColumns} from retoma.job
-    where state = '${state}' and batch_id = $1 and id > $2
-    order by id
+    where state = '${state}' and batch_id = $1 and id + 0 > $2
+    order by id + 0
     limit $3`,
 })
 const someRunning = few('running')

@@ -95,7 +95,7 @@ const ways = (name: string, columns: string) => ({
     select w.*
     from (select name as known from retoma.kind) k
       cross join lateral (
-        select ${columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id < $1
+        select ${columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id + 0 < $1 offset 0
       ) w
     where ${wanted('($2::text is null or state = $2)')}
     order by id desc

@@ -116,7 +116,7 @@ const find = {
     from retoma.job j
       join clock k on k.name = j.kind
       join retoma.worker w on w.id = any (array[j.worker_id]) and w.dead_at is null
-    where j.state = 'running' and j.id > $2 and ${isLate(now)}
+    where j.state = 'running' and j.id + 0 > $2 and ${isLate(now)}
     order by j.id + 0
     limit $3`,
 }
