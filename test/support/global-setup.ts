@@ -1,6 +1,8 @@
 /**
  * One throw-away server for a whole test run; every test makes a database of its own on it. One list of what was refused. And
  * dist/ as the sources are: the processes and threads that tests start run what was built, because Node 20 cannot read TypeScript.
+ *
+ * It is asked for once by each project of vitest.config.ts: the first begins, and the last to leave ends it.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,20 +23,40 @@ declare module 'vitest' {
   }
 }
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+async function begin() {
   await build({ build: true })
   const server = await startTestServer()
-  project.provide('serverUrl', server.url)
   const { url } = await createTestDatabase(server.url)
   await (await createEngine({ databaseUrl: url })).close()
-  project.provide('template', new URL(url).pathname.slice(1))
   const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
-  const seen = join(folder, 'codes')
-  await writeFile(seen, '')
-  project.provide('seenCodes', seen)
-  return async () => {
-    const missing = sawAll(project) ? unseen(seen) : []
+  const seenCodes = join(folder, 'codes')
+  await writeFile(seenCodes, '')
+  const end = async () => {
     await Promise.all([server.stop(), rm(folder, { recursive: true, force: true })])
+  }
+  return { serverUrl: server.url, template: new URL(url).pathname.slice(1), seenCodes, end }
+}
+
+interface Run {
+  users: number
+  begun: ReturnType<typeof begin>
+}
+// Each project loads this module anew, in the same process.
+const here = globalThis as { retomaTestRun?: Run }
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  here.retomaTestRun ??= { users: 0, begun: begin() }
+  const run = here.retomaTestRun
+  run.users++
+  const { serverUrl, template, seenCodes, end } = await run.begun
+  project.provide('serverUrl', serverUrl)
+  project.provide('template', template)
+  project.provide('seenCodes', seenCodes)
+  return async () => {
+    if (--run.users > 0) return
+    const missing = sawAll(project) ? unseen(seenCodes) : []
+    await end()
+    delete here.retomaTestRun
     if (missing.length === 0) return
     console.error(`told by a route, and seen by no test:\n${missing.join('\n')}`)
     // What is thrown here is printed, and no more.
