@@ -100,6 +100,7 @@ export default defineConfig({
     // No promise: only what ends a test that hangs. A busy machine is ten times as slow as an idle one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    teardownTimeout: 120_000,
     // By itself a second, which would be a promise.
     expect: { poll: { timeout: 100_000 } },
     retry: 0,

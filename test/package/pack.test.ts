@@ -81,7 +81,7 @@ test('`npx retoma up` comes up, answers, runs a job from the command line, and s
   })
   const { address } = JSON.parse(first) as { address: string }
   expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
-  expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null })
+  expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null, simulado: true })
   expect(await classified(address)).toMatchObject({ codigo: '08-peticao.pdf', categoria: 'Petição', simulado: true })
   const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
     cwd: folder,
