@@ -13,7 +13,7 @@ import { roles } from '../src/core/token.ts'
 import { createApp } from '../src/http/index.ts'
 import type { OpenApi, Operation } from '../src/http/openapi.ts'
 import { listen } from '../src/http/server.ts'
-import { defineBatch, defineJob, defineSchedule, minutes, type Role } from '../src/index.ts'
+import { defineBatch, defineJob, defineSchedule, minutes, providerWait, type Role } from '../src/index.ts'
 import { liveEngine } from '../test/support/engine.ts'
 import { guardStage, watchdog } from '../test/support/guards.ts'
 import { generatedClient, run, start, strictly } from './support.ts'
@@ -23,6 +23,16 @@ const input = z.object({ n: z.number() })
 const letter = defineJob({ kind: 'letter', queue: 'post', input, run: (_, { n }) => n })
 /** Nobody works on its queue. */
 const draft = defineJob({ kind: 'draft', queue: 'drawer', input, run: (_, { n }) => n })
+/** Meets a service that asks to wait. */
+const question = defineJob({
+  kind: 'question',
+  queue: 'post',
+  input,
+  run: ctx =>
+    ctx.provider('oracle', () => {
+      throw providerWait({ retryAfter: minutes(60) })
+    }),
+})
 const letters = defineBatch({ name: 'letters', job: letter })
 const drafts = defineBatch({ name: 'drafts', job: draft })
 const schedules = ['nightly', 'hourly'].map(name =>
@@ -46,7 +56,7 @@ interface Server {
 /** Closed by a token of each role; `folder`: with the client that was generated from it. */
 async function serving() {
   const { url, sql } = await guardStage()
-  const { engine } = await liveEngine([letter, draft], { batches: [letters, drafts], schedules, guards }, url)
+  const { engine } = await liveEngine([letter, draft, question], { batches: [letters, drafts], schedules, guards }, url)
   await engine.work({ queues: { post: 4 } })
   const server = await listen(createApp(engine, { cronSecret }), '127.0.0.1', 0)
   onTestFinished(() => server.close())

@@ -99,6 +99,13 @@ const table: Record<JsonRoute, Line> = {
   'GET /api/v1/me': { good: () => retoma.GET('/api/v1/me') },
   'GET /api/v1/workers': { good: () => retoma.GET('/api/v1/workers') },
   'GET /api/v1/providers': { good: () => retoma.GET('/api/v1/providers') },
+  'POST /api/v1/providers/{name}/clear': {
+    async good() {
+      found(await enqueue('question'))
+      while (found(await retoma.GET('/api/v1/providers')).items[0]?.state !== 'waiting');
+      return retoma.POST('/api/v1/providers/{name}/clear', named('oracle'))
+    },
+  },
   'POST /api/v1/login': { good: () => retoma.POST('/api/v1/login', { body: { token: tokens.viewer } }) },
   'POST /api/v1/logout': { good: () => retoma.POST('/api/v1/logout') },
   'GET /api/v1/cron/tick': { good: () => retoma.GET('/api/v1/cron/tick', ticked) },

@@ -42,7 +42,7 @@ test('bad input and bad options are refused with a code, and nothing is written'
   await refused('bad_input', it => it.enqueue(any, () => 1))
   await refused('bad_input', it => it.enqueue(any, 'a\u0000b'))
   await refused('bad_input', it => it.enqueue(any, ['\ud800']))
-  await refused('bad_input', it => it.enqueue(any, 'x'.repeat(8 * 1024 * 1024)))
+  await refused('input_too_large', it => it.enqueue(any, 'x'.repeat(8 * 1024 * 1024)))
   await refused('bad_option', it => it.enqueue(any, 1, { priority: 11 }))
   await refused('bad_option', it => it.enqueue(any, 1, { delay: seconds(-1) }))
   await refused('bad_option', it => it.enqueue(any, 1, { runAt: new Date('never') }))
