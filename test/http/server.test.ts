@@ -113,16 +113,16 @@ test('one that stops in the middle is cut', async () => {
 })
 
 test('what we are slow to read is not held against who has sent it', async () => {
-  const answer = await upload(await serve(weighing(800), { headers: 100, request: 100 }), 2, 10)
+  const answer = await upload(await serve(weighing(1500), { headers: 500, request: 500 }), 2, 0)
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
 })
 
 test('what takes us longer than any patience is answered all the same', async () => {
-  const late = { headers: 100, request: 100, idle: 100 }
-  expect(await upload(await serve(weighing(800), late), 2, 10)).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
+  const late = { headers: 500, request: 500, idle: 500 }
+  expect(await upload(await serve(weighing(1500), late), 2, 0)).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
   const slow = appOf(async request => {
     const text = await request.text()
-    await new Promise(resolve => setTimeout(resolve, 800))
+    await new Promise(resolve => setTimeout(resolve, 1500))
     return new Response(`made ${text}`)
   })
   const post = 'POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi'

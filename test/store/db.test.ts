@@ -99,7 +99,7 @@ test('a server that stops while we say goodbye to it is no news', async () => {
     pids.map(each => each.pid),
   ])
   await closed
-  expect(way.sessions()).toBe(0)
+  await expect.poll(() => way.sessions()).toBe(0)
   expect(warn).not.toHaveBeenCalled()
 })
 
