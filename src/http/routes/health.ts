@@ -35,8 +35,7 @@ export const healthRoutes: readonly Route[] = [
       const asked = Promise.all([engine.watchdogLag(), engine.claimLag()])
       const [unwatched, unclaimed] = await withDeadline(asked, answerMs, late)
       if (unwatched === null) throw new RetomaError('watchdog_missing', {})
-      if (unwatched * 1000 > unwatchedAfter)
-        throw new RetomaError('watchdog_late', { seconds: Math.round(unwatched) })
+      if (unwatched * 1000 > unwatchedAfter) throw new RetomaError('watchdog_late', { seconds: Math.round(unwatched) })
       if (unclaimed !== null && unclaimed * 1000 > unclaimedAfter)
         throw new RetomaError('cannot_claim', { seconds: Math.round(unclaimed) })
       return { status: 'ok' }
