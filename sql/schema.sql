@@ -121,12 +121,10 @@ create table retoma.classifier_project (
   max_resumes integer not null default 3,
   max_retries integer not null default 2,
   cost_limit_usd numeric(14,6),
-  key text collate "C",
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  constraint classifier_project_pkey PRIMARY KEY (id),
-  constraint classifier_project_key_key UNIQUE (key)
+  constraint classifier_project_pkey PRIMARY KEY (id)
 );
 
 create table retoma.classifier_purchase (
@@ -152,7 +150,6 @@ create table retoma.classifier_run (
   settings_hash bytea not null,
   total integer not null,
   reuse boolean not null default false,
-  key text collate "C",
   batch_id bigint,
   started boolean not null default false,
   cost_usd numeric(14,6) not null default 0,
@@ -163,8 +160,7 @@ create table retoma.classifier_run (
   open_job bigint,
   constraint classifier_run_project_id_fkey FOREIGN KEY (project_id) REFERENCES retoma.classifier_project(id),
   constraint classifier_run_pkey PRIMARY KEY (id),
-  constraint classifier_run_batch_id_key UNIQUE (batch_id),
-  constraint classifier_run_key_key UNIQUE (key)
+  constraint classifier_run_batch_id_key UNIQUE (batch_id)
 );
 
 CREATE INDEX classifier_run_project ON retoma.classifier_run USING btree (project_id);

@@ -195,6 +195,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const batchMoved = (batch: string) => ends.ask([batch])
   const limitDesk = createLimits(parts)
   const guesses = createGuesses(limitDesk)
+  const own = createOwn({ db })
   const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
     ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
@@ -206,8 +207,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       admit: (queue, groups) => admission.admit(queue, groups),
       tell,
     }),
-    ...createOnces({ db, clock }),
-    ...createOwn({ db }),
+    ...createOnces({ db, clock, transaction: own.transaction }),
+    ...own,
     ...createQueues({ db, clock, tell: tellAnew }),
     ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
     ...createDesk({

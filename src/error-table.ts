@@ -119,6 +119,12 @@ export const errorTable = define({
   },
 
   // The database
+  watchdog_missing: {
+    status: 503,
+    retryable: true,
+    en: 'no watchdog has looked yet: the first look comes within seconds of the start of serve, a worker or a watchdog',
+    pt: 'nenhum watchdog olhou ainda: o primeiro olhar vem segundos depois que serve, um worker ou um watchdog começa',
+  },
   watchdog_late: {
     status: 503,
     retryable: true,

@@ -158,18 +158,6 @@ test('with a key the same files make one execution, and others under it are a co
   expect(await filesLeft(door)).toBe(2)
 })
 
-test('a crash between making and answering makes no second one', async () => {
-  const door = await classifierDoor()
-  const { ask, engine, project } = door
-  const body = { projeto_id: await project(), documentos: [{ codigo: 'a', texto: 'b' }] }
-  const send = () => ask('POST', '/execucoes', { body, headers: { 'idempotency-key': 'k' } })
-  const { id } = (await send()).body
-  // As it is when whoever made it died before the answer was kept.
-  await engine.query('delete from retoma.idempotency')
-  expect((await send()).body.id).toBe(id)
-  expect((await ask('GET', '/execucoes')).body.items).toHaveLength(1)
-})
-
 test('an execution whose maker died is submitted by whoever asks for it, once, or by its own job', async () => {
   const door = await classifierDoor()
   const { ask, clock, engine, execution, run, status, runs } = door

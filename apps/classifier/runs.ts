@@ -15,6 +15,7 @@ import {
   hours,
   isRetomaError,
   type Job,
+  type JobTransaction,
   minutes,
   RetomaError,
   type Schedule,
@@ -62,8 +63,6 @@ export interface Asked {
   reuse: boolean
   documents: readonly Sent[]
   by: string
-  /** Of the request. */
-  key: string | null
 }
 
 export function createRuns(options: RunOptions): Runs {
@@ -102,9 +101,9 @@ export function createRuns(options: RunOptions): Runs {
 /** Nobody waits for this job unless whoever made the execution died: it does that at once. */
 const openAfter = seconds(10)
 
-/** Its id, and whether it was made now. Throws not_found for its project. */
-export async function makeRun(engine: Engine, runs: Runs, asked: Asked): Promise<{ id: string; made: boolean }> {
-  const project = await readProject(engine, asked.project)
+/** Its id. Throws not_found for its project. */
+export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
+  const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
   const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd } = project
   const model = project.model ?? runs.model ?? null
@@ -117,24 +116,15 @@ export async function makeRun(engine: Engine, runs: Runs, asked: Asked): Promise
     max_retries: maxRetries,
     cost_limit_usd: costLimitUsd,
   }
-  const { reuse, by: createdBy, key } = asked
+  const { reuse, by: createdBy } = asked
   const settingsHash = digest([categories, instructions, model, runs.isSimulated])
-  const run = { project: project.id, settings, settingsHash, reuse, createdBy, key }
-  const made = await engine.transaction(async tx => {
-    const inserted = await insertRun(engine, tx, run, withDuplicates(asked.documents))
-    if (inserted?.made) {
-      const { id: job } = await engine.enqueue(
-        runs.openRun,
-        { run: inserted.id },
-        { tx, priority: 0, delay: openAfter },
-      )
-      await noteOpenJob(tx, inserted.id, job)
-      const files = asked.documents.flatMap(({ file }) => (file === null ? [] : [file]))
-      if (files.length > 0) await engine.files.keep(files, { job, tx })
-    }
-    return inserted
-  })
+  const run = { project: project.id, settings, settingsHash, reuse, createdBy }
+  const made = await insertRun(engine, tx, run, withDuplicates(asked.documents))
   if (made === undefined) throw noProject(asked.project)
+  const { id: job } = await engine.enqueue(runs.openRun, { run: made }, { tx, priority: 0, delay: openAfter })
+  await noteOpenJob(tx, made, job)
+  const files = asked.documents.flatMap(({ file }) => (file === null ? [] : [file]))
+  if (files.length > 0) await engine.files.keep(files, { job, tx })
   return made
 }
 
@@ -201,6 +191,8 @@ async function finishErasing(engine: Engine, id: string): Promise<void> {
   const hidden = await readHidden(engine, id)
   if (hidden !== undefined) {
     await engine.eraseBatch(hidden.batch)
+    // Before the last of it goes: of what is gone nobody would come back for it.
+    await engine.forgetAnswers('post /execucoes', id)
     if (hidden.openJob !== null) await eraseOpenJob(engine, hidden.openJob)
   }
   await removeHiddenRun(engine, id)

@@ -11,7 +11,7 @@ import { refuseOption } from '../core/refuse.ts'
 import { RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
-import { addPiece, beginFile, endFile, findFile, keepFiles, readPiece } from '../store/file.ts'
+import { addPiece, addWhole, beginFile, endFile, findFile, keepFiles, readPiece } from '../store/file.ts'
 import { removeFile } from '../store/file-removal.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 
@@ -33,14 +33,19 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
   return {
     async put(source, options) {
       const { name, type, most } = checkFileOptions(options)
-      const id = await beginFile(db, name, type, clock.instant())
+      let id: string | undefined
       try {
-        const whole = await takeIn(source, most, (n, piece) => addPiece(db, id, n, piece))
-        const view = await endFile(db, id, whole)
+        const { sha256, size, last } = await takeIn(source, most, async (n, piece) => {
+          id ??= await beginFile(db, name, type, clock.instant())
+          await addPiece(db, id, n, piece)
+        })
+        if (id === undefined) return await addWhole(db, { name, type, sha256, bytes: last.bytes }, clock.instant())
+        await addPiece(db, id, last.n, last.bytes)
+        const view = await endFile(db, id, { size, sha256 })
         if (view === undefined) throw new RetomaError('file_gone', { id })
         return view
       } catch (error) {
-        await removeFile(db, id).catch(() => {}) // left behind, the janitor has it
+        if (id !== undefined) await removeFile(db, id).catch(() => {}) // left behind, the janitor has it
         throw error
       }
     },
@@ -77,12 +82,12 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
   }
 }
 
-/** Fills a piece while the one before is written; never a third. */
+/** Fills a piece while the one before is written; never a third. The last one is the caller's to write. */
 async function takeIn(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   most: number,
   write: (n: number, piece: Uint8Array) => Promise<void>,
-): Promise<{ size: number; sha256: Uint8Array }> {
+): Promise<{ size: number; sha256: Uint8Array; last: { n: number; bytes: Uint8Array } }> {
   const hash = createHash('sha256')
   let size = 0
   let n = 0
@@ -107,18 +112,18 @@ async function takeIn(
       size += given.byteLength
       if (size > most) throw new RetomaError('file_too_large', { most })
       for (let from = 0; from < given.byteLength; ) {
+        if (filled === pieceBytes) await send()
         const some = given.subarray(from, from + pieceBytes - filled)
         piece.set(some, filled)
         filled += some.byteLength
         from += some.byteLength
-        if (filled === pieceBytes) await send()
       }
     }
-    if (filled > 0) await send()
   } finally {
     await writing
   }
-  return { size, sha256: hash.digest() }
+  const bytes = piece.subarray(0, filled)
+  return { size, sha256: hash.update(bytes).digest(), last: { n, bytes } }
 }
 
 const noSuchFile = (id: string) => new RetomaError('not_found', { what: say('file', 'arquivo'), id: String(id) })

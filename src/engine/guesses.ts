@@ -1,6 +1,8 @@
 /**
- * Wrong guesses of a secret, slowed by where they come from: ten in a minute, counted for all processes together. Whoever
- * has had those is not even looked up until his time has come, so a right guess does not help him either.
+ * Wrong guesses of a secret, slowed by where they come from, counted for all processes together. Past ten in a minute a wrong
+ * one is told to wait, and a right one comes in all the same: behind one address is often a whole office, and somebody in it who
+ * mistypes must not lock out the others. Past a hundred, which no typing makes, what comes from there is not even looked up until
+ * its time has come, so a right guess does not help either.
  *
  * Invariant: also of those that come all at once, no more are looked up in this process than may be wrong. A credential that
  * works, and has worked here before, is never held up by the guesses of a neighbour (tokens.ts does not ask for it).
@@ -10,14 +12,16 @@ import type { Allowance } from '../core/window.ts'
 import { RetomaError } from '../errors.ts'
 import type { LimitDesk } from './limits.ts'
 
-const limit = 10
 const per = minutes(1)
-const guessOf = (from: string) => ({ bucket: 'login', who: from, limit, per })
+const told = 10
+const lookedUp = 100
+const toldOf = (from: string) => ({ bucket: 'login', who: from, limit: told, per })
+const lookedUpOf = (from: string) => ({ bucket: 'login-looked-up', who: from, limit: lookedUp, per })
 
 export interface Guesses {
   /**
-   * What `look` finds; null: nothing, which counts. Throws rate_limited for who has guessed wrong too often. `from`: where it comes
-   * from, such as an address; undefined: nobody knows, and then one who guesses must not be able to keep the right one out.
+   * What `look` finds; null: nothing, which counts. Throws rate_limited instead for who has guessed wrong too often. `from`: where it
+   * comes from, such as an address; undefined: nobody knows, and then one who guesses must not be able to keep the right one out.
    */
   guess<T>(from: string | undefined, look: () => Promise<T | null>): Promise<T | null>
 }
@@ -36,15 +40,17 @@ export function createGuesses(limits: LimitDesk): Guesses {
 
   async function counted<T>(from: string, look: () => Promise<T | null>): Promise<T | null> {
     const found = await look()
-    if (found === null) refuseUnless(await limits.limit(guessOf(from)))
-    return found
+    if (found !== null) return found
+    await limits.limit(lookedUpOf(from))
+    refuseUnless(await limits.limit(toldOf(from)), told)
+    return null
   }
 
   /** As many more as may be wrong, should all that are under way be. */
   async function room(from: string, { underWay }: Line): Promise<void> {
     for (;;) {
-      const allowance = await limits.peekLimit(guessOf(from))
-      refuseUnless(allowance)
+      const allowance = await limits.peekLimit(lookedUpOf(from))
+      refuseUnless(allowance, lookedUp)
       if (underWay.size < allowance.remaining) return
       await Promise.race(underWay)
     }
@@ -80,7 +86,7 @@ export function createGuesses(limits: LimitDesk): Guesses {
   }
 }
 
-function refuseUnless({ allowed, retryAfterSeconds }: Allowance): void {
+function refuseUnless({ allowed, retryAfterSeconds }: Allowance, limit: number): void {
   if (allowed) return
   const seconds = Math.max(Math.ceil(retryAfterSeconds), 1)
   throw new RetomaError('rate_limited', { limit, per: formatDuration(per), seconds }, { retryAfterSeconds: seconds })

@@ -1,16 +1,23 @@
 /**
  * The JSON body of a request, read in bounds: its bytes while they come, its depth before it is parsed. What is too much is
  * refused before it takes memory.
+ *
+ * Invariant: one who sends too much can read why. Most read nothing before they have sent all, and on a connection that is cut
+ * meanwhile they see it cut: so the rest is read and thrown away first, up to a bound.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 
 const largestBody = 1024 * 1024
+const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 
 export async function readText(request: Request, most: number = largestBody): Promise<string> {
   const tooLarge = () => new RetomaError('body_too_large', { most })
   const length = request.headers.get('content-length')
-  if (Number(length ?? 0) > most) throw tooLarge()
+  if (Number(length ?? 0) > most) {
+    await throwAway(request.body as AsyncIterable<Uint8Array> | null, Number(length))
+    throw tooLarge()
+  }
   // Of a length that is known no more than that comes, and it need not go through a stream.
   if (length !== null) {
     const whole = await request.arrayBuffer().catch(gone)
@@ -23,13 +30,25 @@ export async function readText(request: Request, most: number = largestBody): Pr
   try {
     for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
       bytes += part.byteLength
-      if (bytes > most) throw tooLarge()
-      parts.push(part)
+      if (bytes > mostThrownAway) break
+      if (bytes > most) parts.length = 0
+      else parts.push(part)
     }
+    if (bytes > most) throw tooLarge()
   } catch (error) {
     gone(error)
   }
   return decoded(Buffer.concat(parts))
+}
+
+/** `length`: of more than the bound nothing is read at all. */
+async function throwAway(body: AsyncIterable<Uint8Array> | null, length: number): Promise<void> {
+  if (body === null || length > mostThrownAway) return
+  try {
+    for await (const _ of body);
+  } catch (error) {
+    gone(error)
+  }
 }
 
 /** Whoever sent it has gone, or was too slow: nothing is wrong here. */

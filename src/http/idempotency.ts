@@ -3,6 +3,7 @@
  * Without that header nothing of this costs anything.
  */
 import { createHash } from 'node:crypto'
+import type { JobTransaction } from '../core/context.ts'
 import { type Exactly, forgotten, type Kept, type Once } from '../engine.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { jsonText } from './json.ts'
@@ -79,27 +80,30 @@ export async function answerOnce(
 }
 
 /**
- * For a route that takes files: what came in is known once it has been read. `digest` tells it from anything else, such as the
- * names and hashes of its files. Without a key `work` is just done; with one that was used before for the same, `work` is not
- * asked, and what came in now is of no use: `left` removes it.
+ * For a route of an application that makes something (`makes: 'exactly'`): what `make` writes through `tx` and its answer are
+ * committed together, so that the same key makes it once whatever dies or is lost in between. All that it reads goes by `tx`
+ * too. Without a key it is a transaction like any other; with one that was used before for the same, `make` is not asked.
+ *
+ * A route that takes files knows what came in once it has read it: `digest` tells it from anything else, such as the names and
+ * hashes of its files; and where `make` is not asked, what came in now is of no use: `left` removes it.
  */
 export async function once(
   call: Call,
-  digest: string,
-  work: () => Promise<{ status: number; value: unknown }>,
-  left: () => Promise<unknown>,
+  make: (tx: JobTransaction) => Promise<{ status: number; value: unknown }>,
+  { digest = '', left }: { digest?: string; left?: () => Promise<unknown> } = {},
 ): Promise<Response> {
-  const answered = async () => {
-    const { status, value } = await work()
-    const body = JSON.stringify(value)
-    return { value: jsonText(body, status, call.headers), keep: { status, body } }
+  const { engine, headers } = call
+  const kept = async (tx: JobTransaction): Promise<Kept> => {
+    const { status, value } = await make(tx)
+    return { status, body: JSON.stringify(value) }
   }
-  if (call.once === undefined) return (await answered()).value
+  const answered = ({ status, body }: Kept) => jsonText(body, status, headers)
+  if (call.once === undefined) return answered(await engine.transaction(kept))
   const hash = createHash('sha256').update(call.once.hash).update(digest).digest()
-  const done = await patiently({ ...call, once: { ...call.once, hash } }, answered)
-  if (!('kept' in done)) return done.value
-  await left()
-  return answerAgain(done.kept, call.headers)
+  const done = await engine.transactionOnce({ ...call.once, hash }, kept)
+  if (done.made !== undefined) return answered(done.made)
+  await left?.()
+  return answerAgain(done.kept, headers)
 }
 
 const lookEveryMs = 100

@@ -9,10 +9,15 @@ import { type Log, silentLog } from '../lib/log.ts'
 import { languageOf } from './language.ts'
 import { refusedHeaders } from './limits.ts'
 
+/**
+ * No failure of a request, and anybody may ask for it as often as he likes: a route that is not set up, and a server that nobody
+ * has watched yet, such as a fresh one before its first worker.
+ */
+const expected: ReadonlySet<string> = new Set(['cron_unset', 'watchdog_missing'])
+
 export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
   const known = isRetomaError(error) ? unplaced(error) : new RetomaError('internal', {})
-  // That a route is not set up is no failure, and anybody may ask for it as often as he likes.
-  if (known.status >= 500 && known.code !== 'cron_unset')
+  if (known.status >= 500 && !expected.has(known.code))
     log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
   const language = languageOf(request)
   const headers = new Headers({ 'cache-control': 'no-store' })

@@ -83,8 +83,9 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   /** While the database is away nobody knows who asks: it is asked all the same, with a `who` without a name. */
   unasked?: true
   /**
-   * It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes. One that
-   * takes files says by `once` (once.ts) what came in, which is known only then.
+   * It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes, as `once`
+   * (idempotency.ts) does for an application's; so does one that takes files. true: the answer is kept after it was made, so one
+   * whose maker died in between is made again, unless what is made has a key of its own.
    */
   makes?: true | 'exactly'
   /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */

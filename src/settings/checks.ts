@@ -59,6 +59,12 @@ export function postgresUrl(given: string): string {
       'deve ter a forma postgres://usuario:senha@host:5432/banco; caracteres especiais na senha vão em percent-encoding',
     )
   }
+  // The driver would quietly take what it likes. A database without a host is one of this machine, as everywhere.
+  if (url.hostname === '' && url.pathname.length < 2 && !url.searchParams.get('host'))
+    refuse(
+      'it names neither a host nor a database: postgres://user:password@host:5432/database',
+      'não tem host nem banco: postgres://usuario:senha@host:5432/banco',
+    )
   try {
     decodeURIComponent(url.username + url.password + url.pathname)
   } catch {

@@ -1,5 +1,6 @@
 /**
- * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept.
+ * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept. One of a
+ * single piece is there at once.
  *
  * Invariant: what can be opened is whole. One that is kept for a batch or a job is nobody's once that is gone, and then the
  * janitor's (file-removal.ts).
@@ -55,6 +56,30 @@ export async function endFile(
 ): Promise<FileView | undefined> {
   const [row] = await db.run<Row>(end, [id, size, sha256])
   return row && asView(row)
+}
+
+const whole = {
+  name: 'file_whole',
+  text: `
+    with made as (
+      insert into retoma.file (name, type, size, sha256, created_at)
+      values ($1, $2, octet_length($4::bytea), $3, coalesce($5::timestamptz, now()))
+      returning id, name, type, size, sha256, created_at
+    ), piece as (
+      insert into retoma.file_chunk (file_id, n, bytes)
+      select id, 0, $4::bytea from made where size > 0
+    )
+    select ${view} from made`,
+}
+
+/** One that fits one piece: as good as begun, added to and ended, in a single statement. */
+export async function addWhole(
+  db: Db,
+  file: { name: string; type: string; sha256: Uint8Array; bytes: Uint8Array },
+  now: Date | null,
+): Promise<FileView> {
+  const [row] = await db.run<Row>(whole, [file.name, file.type, file.sha256, file.bytes, now], pieceDeadlineMs)
+  return asView(row!)
 }
 
 const find = { name: 'file_find', text: `select ${view} from retoma.file where id = $1 and sha256 is not null` }

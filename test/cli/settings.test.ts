@@ -118,6 +118,9 @@ describe('the value of a secret is never told', () => {
 test('DATABASE_URL must be a postgres URL that the driver can read', () => {
   expect(sentence({ DATABASE_URL: 'mysql://h/db' })).toContain('it must look like postgres://')
   expect(sentence({ DATABASE_URL: 'localhost' })).toContain('it must look like postgres://')
+  for (const none of ['postgres://', 'postgres:///', 'postgresql:', 'postgres://?host='])
+    expect(sentence({ DATABASE_URL: none }), none).toMatch(/DATABASE_URL.*it names neither a host/)
+  expect(readSettings({ DATABASE_URL: 'postgres:///retoma' }).DATABASE_URL).toBe('postgres:///retoma')
   expect(sentence({ DATABASE_DIRECT_URL: 'x' })).toContain('DATABASE_DIRECT_URL is not usable')
   expect(sentence({ DATABASE_URL: 'postgres://u:100%@h/db' })).toContain('write it as %25')
 })

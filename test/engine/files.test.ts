@@ -44,6 +44,16 @@ test.each([0, 1, mb - 1, mb, mb + 1, 5 * mb])('%i bytes come out as they went in
   expect(view).toEqual(put)
 })
 
+test.each([0, 1, mb])('a file of %i bytes is written by one statement', async size => {
+  const { engine, sql } = await withSql()
+  await engine.files.put(bytes(size), pdf)
+  // Whatever writes a row leaves its transaction's number in it.
+  const written = `select xmin from retoma.file union select xmin from retoma.file_chunk`
+  expect(await sql(written)).toHaveLength(1)
+  await engine.files.put(bytes(mb + 1), pdf)
+  expect((await sql(written)).length).toBeGreaterThan(2)
+})
+
 test('a source is read no further than two pieces ahead of what is written', async () => {
   const { engine, sql } = await withSql()
   let given = 0

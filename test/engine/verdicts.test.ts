@@ -108,7 +108,7 @@ test('whether a process is ready is also whether a watchdog looks', async () => 
     )
     return { status: response.status, body: await response.json() }
   }
-  expect(await ready()).toMatchObject({ status: 503, body: { error: { code: 'watchdog_late' } } })
+  expect(await ready()).toMatchObject({ status: 503, body: { error: { code: 'watchdog_missing' } } })
   await tick()
   await clock.advance(seconds(60))
   expect(await ready()).toMatchObject({ status: 200 })

@@ -31,12 +31,7 @@ const files = route({
       else sent.push((await call.engine.files.put(file.bytes, { name: file.name, type: file.type })).sha256)
     }
     const value = { sent: sent.length }
-    return once(
-      call,
-      JSON.stringify(sent),
-      async () => ({ status: 200, value }),
-      async () => {},
-    )
+    return once(call, async () => ({ status: 200, value }), { digest: JSON.stringify(sent) })
   },
 })
 const routes = routesOf({ routes: [files] }).filter(({ answers }) => answers !== 'text/event-stream')

@@ -5,6 +5,7 @@ import { processMetrics, systemMetrics } from '../../src/core/metric.ts'
 import { createApp } from '../../src/http/index.ts'
 import { prometheusText } from '../../src/http/prometheus.ts'
 import { createEngine, defineJob, type MetricFamily, seconds } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { promtool } from '../support/promtool.ts'
 import { doorWith } from './support.ts'
@@ -83,8 +84,12 @@ test.skipIf(promtool === undefined)('promtool finds nothing wrong with a scrape'
 })
 
 test('a process is ready while somebody watches; nobody for a minute, and it is not', async () => {
-  const { ask, tick, clock } = await doorWith()
-  expect(await ask('GET', '/ready')).toMatchObject({ status: 503, body: { error: { code: 'watchdog_late' } } })
+  const failed: string[] = []
+  const log = { ...silentLog, error: (_: object, message: string) => void failed.push(message) }
+  const { ask, tick, clock } = await doorWith([], { app: { log } })
+  // A fresh one, before the first look: not ready, and no failure.
+  expect(await ask('GET', '/ready')).toMatchObject({ status: 503, body: { error: { code: 'watchdog_missing' } } })
+  expect(failed).toEqual([])
   await tick()
   expect(await ask('GET', '/ready')).toMatchObject({ status: 200, body: { status: 'ok' } })
   await clock.advance(seconds(61))
@@ -92,6 +97,7 @@ test('a process is ready while somebody watches; nobody for a minute, and it is 
     status: 503,
     body: { error: { code: 'watchdog_late', seconds: 61 } },
   })
+  expect(failed).toEqual(['a request failed'])
 })
 
 test('a process whose worker cannot ask for jobs is not ready, one that does not work is', async () => {

@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { readText } from '../../src/http/body.ts'
 import type { App } from '../../src/http/index.ts'
+import { refusal } from '../../src/http/refusal.ts'
 import { listen, type Patience } from '../../src/http/server.ts'
 
 const patient: Patience = { headers: 60_000, request: 60_000, idle: 60_000, keepAlive: 60_000 }
@@ -43,6 +45,28 @@ async function say(port: number, text: string): Promise<string> {
 }
 
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+
+test.each([
+  ['of a length that is said', 'Content-Length: 83886080'],
+  ['in chunks', 'Transfer-Encoding: chunked'],
+])('a client that sends all of a body %s, and only then reads, reads why it is too large', async (_, header) => {
+  const refusing = appOf(async request => {
+    const error = await readText(request, 1000).catch(error => error)
+    return refusal(error, request)
+  })
+  const socket = await client(await serve(refusing))
+  const failed: Error[] = []
+  socket.on('error', error => failed.push(error))
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}\r\n\r\n`)
+  const piece = 'x'.repeat(1024 * 1024)
+  const written = (text: string) => new Promise<unknown>(resolve => socket.write(text, resolve))
+  const isChunked = header.endsWith('chunked')
+  for (let sent = 0; sent < 80; sent++) await written(isChunked ? `100000\r\n${piece}\r\n` : piece)
+  if (isChunked) await written('0\r\n\r\n')
+  const answer = await heard(socket)
+  expect(failed).toEqual([])
+  expect([answer.slice(0, 12), bodyOf(answer).error.code]).toEqual(['HTTP/1.1 413', 'body_too_large'])
+})
 
 test.each([
   ['garbage', 'what is this\r\n\r\n', 400, 'bad_http'],

@@ -42,12 +42,8 @@ const store = route({
     }
     const digest = JSON.stringify([fields, files.map(({ name, sha256 }) => [name, sha256])])
     const value = { fields, files }
-    return once(
-      call,
-      digest,
-      async () => ({ status: 201, value }),
-      () => engine.files.remove(files.map(each => each.id)),
-    )
+    const left = () => engine.files.remove(files.map(each => each.id))
+    return once(call, async () => ({ status: 201, value }), { digest, left })
 
     async function put({ field, bytes, ...options }: NonNullable<Part['file']>) {
       const { id, name, type, size, sha256 } = await engine.files.put(bytes, options)

@@ -1,6 +1,5 @@
 /** Executions: made of what is sent, listed, looked at, erased. What is pressed on one is in press.ts. */
-import { createHash } from 'node:crypto'
-import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
+import { type Engine, isRetomaError, type JobTransaction, RetomaError, say } from 'retoma'
 import { type Call, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import {
@@ -65,15 +64,6 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
 const digestOf = ({ documents, fields }: Received): string =>
   JSON.stringify([[...fields].sort(), documents.map(({ code, hash }) => [code, Buffer.from(hash).toString('hex')])])
 
-/** Of the request, for the row that it makes: after a crash the same request finds it. */
-const keyOf = ({ once }: Call, digest: string): string | null =>
-  once === undefined
-    ? null
-    : createHash('sha256')
-        .update(JSON.stringify([once.who, once.route, once.key, digest]))
-        .update(once.hash)
-        .digest('hex')
-
 export const executionRoutes = (runs: Runs): readonly Route[] => [
   route({
     method: 'post',
@@ -94,22 +84,23 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     },
     answer: z.object({ id: z.string(), status, total: count, simulado }),
     status: 201,
-    makes: true,
+    makes: 'exactly',
     errors: ['not_found', errors.too_many_documents, errors.document_too_large],
     async run(call) {
       const { engine, who } = call
       const { documents, project, reuse, digest } = await received(call)
-      const make = async () => {
-        await refuseUnknown(engine, project)
-        const asked = { project, reuse, documents, by: who.user, key: keyOf(call, digest) }
-        const { id, made } = await makeRun(engine, runs, asked)
-        if (!made) await leave(engine, documents)
-        // It is made, whatever happens now.
-        const { status } = await executionOf(call, runs, id).catch(() => ({ status: 'PENDENTE' as const }))
-        return { status: 201, value: { id, status, total: documents.length, simulado: runs.isSimulated } }
+      let made: string | undefined
+      const make = async (tx: JobTransaction) => {
+        if (!isId(project)) throw noProject(project)
+        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user })
+        const value = { id: made, status: 'PENDENTE', total: documents.length, simulado: runs.isSimulated }
+        return { status: 201, value }
       }
       try {
-        return await once(call, digest, make, () => leave(engine, documents))
+        const answer = await once(call, make, { digest, left: () => leave(engine, documents) })
+        // It is made, whatever happens now: there is a job that submits it.
+        if (made !== undefined) await executionOf(call, runs, made).catch(() => {})
+        return answer
       } catch (error) {
         // Refused, so that nothing was made. Where nobody knows, the files may be an execution's by now: the janitor can tell.
         if (isRetomaError(error) && error.status < 500) await leave(engine, documents)

@@ -1,7 +1,6 @@
 /** Projects: what is asked of the AI and how often. A change counts for executions made afterwards. */
-import { createHash } from 'node:crypto'
 import { RetomaError, say } from 'retoma'
-import { type Route, route } from 'retoma/http'
+import { once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
@@ -141,18 +140,14 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     body: given,
     answer: project,
     status: 201,
-    makes: true,
+    makes: 'exactly',
     errors: ['not_found'],
-    async run({ engine, body, once }) {
-      // The same for the same request: one that died in between is found, not made again.
-      const key =
-        once === undefined
-          ? null
-          : createHash('sha256')
-              .update(JSON.stringify([once.who, once.route, once.key]))
-              .update(once.hash)
-              .digest('hex')
-      return projectWire(await insertProject(engine, fieldsOf(body) as ProjectFields, key), isSimulated)
+    run(call) {
+      const fields = fieldsOf(call.body) as ProjectFields
+      return once(call, async tx => {
+        const made = await insertProject(tx, fields, call.engine.clock.instant())
+        return { status: 201, value: projectWire(made, isSimulated) }
+      })
     },
   }),
   route({

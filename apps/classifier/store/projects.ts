@@ -41,17 +41,12 @@ const valuesOf = ({
 
 const insert = `
   insert into retoma.classifier_project
-    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, key, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, coalesce($9::timestamptz, now()), coalesce($9::timestamptz, now()))
-  on conflict (key) do nothing
+    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, coalesce($8::timestamptz, now()), coalesce($8::timestamptz, now()))
   returning ${columns}`
 
-const ofKey = `select ${columns} from retoma.classifier_project where key = $1`
-
-/** `key`: of the request. A second one with the same key finds what the first made. */
-export async function insertProject(home: Home, fields: ProjectFields, key: string | null): Promise<ProjectRow> {
-  const made = await home.query<ProjectRow>(insert, [...valuesOf(fields), key, home.clock.instant()])
-  return made.rows[0] ?? (await home.query<ProjectRow>(ofKey, [key])).rows[0]!
+export async function insertProject(tx: JobTransaction, fields: ProjectFields, now: Date | null): Promise<ProjectRow> {
+  return (await tx.query<ProjectRow>(insert, [...valuesOf(fields), now])).rows[0]!
 }
 
 const one = `select ${columns} from retoma.classifier_project where id = $1 and deleted_at is null`
@@ -94,7 +89,7 @@ export function updateProject(home: Home, id: string, change: Partial<ProjectFie
 }
 
 const hide = `
-  update retoma.classifier_project set deleted_at = coalesce($2::timestamptz, now()), key = null where id = $1`
+  update retoma.classifier_project set deleted_at = coalesce($2::timestamptz, now()) where id = $1`
 
 const remove = `
   delete from retoma.classifier_project p

@@ -28,8 +28,6 @@ export interface NewRun {
   settingsHash: Uint8Array
   reuse: boolean
   createdBy: string
-  /** Of the request that makes it; null: it has none. */
-  key: string | null
 }
 
 /** One of `file` and `text` is null. */
@@ -41,21 +39,15 @@ export interface NewDocument {
   duplicateOf: string | null
 }
 
-/** After a day the same request under the same key makes another one. */
-const freeKey = `
-  update retoma.classifier_run set key = null
-  where key = $1 and created_at <= coalesce($2::timestamptz, now()) - interval '24 hours'`
-
 // The project is locked, so that it is not removed meanwhile.
 const insert = `
   with project as (
     select id from retoma.classifier_project where id = $1 and deleted_at is null for key share
   )
   insert into retoma.classifier_run
-    (project_id, settings, settings_hash, total, reuse, key, cost_allowed_usd, created_by, created_at)
-  select id, $2::jsonb, $3, $4, $5, $6, ($2::jsonb ->> 'cost_limit_usd')::numeric, $7, coalesce($8::timestamptz, now())
+    (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at)
+  select id, $2::jsonb, $3, $4, $5, ($2::jsonb ->> 'cost_limit_usd')::numeric, $6, coalesce($7::timestamptz, now())
   from project
-  on conflict (key) do nothing
   returning id::text as id`
 
 const insertDocuments = `
@@ -64,33 +56,27 @@ const insertDocuments = `
   from unnest($3::text[], $4::bigint[], $5::text[], $6::bytea[], $7::text[])
     with ordinality as t (code, file_id, text, hash, duplicate_of, n)`
 
-const ofKey = `select id::text as id from retoma.classifier_run where key = $1`
-
 const chunk = 500
 
-/** Its id; `made` false: one with this key was there. undefined: there is no such project. */
+/** Its id; undefined: there is no such project. */
 export async function insertRun(
   { clock }: Home,
   tx: JobTransaction,
   run: NewRun,
   documents: readonly NewDocument[],
-): Promise<{ id: string; made: boolean } | undefined> {
+): Promise<string | undefined> {
   const now = clock.instant()
-  if (run.key !== null) await tx.query(freeKey, [run.key, now])
   const settings = JSON.stringify(run.settings)
-  const values = [run.project, settings, run.settingsHash, documents.length, run.reuse, run.key, run.createdBy, now]
+  const values = [run.project, settings, run.settingsHash, documents.length, run.reuse, run.createdBy, now]
   const [made] = (await tx.query<{ id: string }>(insert, values)).rows
-  if (made === undefined) {
-    const [found] = run.key === null ? [] : (await tx.query<{ id: string }>(ofKey, [run.key])).rows
-    return found && { id: found.id, made: false }
-  }
+  if (made === undefined) return undefined
   for (let from = 0; from < documents.length; from += chunk) {
     const some = documents.slice(from, from + chunk)
     const column = <K extends keyof NewDocument>(name: K) => some.map(each => each[name])
     const columns = [column('code'), column('file'), column('text'), column('hash'), column('duplicateOf')]
     await tx.query(insertDocuments, [made.id, from, ...columns])
   }
-  return { id: made.id, made: true }
+  return made.id
 }
 
 const noteJob = `update retoma.classifier_run set open_job = $2 where id = $1`
@@ -183,7 +169,7 @@ export async function allowAgain(home: Pick<Home, 'query'>, id: string): Promise
 
 const hide = `
   update retoma.classifier_run r
-  set deleted_at = coalesce($2::timestamptz, now()), key = null
+  set deleted_at = coalesce($2::timestamptz, now())
   from retoma.batch b
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
   returning r.batch_id::text as batch`
@@ -236,7 +222,7 @@ export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Pr
 // With their batch, which the janitor took when its time was over.
 const hideOld = `
   update retoma.classifier_run r
-  set deleted_at = coalesce($1::timestamptz, now()), key = null
+  set deleted_at = coalesce($1::timestamptz, now())
   where r.batch_id is not null and r.deleted_at is null
     and (select b.todo is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
 

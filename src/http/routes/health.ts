@@ -29,13 +29,13 @@ export const healthRoutes: readonly Route[] = [
     summary: 'The database is there, the watchdog on time; in a process that works: it can claim',
     role: 'open',
     answer: z.object({ status: z.literal('ok') }),
-    errors: ['database_unreachable', 'database_timeout', 'watchdog_late', 'cannot_claim'],
+    errors: ['database_unreachable', 'database_timeout', 'watchdog_missing', 'watchdog_late', 'cannot_claim'],
     async run({ engine }) {
       const late = () => new RetomaError('database_timeout', { seconds: answerMs / 1000 })
       const asked = Promise.all([engine.watchdogLag(), engine.claimLag()])
       const [unwatched, unclaimed] = await withDeadline(asked, answerMs, late)
-      if (unwatched === null || unwatched * 1000 > unwatchedAfter)
-        throw new RetomaError('watchdog_late', { seconds: unwatched === null ? '∞' : Math.round(unwatched) })
+      if (unwatched === null) throw new RetomaError('watchdog_missing', {})
+      if (unwatched * 1000 > unwatchedAfter) throw new RetomaError('watchdog_late', { seconds: Math.round(unwatched) })
       if (unclaimed !== null && unclaimed * 1000 > unclaimedAfter)
         throw new RetomaError('cannot_claim', { seconds: Math.round(unclaimed) })
       return { status: 'ok' }
