@@ -40,7 +40,7 @@ select
   r.created_at as criado_em,
   b.finished_at as concluido_em
 from retoma.classifier_run r
-  left join retoma.batch b on b.id = r.batch_id
+  left join retoma.batch b on b.id = any (array[r.batch_id])
   cross join lateral (
     select coalesce(sum(n.succeeded), 0)::integer as succeeded, coalesce(sum(n.failed), 0)::integer as failed,
       coalesce(sum(n.skipped), 0)::integer as skipped, coalesce(sum(n.cancelled), 0)::integer as cancelled,
@@ -95,9 +95,9 @@ select
   d.file_id as arquivo_id,
   d.job_id
 from retoma.classifier_document d
-  join retoma.classifier_run r on r.id = d.run_id and r.deleted_at is null
-  left join retoma.batch b on b.id = r.batch_id
-  left join retoma.job j on j.id = d.job_id
+  join retoma.classifier_run r on r.id = any (array[d.run_id]) and r.deleted_at is null
+  left join retoma.batch b on b.id = any (array[r.batch_id])
+  left join retoma.job j on j.id = any (array[d.job_id])
   left join lateral (
     select l.at from retoma.failure l where l.job_id = j.id order by l.attempt desc limit 1
   ) f on j.error is not null

@@ -567,7 +567,7 @@ create view retoma.execucoes_classificacao as
     r.created_at AS criado_em,
     b.finished_at AS concluido_em
    FROM retoma.classifier_run r
-     LEFT JOIN retoma.batch b ON b.id = r.batch_id
+     LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
      CROSS JOIN LATERAL ( SELECT COALESCE(sum(n.succeeded), 0::bigint)::integer AS succeeded,
             COALESCE(sum(n.failed), 0::bigint)::integer AS failed,
             COALESCE(sum(n.skipped), 0::bigint)::integer AS skipped,
@@ -627,9 +627,9 @@ create view retoma.resultados_classificacao as
     d.file_id AS arquivo_id,
     d.job_id
    FROM retoma.classifier_document d
-     JOIN retoma.classifier_run r ON r.id = d.run_id AND r.deleted_at IS NULL
-     LEFT JOIN retoma.batch b ON b.id = r.batch_id
-     LEFT JOIN retoma.job j ON j.id = d.job_id
+     JOIN retoma.classifier_run r ON (r.id = ANY (ARRAY[d.run_id])) AND r.deleted_at IS NULL
+     LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
+     LEFT JOIN retoma.job j ON j.id = ANY (ARRAY[d.job_id])
      LEFT JOIN LATERAL ( SELECT l.at
            FROM retoma.failure l
           WHERE l.job_id = j.id

@@ -18,7 +18,7 @@ const erase = {
       update retoma.batch_count c
       set last_ref = null
       from erased e
-      where c.batch_id = e.batch_id and c.last_ref = e.ref
+      where c.batch_id = any (array[e.batch_id]) and c.last_ref = e.ref
     ), ${forgetTold({
       incidents: `i.subject = (select 'job:' || id from erased)`,
       findings: `f.subject = (select 'job:' || id from erased)`,
