@@ -97,12 +97,13 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
     maxWorkers: 3,
-    // No promise: only what ends a test that hangs. A busy machine is ten times as slow as an idle one.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 120_000,
+    // No promise: only what ends a test that hangs. A busy machine is twenty times as slow as an idle one, and what takes six seconds
+    // there, because it starts processes, takes two minutes. No test has a shorter time of its own.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 300_000,
     // By itself a second, which would be a promise.
-    expect: { poll: { timeout: 100_000 } },
+    expect: { poll: { timeout: 250_000 } },
     retry: 0,
     sequence: { sequencer: LongestFirst },
     cache: false,

@@ -11,17 +11,20 @@ import { onLeash } from '../lib/leash.mjs'
 import { comesAbout, until } from '../lib/until.mjs'
 
 export const title =
-  '2,000 documents: under a random storm, all killed at 80, and without credit from the 50th call on; nothing kept is bought again'
+  '2,000 documents: under a random storm, all killed at 80, without credit from the 50th call on, and 200 PDFs among 50 hostile ones; nothing kept is bought again'
 
 const jiti = createJiti(import.meta.url)
 const { openRouterServer } = await jiti.import('../../apps/classifier/test/openrouter-server.ts')
+const { hostilePdfs } = await jiti.import('../../apps/classifier/test/hostile.ts')
+const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
 const { from, late, ok, refuses, storm } = await jiti.import('../../apps/classifier/test/behaviours.ts')
 const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const final = ['CONCLUIDO', 'ERRO', 'CANCELADO']
 
 export async function prove(given) {
   const server = await given.room.server()
-  for (const part of [underStorm, killed, withoutCredit]) await part({ ...given, database: await server.database() })
+  for (const part of [underStorm, killed, withoutCredit, amongHostile])
+    await part({ ...given, database: await server.database() })
 }
 
 async function underStorm(given) {
@@ -116,6 +119,33 @@ async function withoutCredit(given) {
   await house.end()
 }
 
+async function amongHostile(given) {
+  const { say, hold, scale, database } = given
+  const { house, project, follow } = await open(given)
+  const total = Math.round(200 * scale)
+  const good = Array.from({ length: total }, (_, n) => ({
+    name: `bom-${n + 1}.pdf`,
+    bytes: goodPdf(`D-${n + 1} é um contrato de locação.`),
+  }))
+  const bad = hostilePdfs()
+  const body = new FormData()
+  body.append('projeto_id', project.id)
+  for (const { name, bytes } of [...good.slice(0, total / 2), ...bad, ...good.slice(total / 2)])
+    body.append('arquivos', new Blob([bytes], { type: 'application/pdf' }), name)
+  const began = performance.now()
+  const run = follow(await house.ask('/execucoes', { method: 'POST', body }))
+  await until(async () => final.includes((await run.status()).status), { everyMs: 500, seconds: 3600 })
+  say(`${total} good PDFs and ${bad.length} hostile ones ended in ${round((performance.now() - began) / 1000)} s`)
+  const rows = await database.sql(`select codigo, status, erro_mensagem from retoma.resultados_classificacao`)
+  const read = rows.filter(({ codigo, status }) => codigo.startsWith('bom-') && status === 'CONCLUIDO')
+  const refused = rows.filter(({ status, erro_mensagem }) => /^(ERRO|PULADO)$/.test(status) && erro_mensagem)
+  hold(`good ones that were classified: ${read.length}`, read.length === total)
+  hold(`hostile ones that ended with a reason: ${refused.length}`, refused.length === bad.length)
+  const lives = await database.sql(`select id from retoma.worker`)
+  hold(`lives of the worker: ${lives.length}`, lives.length === 1)
+  await house.end()
+}
+
 /** A provider, a house that asks it, and a way to have an execution. */
 async function open({ room, database }) {
   const ai = await openRouterServer()
@@ -126,15 +156,15 @@ async function open({ room, database }) {
     method: 'POST',
     body: { nome: 'Prova', categorias: ['Contrato', 'Petição', 'Outros'] },
   })
+  const follow = ({ id }) => ({ id, status: (at = house) => at.ask(`/execucoes/${id}/status-detalhado`) })
   async function execute(total) {
     const documentos = Array.from({ length: total }, (_, n) => ({
       codigo: `doc-${n + 1}.txt`,
       texto: `D-${n + 1} é um contrato de locação.`,
     }))
-    const { id } = await house.ask('/execucoes', { method: 'POST', body: { projeto_id: project.id, documentos } })
-    return { id, status: (at = house) => at.ask(`/execucoes/${id}/status-detalhado`) }
+    return follow(await house.ask('/execucoes', { method: 'POST', body: { projeto_id: project.id, documentos } }))
   }
-  return { ai, house, start, execute }
+  return { ai, house, start, project, follow, execute }
 }
 
 async function startHouse(room, database, ai) {
@@ -162,10 +192,11 @@ async function startHouse(room, database, ai) {
   const [address] = /http:\/\/[\d.]+:\d+/.exec(told)
   return {
     async ask(path, { method = 'GET', body } = {}) {
+      const isForm = body instanceof FormData
       const response = await fetch(`${address}${path}`, {
         method,
-        headers: { 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        headers: isForm ? {} : { 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
       })
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
       return response.json()

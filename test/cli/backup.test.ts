@@ -46,7 +46,7 @@ test('with the embedded server: out of one folder, into another, in the language
     stdout: expect.stringMatching(/^restaurado .*; linhas: 3\n$/),
   })
   expect(await answer(['restore', file], { folder: elsewhere })).toMatchObject({ rows: { job: 0 } })
-}, 60_000)
+})
 
 test.each([
   [['backup'], 2],
@@ -73,7 +73,7 @@ test('rows of megabytes and many small ones need little memory, both ways', asyn
   const restored = start(['restore', 'b.gz'], { folder, env: { ...env, DATABASE_URL: to.url } })
   expect(await restored.ended).toMatchObject({ code: 0, stderr: '' })
   expect(await to.digest()).toEqual(await from.digest())
-}, 180_000)
+})
 
 test('a backup that is killed leaves nothing that looks like one', async () => {
   const from = await place('ours')

@@ -68,7 +68,7 @@ async function worker(args: string[] = []): Promise<Program> {
 }
 
 const enqueue = async (kind: string) => (await engine.enqueue(jobs[kind]!, null)).id
-const finished = (job: string) => engine.wait({ job }, { signal: AbortSignal.timeout(60_000) })
+const finished = (job: string) => engine.wait({ job })
 const running = (job: string) => expect.poll(async () => (await engine.job(job))?.state).toBe('running')
 
 /** The process that works, as its row in the database says. */

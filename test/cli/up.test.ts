@@ -121,7 +121,7 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
   })
   expect(await run(['queues', 'unpause', 'default'], { folder })).toMatchObject({ stdout: 'queue default goes on\n' })
   await expect
-    .poll(() => answer(['jobs', 'show', id], { folder }), { timeout: 15_000 })
+    .poll(() => answer(['jobs', 'show', id], { folder }))
     .toMatchObject({ state: 'succeeded', result: { greeting: 'Olá, Caio' } })
   expect(await run(['queues', 'pause', 'nobody'], { folder, env })).toMatchObject({
     code: 1,
@@ -148,7 +148,7 @@ test('a job that succeeded runs again from scratch when that is asked for, and n
   const { stdout } = await run(['jobs', 'retry', id, '--from-scratch'], { folder })
   expect(stdout).toBe(`job ${id} waits to run again from scratch; what its steps had saved is deleted\n`)
   await expect
-    .poll(async () => (await run(['jobs', 'show', id], { folder })).stdout, { timeout: 15_000 })
+    .poll(async () => (await run(['jobs', 'show', id], { folder })).stdout)
     .toMatch(/what happened.* enqueued\n.* somebody pressed rerun\n.*#2 +started\n.*#2 +succeeded\n/s)
 })
 
@@ -160,7 +160,7 @@ test('stdin is not read without -: it may hold the lines of a loop', async () =>
 })
 
 test('what goes wrong in up is told to whoever follows it over HTTP', async () => {
-  const stream = await fetch(`${address}/api/v1/events`, { signal: AbortSignal.timeout(20_000) })
+  const stream = await fetch(`${address}/api/v1/events`)
   const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   await run(['jobs', 'enqueue', 'broken', '--wait'], { folder })
   let told = ''

@@ -69,4 +69,4 @@ test('all workers of a batch are killed in its middle: it goes on, nothing that 
   expect(again!.twice).toBeLessThanOrEqual(inFlight)
   expect(again!.most).toBeLessThanOrEqual(2)
   expect(await sql(`select from retoma.job where kind = 'over'`)).toHaveLength(1)
-}, 180_000)
+})

@@ -107,7 +107,7 @@ test('100,000 rows are marked in bites of a bounded size, over as many ticks as 
   expect(ticks).toBe(5) // 20 bites each
   expect(await sql(`select max(rows) as most, sum(rows)::int as all from bite`)).toEqual([{ most: 1000, all: 100_000 }])
   expect((await engine.guards())[0]).toMatchObject({ total: 100_000 })
-}, 60_000)
+})
 
 describe('a row without a signal', () => {
   test('is never lost', async () => {

@@ -549,8 +549,8 @@ test('a process that is killed between finding and telling loses nothing: anothe
   const script = fileURLToPath(new URL('./notify-guest.mjs', import.meta.url))
   const guest = spawn(process.execPath, [script, url, hook.url], { stdio: 'inherit' })
   onTestFinished(() => void guest.kill('SIGKILL'))
-  await posted.passed
-  const over = new Promise(resolve => guest.once('exit', resolve))
+  const over = new Promise<'gone'>(resolve => guest.once('exit', () => resolve('gone')))
+  expect(await Promise.race([posted.passed, over])).not.toBe('gone')
   guest.kill('SIGKILL')
   await over
   // As it is found half a minute later.

@@ -167,7 +167,7 @@ describe('many at once', () => {
     await clearProvider(store.db, 'p', undefined, at(10))
     expect(await recallJobs(store.db, at(32))).toEqual([])
     expect(await store.sql(`select distinct run_at from retoma.job`)).toEqual([{ run_at: at(31) }])
-  }, 20_000)
+  })
 
   test('twenty who press press once, and twenty who call back call each job back once', async () => {
     await lie(2500, 7200, 7202)

@@ -68,7 +68,7 @@ beforeAll(async () => {
       cpSync(from, into, { recursive: true })
     }
   }
-}, 180_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -56,4 +56,4 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   expect(server.calls.length).toBeLessThanOrEqual(100 + running)
   expect((await seenIn(sql, made.run)).every(each => each.category === 'Contrato' && each.failures === 0)).toBe(true)
   await expectBooksToAdd(sql, made.run, 100 * 0.0012)
-}, 180_000)
+})
