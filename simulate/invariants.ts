@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { batchAudit } from '../test/support/batches.ts'
 import { mostAtOnce, mostFailures } from './work.ts'
 
-export interface JobRow {
+interface JobRow {
   id: string
   kind: string
   state: string
@@ -88,7 +88,7 @@ export interface Step {
 }
 
 /** At most one accepted settle per attempt, and none after the fence moved. */
-export function I2({ before, after, own }: Step): string[] {
+function I2({ before, after, own }: Step): string[] {
   return [...after.jobs.values()].flatMap(now => {
     const was = before.jobs.get(now.id)
     if (was === undefined) return []
@@ -104,7 +104,7 @@ export function I2({ before, after, own }: Step): string[] {
 }
 
 /** A named fenced transaction applies once. */
-export const I4 = ({ after }: Step): string[] =>
+const I4 = ({ after }: Step): string[] =>
   after.effects.map(({ job, n, state }) => `the transaction of job ${job} (${state}) was applied ${n} times`)
 
 /** A finished step never runs again, in an attempt that holds the job. Asked when a step begins, before its step is over. */
@@ -118,14 +118,14 @@ export function I5(last: Snapshot, began: { job: string; attempt: number; step: 
 }
 
 /** Batch counters equal a recount in every snapshot. */
-export const I6 = ({ after }: Step): string[] =>
+const I6 = ({ after }: Step): string[] =>
   after.miscounted.map(batch => `the counters of batch ${batch.id} are not a recount: ${JSON.stringify(batch)}`)
 
 /** A transaction whose link is cut three times in a row is a failure of its job, since it may cost money. */
 const mayFail = ['flaky', 'item', 'saved']
 
 /** Failures and crashes stay within budget; who never throws pays nothing. */
-export const I7 = ({ after }: Step): string[] =>
+const I7 = ({ after }: Step): string[] =>
   [...after.jobs.values()].flatMap(({ id, kind, failures, crashes }) => {
     const most = mayFail.includes(kind) ? mostFailures : 0
     if (failures > most) return [`job ${id} (${kind}) was charged ${failures} failures of ${most}`]
@@ -133,10 +133,10 @@ export const I7 = ({ after }: Step): string[] =>
   })
 
 /** A schedule slot fires once. */
-export const I8 = ({ after }: Step): string[] => after.doubled.map(({ slot, n }) => `slot ${slot} fired ${n} times`)
+const I8 = ({ after }: Step): string[] => after.doubled.map(({ slot, n }) => `slot ${slot} fired ${n} times`)
 
 /** Concurrency per key is never exceeded. */
-export const I9 = ({ after }: Step): string[] =>
+const I9 = ({ after }: Step): string[] =>
   after.crowded.map(({ key, running }) => `${running} jobs of group ${key} run at once, of ${mostAtOnce}`)
 
 export const afterEachStep = { I2, I4, I6, I7, I8, I9 }

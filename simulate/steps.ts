@@ -4,7 +4,6 @@
  *
  * Invariant: every choice is drawn from the one stream of chance, and among things whose order is the same in each replay.
  */
-import { isRetomaError } from '../src/index.ts'
 import { press } from './people.ts'
 import type { Process } from './process.ts'
 import type { Fate } from './wire.ts'
@@ -91,6 +90,3 @@ export function pass(world: World): string {
   if (!world.time.wakeNext()) world.time.jump(1000)
   return `it is ${new Date(world.time.now).toISOString().slice(8, 23)}`
 }
-
-/** What a person may be told; anything else is a mistake of ours. */
-export const isOurs = (error: unknown): boolean => isRetomaError(error)

@@ -24,8 +24,8 @@ export interface Asker extends Body {
 export interface Question {
   readonly asker: Asker
   readonly what: string
-  /** It is asked inside a transaction that is open. */
-  readonly inside: boolean
+  /** The connection that is lent, inside of whose open transaction it is asked; undefined: none. */
+  readonly inside: Loan | undefined
   /** Resolves when it has its fate. */
   meet(fate: Fate): Promise<void>
 }
@@ -41,8 +41,9 @@ export class Wires {
       if (each.asker.dead) this.#waiting.delete(each)
       else if (!each.asker.frozen) able.push(each)
     }
-    const inside = able.filter(each => each.inside)
-    return inside.length > 0 ? inside : able
+    // What is sent on one connection arrives in its order.
+    const firsts = new Map(able.toReversed().flatMap(each => (each.inside ? [[each.inside, each]] : [])))
+    return firsts.size > 0 ? [...firsts.values()] : able
   }
 
   isAsking(asker: Asker): boolean {
@@ -57,7 +58,7 @@ export class Wires {
   wire(asker: Asker, given: Parameters<typeof openDb>[0]): Db {
     const db = openDb(given)
     const ask = <T>(what: string, send: () => Promise<T>) =>
-      this.#ask({ asker, what, send, inside: false, lost: () => db.told(linkLost()) })
+      this.#ask({ asker, what, send, inside: undefined, lost: () => db.told(linkLost()) })
     asker.atDeath(() => void db.close())
     return {
       ...db,
@@ -106,14 +107,18 @@ export class Wires {
       trouble ??= linkLost()
       return trouble
     }
-    const ask = <T>(what: string, send: () => Promise<T>) => this.#ask({ asker, what, send, inside: true, lost })
+    const ask = <T>(what: string, send: () => Promise<T>) => this.#ask({ asker, what, send, inside: loan, lost })
     return {
       get trouble() {
         return trouble ?? loan.trouble
       },
       query(query, deadlineMs) {
         const text = typeof query === 'string' ? query : query.text
-        return ask(`tx ${/^\w+/.exec(text)?.[0] ?? ''}`, () => loan.query(query, deadlineMs))
+        return ask(`tx ${/^\w+/.exec(text)?.[0] ?? ''}`, async () => {
+          // Whatever else was on its way goes with the link.
+          if (trouble !== undefined) throw trouble
+          return loan.query(query, deadlineMs)
+        })
       },
       giveBack,
     }

@@ -22,7 +22,7 @@ import {
 import type { Clock } from '../src/lib/clock.ts'
 
 /** What a provider outside answers. */
-export type Mood = 'well' | 'wait' | 'stop'
+type Mood = 'well' | 'wait' | 'stop'
 
 export const mostAtOnce = 2
 export const mostFailures = 3

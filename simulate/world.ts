@@ -6,11 +6,12 @@
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { isRetomaError } from '../src/index.ts'
 import { calm } from './calm.ts'
 import { type Chance, chanceFrom } from './chance.ts'
 import { afterEachStep, I5, lookAt, type Snapshot } from './invariants.ts'
 import { Process } from './process.ts'
-import { answer, isOurs, pass, step } from './steps.ts'
+import { answer, pass, step } from './steps.ts'
 import { Time } from './time.ts'
 import { Wires } from './wire.ts'
 import type { Outside } from './work.ts'
@@ -57,7 +58,7 @@ export class World {
     this.client = new pg.Client({ connectionString: url })
     this.outside = {
       mood: 'well',
-      began: (job, attempt, step) => this.#wrong('I5', I5(this.last, { job, attempt, step })),
+      began: (job, attempt, step) => this.wrong('I5', ...I5(this.last, { job, attempt, step })),
     }
   }
 
@@ -73,7 +74,7 @@ export class World {
   /** What a person gets to see in the end must be an answer, or an error of ours. */
   async pressed(what: string, answer: Promise<unknown>): Promise<void> {
     await answer.catch(error => {
-      if (!isOurs(error)) this.#wrong('buttons', [`"${what}" answered ${String(error?.stack ?? error)}`])
+      if (!isRetomaError(error)) this.wrong('buttons', `"${what}" answered ${String(error?.stack ?? error)}`)
     })
   }
 
@@ -91,7 +92,7 @@ export class World {
     for (const worker of after.workers) if (!known.has(worker)) asked.workers.add(worker)
     const facts = { before: this.last, after, own: asked.workers }
     this.last = after
-    for (const [name, invariant] of Object.entries(afterEachStep)) this.#wrong(name, invariant(facts))
+    for (const [name, invariant] of Object.entries(afterEachStep)) this.wrong(name, ...invariant(facts))
   }
 
   /**
@@ -124,15 +125,13 @@ export class World {
     return true
   }
 
-  #wrong(invariant: string, found: string[]): void {
+  wrong(invariant: string, ...found: string[]): void {
     this.broken.push(...found.map(words => ({ invariant, words })))
   }
 
   #giveUp(): void {
     throw new Error(`a question was not answered in ${longestAnswerMs / 1000} s:\n${this.story.slice(-20).join('\n')}`)
   }
-
-  wrong = (invariant: string, words: string): void => this.#wrong(invariant, [words])
 }
 
 /** `url`: a database with our tables and nothing in them. */

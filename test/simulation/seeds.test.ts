@@ -14,7 +14,7 @@ async function played(seed: number, steps: number) {
 test.each([1, 2])('every invariant holds in the world of seed %i', async seed => {
   const { broken, ended } = await played(seed, 250)
   expect(broken).toEqual([])
-  expect(ended.succeeded).toBeGreaterThan(5)
+  expect(ended.succeeded).toBeGreaterThan(2)
 })
 
 test('a seed plays the same story again', async () => {
