@@ -71,7 +71,10 @@ export type { DrivenEngine, Engine } from './engine/verbs.ts'
 export type { WorkOptions } from './engine/work-options.ts'
 export { forgotten, type Kept, type Once } from './store/idempotency.ts'
 
-export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+export const createEngine = (options: EngineOptions = {}): Promise<Engine> => createEngineOn(openDb, options)
+
+/** With another way to open the database: the simulation puts its faults in between. */
+export async function createEngineOn(open: typeof openDb, options: EngineOptions): Promise<Engine> {
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
@@ -81,7 +84,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const notify = options.notify && checkNotify(options.notify)
   const home = await databaseHome(options)
   const { directUrl } = home
-  const db = openDb({
+  const db = open({
     url: home.url,
     log,
     clock,

@@ -1,7 +1,7 @@
 /** The books of all batches, audited in one snapshot: what the counters say and what a recount of the jobs says. */
 import pg from 'pg'
 
-const audit = `
+export const batchAudit = `
   with recount as (
     select batch_id, count(*)::int as total,
       count(*) filter (where state = 'succeeded')::int as succeeded, count(*) filter (where state = 'failed')::int as failed,
@@ -33,7 +33,7 @@ export async function auditBatches(url: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   return client
-    .query(audit)
+    .query(batchAudit)
     .then(({ rows }) => rows)
     .finally(() => client.end())
 }
@@ -47,7 +47,7 @@ export function startAuditor(url: string): Auditor {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     while (!stopping) {
-      const { rows } = await client.query(audit)
+      const { rows } = await client.query(batchAudit)
       wrong.push(...rows)
       looks++
     }

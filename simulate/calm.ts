@@ -1,0 +1,91 @@
+/**
+ * The end of a world: no more faults, everybody awake, the provider well, and time goes on. Then nothing may be left that is
+ * neither final nor stalled (I1), whatever is not final can be cancelled (I10), and what is counted is what there is.
+ */
+import { isFinal } from './invariants.ts'
+import type { World } from './world.ts'
+
+const enough = 2
+const hour = 3600
+
+export async function calm(world: World): Promise<void> {
+  world.story.push('calm')
+  world.outside.mood = 'well'
+  for (const each of world.alive()) Object.assign(each, { frozen: false, skew: 0 })
+  while (world.alive().length < enough) await world.live(() => `${world.begin().name} starts`)
+  const stands = () => world.alive().every(each => each.engine !== undefined)
+  if (!(await world.smoothly(stands, hour))) return world.wrong('I1', 'a process did not come up without any fault')
+  const ids = [...world.last.jobs.keys()]
+  for (const id of world.acknowledged)
+    if (!world.last.jobs.has(id)) world.wrong('I1', `job ${id} was acknowledged and is not there`)
+  await cancelSome(world)
+  await unpauseAll(world)
+  // An item of a stalled batch that somebody had run again waits with it, for a person to resume it.
+  const isStalled = (batch: string | null) =>
+    world.last.batches.some(each => each.id === batch && each.state === 'stalled')
+  const isOver = (id: string) => {
+    const job = world.last.jobs.get(id)
+    return job === undefined || job.state === 'stalled' || isFinal(job.state) || isStalled(job.batch)
+  }
+  const open = () =>
+    world.last.batches.filter(({ state }) => !['stalled', 'submitting'].includes(state) && !isEnded(state))
+  if (!(await world.smoothly(() => ids.every(isOver) && open().length === 0, hour)) && world.broken.length === 0) {
+    const left = ids.filter(id => !isOver(id)).map(id => JSON.stringify(world.last.jobs.get(id)))
+    world.wrong(
+      'I1',
+      `not over after an hour of calm:\n${[...left, ...open().map(each => JSON.stringify(each))].join('\n')}`,
+    )
+  }
+  await gates(world)
+}
+
+const isEnded = (state: string) => ['succeeded', 'failed', 'cancelled'].includes(state)
+
+/** A person presses, and time goes on until it is answered. */
+async function pressed(world: World, press: () => Promise<unknown>): Promise<unknown> {
+  let answer: { error?: unknown } | undefined
+  void press().then(
+    () => {
+      answer = {}
+    },
+    error => {
+      answer = { error }
+    },
+  )
+  if (!(await world.smoothly(() => answer !== undefined, hour)) && world.broken.length === 0)
+    world.wrong('I10', 'a button was not answered within an hour of calm')
+  return answer?.error
+}
+
+/** I10: whatever is not final can be cancelled. */
+async function cancelSome(world: World): Promise<void> {
+  const engine = world.alive()[0]!.engine!
+  const open = [...world.last.jobs.values()].filter(({ state }) => !isFinal(state)).map(({ id }) => id)
+  const some = open.filter(() => world.chance.percent(20)).slice(0, 5)
+  for (const id of some) {
+    const error = await pressed(world, () => engine.cancel(id))
+    const state = () => world.last.jobs.get(id)!.state
+    const ends = error === undefined && (await world.smoothly(() => isFinal(state()), hour))
+    if (!ends && !isFinal(state()) && world.broken.length === 0)
+      world.wrong('I10', `job ${id} (${state()}) cannot be cancelled: ${String(error)}`)
+  }
+}
+
+async function unpauseAll(world: World): Promise<void> {
+  const engine = world.alive()[0]!.engine!
+  for (const { id, state } of world.last.batches) {
+    if (state !== 'paused') continue
+    const error = await pressed(world, () => engine.unpause(id))
+    if (error !== undefined) world.wrong('I10', `batch ${id} cannot be unpaused: ${String(error)}`)
+  }
+}
+
+/** I9: what a gate says is running is what runs. */
+async function gates(world: World): Promise<void> {
+  const { rows } = await world.client.query(`
+    select g.queue, g.group_key, g.running,
+      (select count(*)::int from retoma.job j where j.queue = g.queue and j.state = 'running' and j.gate_key = g.group_key) as counted
+    from retoma.gate g`)
+  for (const { queue, group_key, running, counted } of rows)
+    if (running !== counted) world.wrong('I9', `gate ${queue}/${group_key} says ${running} run, and ${counted} do`)
+}

@@ -1,0 +1,92 @@
+/**
+ * What may happen next in the world, and how likely it is: somebody's question meets its fate, time passes, a person presses,
+ * a misfortune comes. Each answers the line that the story tells of it.
+ *
+ * Invariant: every choice is drawn from the one stream of chance, and among things whose order is the same in each replay.
+ */
+import { press } from './people.ts'
+import type { Process } from './process.ts'
+import type { Fate } from './wire.ts'
+import type { World } from './world.ts'
+
+const fates: Record<Fate, number> = {
+  answered: 94,
+  'not sent': 2.4,
+  'answer lost': 2.8,
+  'dies before': 0.3,
+  'dies after': 0.5,
+}
+
+type Happening = 'question' | 'time' | 'person' | 'crash' | 'freeze' | 'thaw' | 'start' | 'jump' | 'skew' | 'mood'
+
+const mostProcesses = 3
+
+/** Does one thing; answers what, in a line. */
+export async function step(world: World): Promise<string> {
+  const { chance, wires, time, outside } = world
+  const alive = world.alive()
+  const awake = alive.filter(each => !each.frozen && each.engine !== undefined)
+  const frozen = alive.filter(each => each.frozen)
+  const weights: Partial<Record<Happening, number>> = {
+    ...(wires.ready().length > 0 ? { question: 90, time: 3 } : { time: 75 }),
+    ...(awake.length > 0 ? { person: 4, crash: 0.3, skew: 0.2 } : {}),
+    ...(awake.length > 1 && !wires.isOpen ? { freeze: 0.7 } : {}),
+    ...(frozen.length > 0 ? { thaw: 0.3 } : {}),
+    ...(alive.length < mostProcesses ? { start: 3 } : {}),
+    jump: frozen.length > 0 ? 1.5 : 0.3,
+    mood: 0.4,
+  }
+  switch (chance.weighed(weights)) {
+    case 'question':
+      return answer(world, chance.weighed(fates))
+    case 'time':
+      return pass(world)
+    case 'person':
+      return press(world, chance.one(awake))
+    case 'crash':
+      return told(chance.one(awake), 'is killed', each => each.die())
+    case 'freeze':
+      return told(chance.one(awake), 'freezes', each => {
+        each.frozen = true
+      })
+    case 'thaw':
+      return told(chance.one(frozen), 'thaws', each => {
+        each.frozen = false
+      })
+    case 'start':
+      return told(world.begin(), 'starts', () => {})
+    case 'skew': {
+      const minutes = chance.below(240) - 120
+      return told(chance.one(awake), `has its clock set wrong by ${minutes} minutes`, each => {
+        each.skew = minutes * 60_000
+      })
+    }
+    case 'jump': {
+      const seconds = chance.one([3, 6, 6, 12, 12, 30, 90, 600, 3600])
+      time.jump(seconds * 1000)
+      return `everything stands still for ${seconds} s`
+    }
+    case 'mood':
+      outside.mood = chance.one(['well', 'well', 'wait', 'stop'] as const)
+      return `the provider is to answer: ${outside.mood}`
+  }
+}
+
+function told(process: Process, what: string, does: (process: Process) => void): string {
+  does(process)
+  return `${process.name} ${what}`
+}
+
+/** One of those who ask gets its answer, or does not. */
+export async function answer(world: World, fate: Fate): Promise<string> {
+  const question = world.chance.one(world.wires.ready())
+  world.asked = question.asker as Process
+  await question.meet(fate)
+  return `${question.asker.name} asks ${question.what}: ${fate}`
+}
+
+/** On to whoever wakes next; where nobody sleeps, a second. */
+export function pass(world: World): string {
+  if (!world.time.wakeNext()) world.time.jump(1000)
+  return `it is ${new Date(world.time.now).toISOString().slice(8, 23)}`
+}
