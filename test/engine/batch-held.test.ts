@@ -66,7 +66,7 @@ describe('of a batch', () => {
   test('of which nothing more may start, what is claimed ahead goes back unbegun', async () => {
     const open = gate()
     let blocked = false
-    const { begin, enqueueMany, sql, asleep, runs } = await faultyWorker({
+    const { begin, enqueueMany, sql, clock, asleep, runs } = await faultyWorker({
       queues: { q: 2 },
       run: () => (blocked ? open.passed : undefined),
     })
@@ -75,6 +75,8 @@ describe('of a batch', () => {
     await enqueueMany(300)
     worker.wake()
     await until(() => runs.length === 300)
+    // Whatever looks after those that were claimed ahead has looked.
+    await clock.advance(seconds(1))
     await asleep()
     blocked = true
     await put(sql, await enqueueMany(100))
