@@ -127,7 +127,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     expect(ran.size).toBe(count)
     expect([...ran.values()].every(times => times === 1)).toBe(true)
     expect(bad(lines)).toEqual([])
-    expect(lines.filter(noHints)).toHaveLength(3)
+    await expect.poll(() => lines.filter(noHints)).toHaveLength(3)
     const lives = await client.query(`select count(*)::int as all, count(dead_at)::int as dead from retoma.worker`)
     expect(lives.rows).toEqual([{ all: 3, dead: 0 }])
     const found = await traces(pooler)
