@@ -101,6 +101,7 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
       why: new RetomaError(errors.category_unknown, { category: hide(read.category, about) }),
       bought,
     }
+  if (read.is === 'several') return useless('it names different categories', 'diz categorias diferentes')
   if (finish === 'length') return useless('it was cut off', 'foi cortada')
   return useless('it names no category', 'não diz a categoria')
 }
@@ -221,10 +222,13 @@ const fields = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Some send text in parts. */
+/** Some send text in parts, of which those with the model's reasoning are no part of its answer. */
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content.trim() === '' ? undefined : content
-  const parts = list(content).map(part => fields(part)?.text)
+  const parts = list(content).flatMap(part => {
+    const { type, text } = fields(part) ?? {}
+    return /reason|think|thought/i.test(word(type).slice(0, 100)) ? [] : [text]
+  })
   const whole = parts.filter(part => typeof part === 'string').join('')
   return whole.trim() === '' ? undefined : whole
 }
@@ -237,7 +241,7 @@ function errorIn(body: Fields | undefined): Fields | undefined {
 
 /** A body that is no JSON may still say something: its text without tags. */
 const errorWord = (body: string): string =>
-  body.trimStart().startsWith('{') ? '' : body.slice(0, 5000).replace(/<[^>]*>/g, ' ')
+  body.trimStart().startsWith('{') ? '' : body.slice(0, 5000).replace(/<[^<>]*>/g, ' ')
 
 const spoken = (words: unknown, about: About): string =>
   typeof words === 'string' ? plain(hide(words.replace(/\s+/g, ' '), about), longestWords) : ''
