@@ -148,9 +148,9 @@ export async function sampleBatches(db: Db, ids: readonly string[], now: Date | 
 const open = {
   name: 'batch_open',
   text: `
-    select id::text as id, todo from retoma.batch
-    where (finished_at is null or todo is not null) and id > $1
-    order by id
+    select b.id::text as id, b.todo from retoma.batch b
+    where (b.finished_at is null or b.todo is not null) and b.id > $1
+    order by b.id
     limit $2`,
 }
 

@@ -56,9 +56,9 @@ export async function readProject(home: Pick<Home, 'query'>, id: string): Promis
 }
 
 const list = `
-  select ${columns} from retoma.classifier_project
-  where deleted_at is null and id < $1
-  order by id desc
+  select ${columns} from retoma.classifier_project p
+  where p.deleted_at is null and p.id < $1
+  order by p.id desc
   limit $2`
 
 /** The newest first. */

@@ -226,7 +226,11 @@ const hideOld = `
   where r.batch_id is not null and r.deleted_at is null
     and (select b.todo is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
 
-const allHidden = `select id::text as id from retoma.classifier_run where deleted_at is not null order by id limit 100`
+const allHidden = `
+  select r.id::text as id from retoma.classifier_run r
+  where r.deleted_at is not null
+  order by r.id
+  limit 100`
 
 /** Those whose batch is gone are hidden; all that are hidden and still there, a hundred at a time. */
 export async function hideOldRuns({ query, clock }: Home): Promise<string[]> {
