@@ -187,11 +187,10 @@ class House {
   }
 }
 
-const doorOptions = ({ HOST, PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
+const doorOptions = ({ PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
   publicUrl: PUBLIC_URL,
   trustProxy: TRUST_PROXY,
   cronSecret: CRON_SECRET,
-  ...(isLoopback(HOST) ? {} : { open: false }),
 })
 const rateLimitsOf = (settings: Settings): Pick<EngineOptions, 'rateLimits'> => {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settings

@@ -22,7 +22,7 @@ type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | '
 
 export async function answer(route: Route, asked: Asked): Promise<Response> {
   const { request, who, log } = asked
-  if (route.role !== 'open' && route.role !== 'cron' && ranks[who.role] < ranks[route.role])
+  if (route.role !== 'open' && route.role !== 'cron' && !(ranks[who.role] >= ranks[route.role]))
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
   if (route.limit === undefined) return answerTo(route, asked)
   const left = await limited(asked, route.limit)

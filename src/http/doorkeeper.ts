@@ -1,11 +1,13 @@
 /**
  * Who is asking. Every request for a route passes here before it is looked at; whoever is not let in is refused with a code.
  * In this order: what the app says that this one is mounted in, a token, the cookie of a log-in, and, while no token has ever
- * been made, this machine itself.
+ * been made, this machine itself, where Retoma's own server listens on loopback.
  *
- * Invariant: while it is not known whether there is a token, nobody is let in without one; a route may have something to say
- * to nobody (`unasked`).
+ * Invariant: the address of a client lets nobody in when the app is mounted in another server or when `who` is given. While it is
+ * not known whether there is a token, nobody is let in without one; a route may have something to say to nobody (`unasked`).
  */
+import { refuseOption } from '../core/refuse.ts'
+import { roles } from '../core/token.ts'
 import type { Engine } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
@@ -13,16 +15,19 @@ import { withDeadline } from '../lib/deadline.ts'
 import { sameSecret } from '../lib/secret.ts'
 import { bearerOf, cookieOf } from './bearer.ts'
 import { changesSomething, refuseForeignHost, refuseForeignOrigin } from './foreign.ts'
-import { fromOf, type Place, type PlaceOptions } from './place.ts'
+import { fromOf, ownLoopback, type Place, type PlaceOptions } from './place.ts'
 import type { Peer, Principal, Route } from './route.ts'
 
 export interface DoorOptions extends PlaceOptions {
   /**
-   * Who may come in while no token has been made. Not said: this machine itself, where the server says that a request is from
-   * it. true: everybody who can send it a request, for an app that lets in nobody else; false: nobody.
+   * true: while no token has been made, everybody who can send the app a request comes in as an admin; for a program that answers only
+   * those who may. Cannot be given with `who`. Default: only Retoma's own server (`retoma up`, `retoma serve`) lets in this machine.
    */
   open?: boolean
-  /** Who is asking, where the app it is mounted in knows; null: it does not, and a token is asked for. */
+  /**
+   * Who is asking, from the log-in of the app that this one is mounted in. null: the app does not know, and a token is needed. When
+   * `who` is given, nobody is let in by address.
+   */
   who?: (request: Request, peer: Peer) => Asker | null | Promise<Asker | null>
   /** Opens the cron routes; without it nothing does. */
   cronSecret?: string | undefined
@@ -43,6 +48,12 @@ const nobody: Principal = { user: '', role: 'viewer', via: 'open', token: null }
 
 export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doorkeeper {
   const { open, who, cronSecret } = options
+  if (open === true && who !== undefined)
+    refuseOption(
+      'open',
+      'it lets everybody in, and `who` decides who comes in: leave one of them out',
+      'deixa todo mundo entrar, e `who` decide quem entra: tire um dos dois',
+    )
 
   async function byToken(request: Request, place: Place): Promise<Principal | undefined> {
     const secret = bearerOf(request)
@@ -62,11 +73,11 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
   }
 
   async function openly(request: Request, place: Place): Promise<Principal | undefined> {
-    if (await engine.anyToken()) return undefined
+    if (who !== undefined || (await engine.anyToken())) return undefined
     if (open !== true) {
       const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
       if (header !== undefined) throw new RetomaError('proxy_without_token', { header })
-      if (open === false || !isLoopback(place.address ?? '')) return undefined
+      if (open === false || !place[ownLoopback] || !isLoopback(place.address ?? '')) return undefined
       refuseForeignHost(place, options)
     }
     if (changesSomething(request)) refuseForeignOrigin(request, place, options)
@@ -93,7 +104,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
         return nobody
       }
       const said = await who?.(request, place)
-      if (said) return { user: said.user, role: said.role, via: 'host', token: null }
+      if (said) return principalOf(said)
       try {
         const asked = inside(request, place)
         const found = await (route?.unasked ? withDeadline(asked, unaskedMs, away) : asked)
@@ -105,4 +116,11 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
       throw new RetomaError('unauthorized', {})
     },
   }
+}
+
+/** The principal that `who` answered. An answer without a name and a known role is a mistake of the app, and lets nobody in. */
+function principalOf({ user, role }: Asker): Principal {
+  const isKnown = typeof user === 'string' && /^[^\p{Cc}\p{Cs}]{1,500}$/u.test(user) && roles.includes(role)
+  if (!isKnown) throw new TypeError(`\`who\` must answer null or { user: 'a name', role: '${roles.join("' | '")}' }`)
+  return { user, role, via: 'host', token: null }
 }

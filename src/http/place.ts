@@ -12,7 +12,17 @@ export interface PlaceOptions {
   trustProxy?: number
 }
 
-export interface Place extends Peer {
+/**
+ * The mark of a request that Retoma's own server took while listening on loopback. Only server.ts sets the mark, and `retoma/http` does
+ * not export the symbol: a program that mounts the app cannot set the mark by accident, whatever it passes as a peer.
+ */
+export const ownLoopback: unique symbol = Symbol('retoma.ownLoopback')
+
+export interface MarkedPeer extends Peer {
+  [ownLoopback]?: boolean
+}
+
+export interface Place extends MarkedPeer {
   host: string
   secure: boolean
 }

@@ -9,11 +9,13 @@ import { createServer, type Server as HttpServer } from 'node:http'
 import { createServer as createProbe } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { RetomaError, say } from '../errors.ts'
+import { isLoopback } from '../lib/address.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { App } from './app.ts'
 import { Arrivals } from './arrivals.ts'
 import { cutIdle } from './idle.ts'
 import { largestHeaders, refuseOnSocket } from './no-http.ts'
+import { type MarkedPeer, ownLoopback } from './place.ts'
 import { refusal } from './refusal.ts'
 import { secured } from './security.ts'
 
@@ -43,7 +45,7 @@ export interface Server {
 }
 
 export async function listen(app: App, host: string, port: number, patience: Patience = patient): Promise<Server> {
-  const { server, arrivals } = serverOf(app, patience)
+  const { server, arrivals } = serverOf(app, isLoopback(host), patience)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -68,11 +70,12 @@ export async function listen(app: App, host: string, port: number, patience: Pat
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
-function serverOf(app: App, patience: Patience): { server: HttpServer; arrivals: Arrivals } {
+function serverOf(app: App, local: boolean, patience: Patience): { server: HttpServer; arrivals: Arrivals } {
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
-      const response = await app.fetch(request, { address, cut: () => void outgoing.destroy() })
+      const peer: MarkedPeer = { address, cut: () => void outgoing.destroy(), [ownLoopback]: local }
+      const response = await app.fetch(request, peer)
       // What carried a stream is not kept for another request: it would keep a server that closes waiting.
       if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
       return response

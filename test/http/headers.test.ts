@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { route } from '../../src/http/index.ts'
-import { doorWith } from './support.ts'
+import { doorWith, thisMachine } from './support.ts'
 
 test.each([
   ['GET', '/health'],
@@ -76,7 +76,7 @@ test('the app is a function of a request too, to which nothing else is said abou
   const { app } = await doorWith()
   const request = (path: string) => new Request(`http://127.0.0.1:3000${path}`)
   expect((await app(request('/health'))).status).toBe(200)
-  expect((await app.fetch(request('/api/v1/jobs'), { address: '127.0.0.1' })).status).toBe(200)
+  expect((await app.fetch(request('/api/v1/jobs'), thisMachine)).status).toBe(200)
   const mounted = app as (request: Request, context: unknown) => Promise<Response>
   expect((await mounted(request('/api/v1/jobs'), { address: '127.0.0.1' })).status).toBe(401)
 })

@@ -8,7 +8,7 @@ import { createEngine, defineJob, type MetricFamily, seconds } from '../../src/i
 import { silentLog } from '../../src/lib/log.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { promtool } from '../support/promtool.ts'
-import { doorWith } from './support.ts'
+import { doorWith, thisMachine } from './support.ts'
 
 const hello = defineJob({ kind: 'hello', queue: 'greetings', run: () => 'ok' })
 
@@ -116,7 +116,7 @@ test('without its database a process is alive, not ready, and tells what it know
   const engine = await createEngine({ databaseUrl: database.url })
   onTestFinished(() => engine.close())
   const app = createApp(engine)
-  const get = async (path: string) => app.fetch(new Request(`http://127.0.0.1:3000${path}`), { address: '127.0.0.1' })
+  const get = async (path: string) => app.fetch(new Request(`http://127.0.0.1:3000${path}`), thisMachine)
   await database.drop()
   expect((await get('/health')).status).toBe(200)
   expect((await get('/ready')).status).toBe(503)

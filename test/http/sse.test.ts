@@ -9,7 +9,7 @@ import { VirtualClock } from '../../src/testing/index.ts'
 import { gate, until } from '../support/engine.ts'
 import { tick } from '../support/events.ts'
 import { listenTo } from './sse-client.ts'
-import { type Door, doorWith } from './support.ts'
+import { type Door, doorWith, thisMachine } from './support.ts'
 
 const good = defineJob({ kind: 'good', run: () => 'done' })
 const check = defineJob<string>({
@@ -209,7 +209,7 @@ describe('a client', () => {
   test('that does not read is cut off at its connection, where the server can', async () => {
     const door = await doorWith([good])
     let cut = 0
-    await door.app.fetch(new Request(at('/events')), { address: '127.0.0.1', cut: () => void cut++ })
+    await door.app.fetch(new Request(at('/events')), { ...thisMachine, cut: () => void cut++ })
     await door.clock.advance(seconds(20))
     expect(cut).toBe(1)
   })

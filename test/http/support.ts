@@ -1,5 +1,6 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. Every answer is held against the OpenAPI document. */
 import { type AppOptions, createApp, type FetchHandler, type Peer } from '../../src/http/index.ts'
+import { type MarkedPeer, ownLoopback } from '../../src/http/place.ts'
 import type { AnyJob, Engine } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -9,7 +10,7 @@ interface Asked {
   body?: unknown
   headers?: Record<string, string>
   token?: string
-  /** Where it comes from; default: this machine. */
+  /** Where it comes from; default: this machine, through Retoma's own server. */
   peer?: Peer
 }
 
@@ -25,6 +26,9 @@ interface Asking {
   ask(method: string, path: string, asked?: Asked): Promise<Answered>
   fetch(request: Request, peer?: Peer): Promise<Response>
 }
+
+/** As Retoma's own server on loopback hands over a request of this machine. */
+export const thisMachine: MarkedPeer = { address: '127.0.0.1', [ownLoopback]: true }
 
 export interface Door extends TestEngine, Asking {}
 
@@ -42,7 +46,7 @@ export async function doorWith(
 export function doorOf(engine: Engine, options?: AppOptions): Asking {
   const app = createApp(engine, options)
   const check = checkedAgainst(options)
-  const fetch = async (request: Request, peer: Peer = { address: '127.0.0.1' }) => {
+  const fetch = async (request: Request, peer: Peer = thisMachine) => {
     const response = await app.fetch(request, peer)
     await check(request.method, request.url, response)
     return response

@@ -4,7 +4,7 @@ import { createApp } from '../../src/http/index.ts'
 import { seconds } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
 import { until } from '../support/engine.ts'
-import { doorWith } from './support.ts'
+import { doorWith, thisMachine } from './support.ts'
 
 const me = '/api/v1/me'
 const users = { viewer: 'vera', operator: 'oto', admin: 'ana' } as const
@@ -35,7 +35,7 @@ test('on loopback with no token made the server is open, and X-User-Id names the
   const named = await ask('GET', me, { headers: { 'x-user-id': 'ana@example.com' } })
   expect(named.body).toEqual({ user: 'ana@example.com', role: 'admin', via: 'open' })
   for (const address of ['::1', '127.8.8.8', '::ffff:127.0.0.1'])
-    expect((await ask('GET', me, { peer: { address } })).status).toBe(200)
+    expect((await ask('GET', me, { peer: { ...thisMachine, address } })).status).toBe(200)
   // There is none to be wrong.
   expect((await ask('GET', me, { token: 'any' })).body.via).toBe('open')
 })
@@ -83,8 +83,8 @@ test('where a process watches it is told: a first token closes it, and a revoked
 
 test('another machine is not let in without a token, and neither is one that is not known', async () => {
   const { ask, engine } = await doorWith()
-  for (const peer of [{ address: '10.0.0.7' }, { address: '2001:db8::1' }, { address: '::ffff:10.0.0.7' }, {}])
-    expect((await ask('GET', me, { peer })).body.error.code).toBe('unauthorized')
+  for (const address of ['10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7', undefined])
+    expect((await ask('GET', me, { peer: { ...thisMachine, address } })).body.error.code).toBe('unauthorized')
   const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
   expect((await ask('GET', me, { peer: { address: '10.0.0.7' }, token })).status).toBe(200)
 })
@@ -138,8 +138,8 @@ test('while the database has not said whether there is a token nobody is let in'
   const away = { ...engine, anyToken: () => Promise.reject(new Error('away')) }
   const app = createApp(away)
   const request = () => new Request('http://127.0.0.1:3000/api/v1/me')
-  expect((await app.fetch(request(), { address: '127.0.0.1' })).status).toBe(500)
-  expect((await createApp(engine).fetch(request(), { address: '127.0.0.1' })).status).toBe(200)
+  expect((await app.fetch(request(), thisMachine)).status).toBe(500)
+  expect((await createApp(engine).fetch(request(), thisMachine)).status).toBe(200)
 })
 
 test('mounted in an app it is never open by itself; that app may open it, or say who asks', async () => {
@@ -159,6 +159,35 @@ test('mounted in an app it is never open by itself; that app may open it, or say
   const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
   expect((await ask({ who }, { authorization: `Bearer ${token}` })).body.user).toBe('ana')
   expect((await ask({ open: true })).status).toBe(401)
+})
+
+test("when `who` is given, nobody is let in by address, also by Retoma's own server", async () => {
+  const { ask } = await doorWith([], { app: { who: () => null } })
+  for (const peer of [thisMachine, { address: '127.0.0.1' }, { address: '::1' }]) {
+    expect((await ask('GET', me, { peer, headers: { 'x-user-id': 'ana' } })).status).toBe(401)
+    const made = await ask('POST', '/api/v1/tokens', { peer, body: { user: 'eve', role: 'admin' } })
+    expect(made).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } })
+  }
+})
+
+test.each([
+  { user: 'ana' },
+  { user: 'ana', role: 'root' },
+  { user: 'ana', role: 'Admin' },
+  { user: 'ana', role: 'constructor' },
+  { role: 'admin' },
+  { user: '', role: 'admin' },
+  { user: 7, role: 'admin' },
+  'ana',
+])('when `who` answers %j, which names no user with a role, nobody is let in', async answer => {
+  const { ask } = await doorWith([], { app: { who: () => answer as never } })
+  for (const path of [me, '/api/v1/tokens', '/api/v1/jobs'])
+    expect(await ask('GET', path)).toMatchObject({ status: 500, body: { error: { code: 'internal' } } })
+})
+
+test('an app that lets everybody in cannot decide who comes in as well', async () => {
+  const { engine } = await doorWith()
+  expect(() => createApp(engine, { open: true, who: () => null })).toThrow(/open.*who/)
 })
 
 test('tokens are made, listed and revoked over HTTP; the secret is in the first answer only', async () => {
