@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { type AppOptions, createApp, route, toNodeHandler } from '../../src/http/index.ts'
-import { listen } from '../../src/http/server.ts'
 import { engineOf, gate } from '../support/engine.ts'
 
 const { Request: ownRequest, Response: ownResponse } = globalThis
@@ -127,18 +126,6 @@ test.each<[string, AppOptions]>([
     expect((await fetch(`${at}${path}`, { headers: { 'x-user-id': 'ana' } })).status, path).toBe(401)
   expect((await fetch(`${at}/api/v1/cron/tick`)).status).toBe(503)
   expect((await fetch(`${at}/health`)).status).toBe(200)
-})
-
-test("while no token exists, Retoma's own server lets this machine in when it listens on loopback, and only then", async () => {
-  const { engine } = await engineOf({})
-  for (const [host, status] of [
-    ['127.0.0.1', 200],
-    ['0.0.0.0', 401],
-  ] as const) {
-    const server = await listen(createApp(engine), host, 0)
-    onTestFinished(() => server.close())
-    expect((await fetch(`http://127.0.0.1:${server.port}/api/v1/me`)).status, host).toBe(status)
-  }
 })
 
 test('the globals of the process stay as they are', async () => {

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { readText } from '../../src/http/body.ts'
-import type { App } from '../../src/http/index.ts'
+import { type App, createApp } from '../../src/http/index.ts'
 import { refusal } from '../../src/http/refusal.ts'
 import { listen, type Patience } from '../../src/http/server.ts'
+import { engineOf } from '../support/engine.ts'
 
 const patient: Patience = { headers: 60_000, request: 60_000, idle: 60_000, keepAlive: 60_000 }
 
@@ -199,4 +200,16 @@ test('whatever is thrown on the way leaves as an error of ours', async () => {
   const text = await response.text()
   expect(JSON.parse(text).error.code).toBe('internal')
   expect(text).not.toContain('secret thing')
+})
+
+test("while no token exists, Retoma's own server lets this machine in when it listens on loopback, and only then", async () => {
+  const { engine } = await engineOf({})
+  for (const [host, status] of [
+    ['127.0.0.1', 200],
+    ['0.0.0.0', 401],
+  ] as const) {
+    const server = await listen(createApp(engine), host, 0)
+    onTestFinished(() => server.close())
+    expect((await fetch(`http://127.0.0.1:${server.port}/api/v1/me`)).status, host).toBe(status)
+  }
 })
