@@ -78,6 +78,11 @@ export interface JobContext {
 export interface IsolatedOptions extends StepOptions {
   /** Of its process. Default 512 MB. */
   memory?: number
+  /**
+   * Environment variables that its process gets beside PATH, HOME, the locale and the like: their names, or `'all'`. Default: none,
+   * so that what a stranger's file does to a parser finds no password and no key.
+   */
+  env?: readonly string[] | 'all'
 }
 
 /** What `ctx.files` can do. */

@@ -2,6 +2,7 @@
 
 import { RetomaError, say } from '../errors.ts'
 import type { IsolatedOptions } from './context.ts'
+import { type ChildEnvironment, checkChildEnvironment } from './environment.ts'
 import { asText } from './json.ts'
 import { megabytes } from './megabytes.ts'
 import { doNotRetry } from './outcome.ts'
@@ -19,6 +20,7 @@ export interface IsolatedCall {
   /** From its start in the child. */
   readonly timeoutMs: number
   readonly memoryBytes: number
+  readonly environment: ChildEnvironment
   /** Of what it returns. */
   readonly maxBytes: number
 }
@@ -30,7 +32,7 @@ export function checkIsolated(
   name: string,
   module: URL,
   input: unknown,
-  { memory = usualMemory, ...rest }: IsolatedOptions = {},
+  { memory = usualMemory, env = [], ...rest }: IsolatedOptions = {},
 ): { call: IsolatedCall; options: CheckedStep } {
   const step = checkStepName(name)
   const options = checkStepOptions(rest)
@@ -43,7 +45,15 @@ export function checkIsolated(
     )
   }
   const { timeoutMs, maxBytes } = options
-  const call = { step, module: addressOf(module), input: textOf(step, input), timeoutMs, memoryBytes: memory, maxBytes }
+  const call = {
+    step,
+    module: addressOf(module),
+    input: textOf(step, input),
+    timeoutMs,
+    memoryBytes: memory,
+    environment: checkChildEnvironment(env, (en, pt) => refuseOption('env', en, pt)),
+    maxBytes,
+  }
   return { call, options: { ...options, timeoutMs: Number.POSITIVE_INFINITY } }
 }
 

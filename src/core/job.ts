@@ -4,6 +4,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Saying, say } from '../errors.ts'
 import type { JobContext } from './context.ts'
+import { type ChildEnvironment, checkChildEnvironment } from './environment.ts'
 import { namePattern, nameRule } from './name.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
@@ -20,6 +21,11 @@ export interface JobOptions extends PolicyOptions {
    * whose a job is. A whole number from 1 (default).
    */
   version?: number
+  /**
+   * With isolation `thread` or `process`: environment variables that its child gets beside PATH, HOME, the locale and the like:
+   * their names, or `'all'`. Default: none. An inline handler has all that its worker has.
+   */
+  env?: readonly string[] | 'all'
   /** The oldest version whose jobs this code still runs; older ones wait for a worker that does. Default 1. */
   oldestVersion?: number
 }
@@ -43,6 +49,8 @@ export interface Job<Input = never, Output = unknown> {
   readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
   /** The module's address. */
   readonly handler: string | null
+  /** Of its child, where its kind asks for one. */
+  readonly env: ChildEnvironment
   /** Types only. */
   readonly types?: { input: Input; output: Output }
 }
@@ -117,13 +125,14 @@ export function defineJob(
     parse,
     run: run === undefined ? null : async (context, input) => run(context, input),
     handler,
+    env: environmentOf(options, refuse),
   }
 }
 
 /** Room for a date written as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
 
-const knownOptions = ['kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', ...policyOptions]
+const knownOptions = ['kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', 'env', ...policyOptions]
 
 /** The handler's module, where it has one. */
 function handlerOf(
@@ -146,6 +155,16 @@ function handlerOf(
       "handler deve ser a URL de um arquivo, como new URL('./work.js', import.meta.url)",
     )
   return handler.href
+}
+
+function environmentOf({ env, isolation = 'inline' }: JobOptions, refuse: Refuse): ChildEnvironment {
+  if (env === undefined) return []
+  if (isolation === 'inline')
+    refuse(
+      'env is for isolation "thread" or "process"; an inline handler has the environment of its worker',
+      'env é para isolation "thread" ou "process"; um handler inline tem o ambiente do seu worker',
+    )
+  return checkChildEnvironment(env, (en, pt) => refuse(`env: ${en}`, `env: ${pt}`))
 }
 
 function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {

@@ -52,6 +52,7 @@ export class Calls {
     const nature: Nature = {
       isolation: 'process',
       memoryBytes: call.memoryBytes,
+      environment: call.environment,
       parentStoppedMs: caller.parentStoppedMs,
     }
     for (let left = otherChildren; ; left--) {

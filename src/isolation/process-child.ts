@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
 import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
 import { childEntry, processArguments } from './entry.ts'
+import { childEnvironment } from './environment.ts'
 import type { Nature, ToChild, ToParent, Words } from './wire.ts'
 
 /** A dead one's pipes are read that long: what it has started may hold them open. */
@@ -18,6 +19,7 @@ const drainMs = 200
 export function startProcess(nature: Nature): Child {
   const child = fork(fileURLToPath(childEntry), [JSON.stringify(nature)], {
     execArgv: processArguments(nature.memoryBytes),
+    env: childEnvironment(nature.environment),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'pipe', 'ipc', 'pipe'],
     detached: true,

@@ -4,7 +4,7 @@ import type { Child, Remains } from './child.ts'
 import { type Host, Run } from './run.ts'
 import type { Errand, Nature, ToChild, ToParent } from './wire.ts'
 
-const nature: Nature = { isolation: 'process', memoryBytes: null, parentStoppedMs: 1000 }
+const nature: Nature = { isolation: 'process', memoryBytes: null, environment: [], parentStoppedMs: 1000 }
 const killed: Remains = {
   signal: 'SIGKILL',
   exitCode: null,

@@ -6,12 +6,14 @@ import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
 import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
 import { childEntry } from './entry.ts'
+import { childEnvironment } from './environment.ts'
 import type { Nature, ToChild, ToParent, Words } from './wire.ts'
 
 export function startThread(nature: Nature): Child {
   const { memoryBytes } = nature
   const worker = new Worker(childEntry, {
     workerData: nature,
+    env: childEnvironment(nature.environment),
     stderr: true,
     ...(memoryBytes === null
       ? {}

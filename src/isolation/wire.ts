@@ -6,6 +6,7 @@
  * Values of a handler's travel as the text they are kept as (core/value.ts), so that none arrives as something else.
  */
 import type { JobQuery } from '../core/context.ts'
+import type { ChildEnvironment } from '../core/environment.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ProviderWord } from '../core/provider.ts'
@@ -55,6 +56,7 @@ export interface ConfigPlace {
 export interface Nature {
   isolation: 'thread' | 'process'
   memoryBytes: number | null
+  environment: ChildEnvironment
   /** A parent that has been stopped for so long may have been declared dead. */
   parentStoppedMs: number
 }

@@ -6,26 +6,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Culprit } from '../core/death.ts'
+import { papersVariable, supervisorVariable } from '../lib/supervisor-variables.ts'
 
-/** Set by the supervisor for the process it starts: the folder of its papers. */
-export const papersVariable = 'RETOMA_PAPERS'
-
-/** Likewise: its own pid. What a job starts has that in its environment, too, and is not the process that is meant. */
-export const supervisorVariable = 'RETOMA_SUPERVISOR'
-
-/** Likewise: the folder of the death certificates of those before it. */
-export const certificatesVariable = 'RETOMA_CERTIFICATES'
-
-/** Likewise: what it writes to stderr is shown on a terminal, though it sees a pipe. */
-export const terminalVariable = 'RETOMA_TERMINAL'
-
-/** Nobody else sets them, so they are no settings. */
-export const ownVariables: readonly string[] = [
+export {
+  certificatesVariable,
+  ownVariables,
   papersVariable,
   supervisorVariable,
-  certificatesVariable,
   terminalVariable,
-]
+} from '../lib/supervisor-variables.ts'
 
 export const papersFolder = (): string | undefined => ours(papersVariable)
 

@@ -48,7 +48,9 @@ export function sendAway(
   }
   // A thread's memory is that of this process, which has its own cap.
   const memoryBytes = policy.memoryBytes ?? (isolation === 'process' ? (worker ?? null) : null)
-  const nature: Nature = { isolation, memoryBytes, parentStoppedMs: policy.orphanAfter / 2 }
+  // A kind that runs inline is here because it may have killed its worker: its handler was written for all that a worker has.
+  const environment = policy.isolation === 'inline' ? 'all' : job.env
+  const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
     began: () => attempt.allow(),
     file: id => attempt.time.waiting(() => keeper.file(claimed, id, attempt.signal)),

@@ -82,3 +82,25 @@ test('good ones among 50 hostile ones are read; each bad one ends for good withi
   await worker.stop()
   expect(childrenHere()).toEqual(before)
 })
+
+test.skipIf(process.platform !== 'linux')('the process that reads a PDF has no secret in its environment', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-extract-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const secret = 'the-key-of-this-test'
+  process.env.OPENROUTER_API_KEY = secret
+  onTestFinished(() => void delete process.env.OPENROUTER_API_KEY)
+  const { engine } = await liveEngine([read])
+  const before = childrenHere()
+  await engine.work()
+  const path = join(folder, 'a.pdf')
+  await writeFile(path, goodPdf('texto'))
+  const { id } = await engine.enqueue(read, { path, name: 'a.pdf', spins: false })
+  expect(await engine.wait({ job: id })).toMatchObject({ result: { text: 'texto' } })
+  // It is kept warm for the next one.
+  const [reader, ...others] = childrenHere().filter(pid => !before.includes(pid))
+  expect(others).toEqual([])
+  const environment = readFileSync(`/proc/${reader}/environ`, 'utf8')
+  expect(environment).toContain('PATH=')
+  expect(environment).not.toContain(secret)
+  expect(environment).not.toMatch(/DATABASE|TOKEN|SECRET|KEY/)
+})
