@@ -104,6 +104,7 @@ create table retoma.classifier_document (
   simulated boolean,
   reused_from bigint,
   answered_at timestamp with time zone,
+  useless_answer text,
   constraint classifier_document_run_id_fkey FOREIGN KEY (run_id) REFERENCES retoma.classifier_run(id),
   constraint classifier_document_pkey PRIMARY KEY (id),
   constraint classifier_document_run_id_code_key UNIQUE (run_id, code),
@@ -531,25 +532,32 @@ create view retoma.execucoes_classificacao as
             ELSE 'PENDENTE'::text
         END AS status,
     r.total,
-    r.total - c.ended - c.running - c.stalled - m.missing AS pendentes,
-    c.running + c.stalled AS processando,
+        CASE
+            WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN 0
+            ELSE r.total - c.ended - c.running - c.stalled
+        END AS pendentes,
+        CASE b.state
+            WHEN 'failed'::text THEN 0
+            WHEN 'cancelled'::text THEN c.running
+            ELSE c.running + c.stalled
+        END AS processando,
     c.succeeded AS concluidos,
     c.failed +
         CASE
-            WHEN b.state = 'failed'::text THEN m.missing
+            WHEN b.state = 'failed'::text THEN m.decided
             ELSE 0
         END AS erros,
     c.skipped + c.cancelled +
         CASE
-            WHEN b.state = 'cancelled'::text THEN m.missing
+            WHEN b.state = 'cancelled'::text THEN m.decided
             ELSE 0
         END AS pulados,
     c.cancelled +
         CASE
-            WHEN b.state = 'cancelled'::text THEN m.missing
+            WHEN b.state = 'cancelled'::text THEN m.decided
             ELSE 0
         END AS cancelados,
-    trunc((c.ended + m.missing)::numeric * 100.0 / r.total::numeric, 1) AS percentual,
+    trunc((c.ended + m.decided)::numeric * 100.0 / r.total::numeric, 1) AS percentual,
     c.progress_at AS ultimo_heartbeat,
     c.last_ref AS ultimo_codigo_processado,
     COALESCE(b.resumes, 0) AS tentativas_retry,
@@ -577,10 +585,11 @@ create view retoma.execucoes_classificacao as
            FROM retoma.batch_count n
           WHERE n.batch_id = r.batch_id) c
      CROSS JOIN LATERAL ( SELECT
-                CASE
-                    WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN GREATEST(r.total - b.total, 0)
+                CASE b.state
+                    WHEN 'failed'::text THEN r.total - c.ended
+                    WHEN 'cancelled'::text THEN r.total - c.ended - c.running
                     ELSE 0
-                END AS missing) m
+                END AS decided) m
   WHERE r.deleted_at IS NULL AND (r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL);
 
 create view retoma.resultados_classificacao as
@@ -593,7 +602,7 @@ create view retoma.resultados_classificacao as
         CASE
             WHEN s.status = 'CONCLUIDO'::text THEN NULL::text
             WHEN s.state = 'cancelled'::text THEN 'execução cancelada; documento não processado'::text
-            WHEN s.status = 'ERRO'::text AND (j.id IS NULL OR (j.error ->> 'code'::text) = 'resumes_spent'::text) THEN ('execução encerrada após '::text ||
+            WHEN s.status = 'ERRO'::text AND (j.state IS DISTINCT FROM 'failed'::text OR (j.error ->> 'code'::text) = 'resumes_spent'::text) THEN ('execução encerrada após '::text ||
             CASE r.settings ->> 'max_resumes'::text
                 WHEN '1'::text THEN '1 retomada'::text
                 ELSE (r.settings ->> 'max_resumes'::text) || ' retomadas'::text
@@ -621,7 +630,11 @@ create view retoma.resultados_classificacao as
     d.reused_from IS NOT NULL AS reaproveitado,
     d.duplicate_of AS duplicado_de,
     d.file_id AS arquivo_id,
-    d.job_id
+    d.job_id,
+        CASE
+            WHEN s.status <> 'CONCLUIDO'::text THEN d.useless_answer
+            ELSE NULL::text
+        END AS resposta_ia
    FROM retoma.classifier_document d
      JOIN retoma.classifier_run r ON (r.id = ANY (ARRAY[d.run_id])) AND r.deleted_at IS NULL
      LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
@@ -651,9 +664,10 @@ create view retoma.resultados_classificacao as
                     WHEN 'cancelled'::text THEN 'PULADO'::text
                     ELSE 'PROCESSANDO'::text
                 END AS status
-           FROM ( SELECT COALESCE(j.state,
+           FROM ( SELECT
                         CASE
-                            WHEN b.state = ANY (ARRAY['failed'::text, 'cancelled'::text]) THEN b.state
-                            ELSE 'waiting'::text
-                        END) AS "coalesce") n(state)) s
+                            WHEN b.state = 'failed'::text AND (COALESCE(j.state, 'waiting'::text) = ANY (ARRAY['waiting'::text, 'running'::text, 'stalled'::text])) THEN b.state
+                            WHEN b.state = 'cancelled'::text AND (COALESCE(j.state, 'waiting'::text) = ANY (ARRAY['waiting'::text, 'stalled'::text])) THEN b.state
+                            ELSE COALESCE(j.state, 'waiting'::text)
+                        END AS "coalesce") n(state)) s
   WHERE r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL;

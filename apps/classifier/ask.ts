@@ -9,7 +9,7 @@ import { errors } from './errors.ts'
 import { failed } from './failed.ts'
 import { dollars } from './money.ts'
 import { excerptOf, promptOf } from './prompt.ts'
-import { type Bought, judge } from './providers/answer.ts'
+import { type Answer, type Bought, judge } from './providers/answer.ts'
 import { classifyLocally, localModel } from './providers/local.ts'
 import { askOpenRouter, defaultModel, type OpenRouter } from './providers/openrouter.ts'
 import type { Reply } from './providers/reply.ts'
@@ -22,8 +22,8 @@ export const providerShown = 'OpenRouter'
 /** How a document was answered; plain data, as a step keeps it. `attempt`: which one it was bought by. */
 export type Kept = { attempt: number; bought: Bought | null } & (
   | { is: 'ok'; reply: Reply; model: string | null; simulated: boolean; reusedFrom: string | null }
-  /** Of no use; `final`: for this document no other would be either. */
-  | { is: 'useless'; code: string; message: string; final: boolean }
+  /** Of no use; `final`: for this document no other would be either. `written`: what the AI wrote, for operators. */
+  | { is: 'useless'; code: string; message: string; final: boolean; written: string | null }
 )
 
 /** undefined: there is no key, and the answer is played. */
@@ -80,10 +80,10 @@ async function askPaid(
       }
     }
     case 'item':
-      return useless(answer.why, answer.bought, attempt, true)
+      return useless(answer, attempt)
     case 'retry':
-      if (answer.bought !== null) return useless(answer.why, answer.bought, attempt, false)
-      throw failed(answer.why)
+      if (answer.bought !== null) return useless(answer, attempt)
+      throw Object.assign(failed(answer.why), { written: answer.written })
     case 'wait': {
       const { why, retryAfter } = answer
       const said = { code: why.code, message: why.in('pt') }
@@ -96,11 +96,12 @@ async function askPaid(
   }
 }
 
-const useless = (why: RetomaError, bought: Bought | null, attempt: number, final: boolean): Kept => ({
+const useless = ({ is, why, bought, written }: Extract<Answer, { is: 'item' | 'retry' }>, attempt: number): Kept => ({
   is: 'useless',
   attempt,
   bought,
   code: why.code,
   message: why.in('pt'),
-  final,
+  final: is === 'item',
+  written,
 })

@@ -20,21 +20,24 @@ const result: Result = {
   simulado: false,
   reaproveitado: false,
   duplicado_de: null,
+  resposta_ia: null,
 }
 
 test('a table begins with its mark and its names', () => {
   expect(csvHead()).toBe(
-    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato\r\n',
+    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato;erro_mensagem\r\n',
   )
 })
 
 test('numbers have a decimal comma, quotes are doubled, nothing is an empty field', () => {
   expect(csvRow(result, true)).toBe(
-    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001"\r\n',
+    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001";""\r\n',
   )
   const none = { categoria: null, confianca: null, justificativa: null, modelo: null, tokens_entrada: null }
   const pending = { ...result, ...none, tokens_saida: null, custo_usd: null, simulado: null, status: 'ERRO' as const }
-  expect(csvRow(pending, true)).toBe('"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";""\r\n')
+  expect(csvRow({ ...pending, erro_mensagem: 'o PDF "a" falhou' }, true)).toBe(
+    '"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";"";"o PDF ""a"" falhou"\r\n',
+  )
 })
 
 test.each([

@@ -24,6 +24,7 @@ const columns: readonly [name: string, of: (row: Result, isSimulated: boolean) =
   ['simulado', (row, isSimulated) => row.simulado ?? isSimulated],
   ['moeda', () => currency],
   ['custo_usd_exato', row => comma(exactly(row.custo_usd))],
+  ['erro_mensagem', row => row.erro_mensagem],
 ]
 
 const mark = '\uFEFF'

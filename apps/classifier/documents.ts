@@ -1,6 +1,6 @@
 /**
- * What is sent for an execution: files, streamed into PostgreSQL as they come, or texts. Checked here: how many, their names,
- * types and sizes.
+ * What is sent for an execution: files, streamed into PostgreSQL as they come, or texts. Checked here: how many, their names and
+ * sizes. A file of a type that cannot be read is taken like any other, and skipped when its turn comes (extract/index.ts).
  *
  * Invariant: of a request that is refused, or breaks off, no file is left.
  */
@@ -49,14 +49,6 @@ export async function receiveFiles(
 
 async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: string) => string): Promise<Sent> {
   const { name, type } = file
-  if (!isReadable(name, type))
-    throw new RetomaError('bad_request', {
-      field: 'arquivos',
-      problem: say(
-        `"${name}" is neither PDF nor text (.pdf, .txt, .md, .csv)`,
-        `"${name}" não é PDF nem texto (.pdf, .txt, .md, .csv)`,
-      ),
-    })
   try {
     const { id, sha256 } = await engine.files.put(file.bytes, { name, type, most: largestFile })
     return { code: codeOf(codeOfFile(name)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
@@ -65,10 +57,6 @@ async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: st
     throw new RetomaError(errors.document_too_large, { name, most: largestFile })
   }
 }
-
-/** By its name, or by what its sender says it is: what it really is shows when it is read. */
-const isReadable = (name: string, type: string): boolean =>
-  /\.(?:pdf|txt|md|csv)$/i.test(name) || type === 'application/pdf' || type.startsWith('text/')
 
 export function receiveTexts(given: readonly { codigo: string; texto: string }[]): Sent[] {
   if (given.length === 0) throw noDocuments('documentos')

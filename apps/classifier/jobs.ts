@@ -25,7 +25,7 @@ import { answerFor, type Kept, type Paid, providerName, providerShown } from './
 import { errors } from './errors.ts'
 import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
-import { type Document, readDocument, saveAnswer, savePurchase } from './store/answers.ts'
+import { type Document, readDocument, saveAnswer, savePurchase, saveUseless } from './store/answers.ts'
 
 export interface OpenRouterOptions {
   /** Without a key the local classifier answers, and what it answers is marked simulado. */
@@ -91,11 +91,12 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
   if ('skip' in read) return skip(read.skip)
   const { text } = read
   for (let n = 1; ; n++) {
-    const kept = await answered(ctx, n, signal => answerFor(ctx, { document, text, paid }, signal))
+    const kept = await answered(ctx, n, id, signal => answerFor(ctx, { document, text, paid }, signal))
     await ctx.transaction(`save ${n}`, async tx => {
       const { attempt, bought } = kept
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable: kept.is === 'ok' })
       if (kept.is === 'ok') await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept) })
+      else await saveUseless(tx, id, kept.written)
     })
     if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
     // Of an earlier attempt: that one has paid for it. This one asks anew.
@@ -104,10 +105,19 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
 }
 
 /** The nth answer that was paid for, of this attempt or of one before it. */
-async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) => Promise<Kept>): Promise<Kept> {
+async function answered(
+  ctx: JobContext,
+  n: number,
+  document: string,
+  ask: (signal: AbortSignal) => Promise<Kept>,
+): Promise<Kept> {
   try {
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
   } catch (error) {
+    const { written } = error as { written?: string | null }
+    // Nothing was paid for it, so it is no step: it is written by its attempt.
+    if (typeof written === 'string')
+      await ctx.transaction(`useless ${ctx.attempt}`, tx => saveUseless(tx, document, written))
     if (!isRetomaError(error, 'step_timeout')) throw error
     throw failed(new RetomaError(errors.ai_timeout, { provider: providerShown, seconds: longestAnswer / 1000 }))
   }

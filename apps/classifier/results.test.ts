@@ -25,6 +25,7 @@ test('results are read a page at a time, and as one table', async () => {
       custo_usd_exato: '0.012300',
       moeda: 'USD',
       simulado: false,
+      erro_mensagem: null,
     },
   ])
   const rest = (await ask('GET', `/execucoes/${id}/resultados?after=${next}`)).body
@@ -36,8 +37,13 @@ test('results are read a page at a time, and as one table', async () => {
   const lines = table.body.split('\r\n')
   expect(lines).toHaveLength(6)
   expect(lines[2]).toBe(
-    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300"`,
+    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";""`,
   )
+  // Why a document is ERRO or PULADO is the last column.
+  expect(lines.slice(3, 5).map((line: string) => line.split(';').at(-1))).toEqual([
+    '"o documento não pôde ser lido"',
+    '"documento vazio"',
+  ])
 })
 
 test('a table of two thousand documents is whole', async () => {

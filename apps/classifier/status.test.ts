@@ -155,3 +155,22 @@ test('the views and the streams have the same words for every state', async () =
   const documents = await definition('resultados_classificacao')
   for (const status of Object.values(documentStatusOf)) expect(documents).toContain(`'${status}'`)
 })
+
+test.each([
+  ['failed', 'ERRO', 'ERRO', { erros: 3, pulados: 0 }, 'execução encerrada após 3 retomadas; documento não processado'],
+  ['cancelled', 'CANCELADO', 'PULADO', { erros: 0, pulados: 3 }, 'execução cancelada; documento não processado'],
+])(
+  'an execution that has ended (%s) shows no document as waiting, although its jobs end one by one after it',
+  async (state, status, ofDocument, counts, message) => {
+    const door = await classifierDoor()
+    const id = await door.execution(['a', 'tenta b', 'tenta c', 'tenta d'])
+    await door.run()
+    expect(await door.status(id)).toMatchObject({ pendentes: 3, concluidos: 1 })
+    await door.engine.query(`update retoma.batch set state = $1, finished_at = now()`, [state])
+    const ended = { status, total: 4, pendentes: 0, processando: 0, concluidos: 1, percentual: 100, ...counts }
+    expect(await door.status(id)).toMatchObject(ended)
+    const { items } = (await door.ask('GET', `/execucoes/${id}/documentos?status=${ofDocument}`)).body
+    expect(items).toMatchObject(Array(3).fill({ status: ofDocument, erro_mensagem: message }))
+    expect((await door.ask('GET', `/execucoes/${id}/documentos?status=PENDENTE`)).body.items).toEqual([])
+  },
+)

@@ -102,6 +102,10 @@ export const documentError = z
     erro_mensagem: z.string().nullable(),
     erro_stack: z.string().nullable().meta({ description: 'null for viewers' }),
     ultimo_erro_em: instant.nullable(),
+    resposta_ia: z
+      .string()
+      .nullable()
+      .meta({ description: 'what the AI wrote that was of no use, at most 4,000 characters; null for viewers' }),
   })
   .meta({ id: 'ErroDeDocumento' })
 
@@ -119,6 +123,7 @@ export const result = z
     custo_usd_exato: exactUsd.nullable(),
     moeda,
     simulado,
+    erro_mensagem: z.string().nullable().meta({ description: 'why the document is ERRO or PULADO' }),
   })
   .meta({ id: 'Resultado' })
 
@@ -200,13 +205,14 @@ export const documentWire = (from: Result, isSimulated: boolean) => ({
   reaproveitado: from.reaproveitado,
 })
 
-export const documentErrorWire = (from: Result, mayReadStacks: boolean) => ({
+export const documentErrorWire = (from: Result, isOperator: boolean) => ({
   codigo: from.codigo,
   status: from.status,
   tentativas: from.tentativas,
   erro_mensagem: from.erro_mensagem,
-  erro_stack: mayReadStacks ? from.erro_stack : null,
+  erro_stack: isOperator ? from.erro_stack : null,
   ultimo_erro_em: from.ultimo_erro_em,
+  resposta_ia: isOperator ? from.resposta_ia : null,
 })
 
 export const resultWire = (from: Result, isSimulated: boolean) => ({
@@ -220,4 +226,5 @@ export const resultWire = (from: Result, isSimulated: boolean) => ({
   tokens_saida: from.tokens_saida,
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
+  erro_mensagem: from.erro_mensagem,
 })

@@ -11,7 +11,7 @@ import { errors } from '../errors.ts'
 import { failed } from '../failed.ts'
 import type { ReadPdf } from './pdf.ts'
 import { decode, mostText, tidy } from './plain.ts'
-import { claimsToBePdf, endsOf, isPdf, isWhole, likenessOf } from './sniff.ts'
+import { claimsToBePdf, type Ends, endsOf, isPdf, isReadable, isWhole, knownAs, likenessOf } from './sniff.ts'
 import { trouble } from './trouble.ts'
 
 /** `path`: where its bytes are, on this machine. `text`: it was sent as text. */
@@ -42,10 +42,16 @@ export async function extractText(ctx: JobContext, source: Source, options: Extr
   const claimed = claimsToBePdf(name, type)
   if (!isPdf(ends, claimed)) {
     if (claimed) throw trouble(errors.not_a_pdf, { likeness: likenessOf(ends) })
+    if (!isReadable(name, type)) return { skip: foreign(ends) }
     return readPlain(path, ends.size)
   }
   if (!isWhole(ends)) throw trouble(errors.pdf_truncated, {})
   return whatCameOf(await readAway(ctx, path, options.timeout ?? readWithin))
+}
+
+function foreign(ends: Ends): string {
+  const likeness = knownAs(ends)?.pt
+  return `tipo de arquivo que não é lido${likeness === undefined ? '' : ` (${likeness})`}: envie PDF ou texto (.pdf, .txt, .md, .csv)`
 }
 
 /** The text of a PDF that an earlier attempt has read: it is kept, and its file is not needed again. */

@@ -30,6 +30,10 @@ export async function endsOf(path: string): Promise<Ends> {
 export const claimsToBePdf = (name: string, type: string): boolean =>
   /\.pdf$/i.test(name) || /^application\/(x-)?pdf\b/i.test(type)
 
+/** By its name, or by what its sender says it is: what it really is shows when it is read. */
+export const isReadable = (name: string, type: string): boolean =>
+  claimsToBePdf(name, type) || /\.(?:txt|md|csv)$/i.test(name) || /^text\//i.test(type)
+
 /** A text may well speak of PDFs; what is called one may have something before it. */
 export const isPdf = ({ head }: Ends, claimed: boolean): boolean =>
   claimed ? head.includes('%PDF-') : head.subarray(0, 5).equals(Buffer.from('%PDF-'))
@@ -41,12 +45,16 @@ export function isWhole({ tail }: Ends): boolean {
 }
 
 /** What a file that is no PDF seems to be. */
-export function likenessOf({ head }: Ends) {
+export const likenessOf = (ends: Ends) =>
+  knownAs(ends) ?? { en: 'it does not begin with %PDF', pt: 'não começa com %PDF' }
+
+/** By its first bytes; undefined: by those nobody can tell. */
+export function knownAs({ head }: Ends) {
   const start = head.toString('latin1').trimStart().slice(0, 200).toLowerCase()
   if (/^(<!doctype html|<html|<head|<body)/.test(start))
     return { en: 'it seems to be a web page', pt: 'parece ser uma página da web' }
   if (start.startsWith('pk\x03\x04'))
     return { en: 'it seems to be a ZIP or an Office file', pt: 'parece ser um ZIP ou um arquivo do Office' }
   if (/^(\x89png|\xff\xd8\xff|gif8)/.test(start)) return { en: 'it seems to be an image', pt: 'parece ser uma imagem' }
-  return { en: 'it does not begin with %PDF', pt: 'não começa com %PDF' }
+  return undefined
 }

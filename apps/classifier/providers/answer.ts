@@ -31,12 +31,13 @@ export interface Bought {
   cost: string
 }
 
+/** `written`: what the model wrote instead of an answer, bounded and without secrets, for operators; null: nothing of its own. */
 export type Answer =
   | { is: 'ok'; reply: Reply; bought: Bought }
-  | { is: 'retry'; why: RetomaError; bought: Bought | null }
+  | { is: 'retry'; why: RetomaError; bought: Bought | null; written: string | null }
   | { is: 'wait'; why: RetomaError; retryAfter: Duration | null }
   | { is: 'stop'; why: RetomaError; of: 'provider' | 'batch' }
-  | { is: 'item'; why: RetomaError; bought: Bought | null }
+  | { is: 'item'; why: RetomaError; bought: Bought | null; written: string | null }
 
 interface About {
   /** The provider's name as people know it. */
@@ -47,6 +48,7 @@ interface About {
 }
 
 const longestWords = 300
+const longestWritten = 4000
 const shortestWait = seconds(1)
 const longestWait = hours(24)
 
@@ -64,7 +66,7 @@ function broken(received: Extract<Received, { broken: string }>, provider: strin
     received.broken === 'link'
       ? new RetomaError(errors.ai_unreachable, { provider, problem: known(received.code) })
       : garbage(provider, 'it is too long', 'é longa demais')
-  return { is: 'retry', why, bought: null }
+  return { is: 'retry', why, bought: null, written: null }
 }
 
 /** Whatever else stands in an error of the system's, its code is plain. */
@@ -76,9 +78,16 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
   const choice = fields(list(body?.choices)[0])
   const error = errorIn(body) ?? errorIn(choice)
   if (error !== undefined) return refused(received, codeOf(error), error, about, bought)
-  const useless = (en: string, pt: string): Answer => ({ is: 'retry', why: garbage(provider, en, pt), bought })
-  if (body === undefined) return useless('it is no JSON', 'não é JSON')
   const message = fields(choice?.message)
+  const content = textOf(message?.content)
+  const written = writtenBy(content ?? (typeof message?.refusal === 'string' ? message.refusal : received.body), about)
+  const useless = (en: string, pt: string): Answer => ({
+    is: 'retry',
+    why: garbage(provider, en, pt),
+    bought,
+    written,
+  })
+  if (body === undefined) return useless('it is no JSON', 'não é JSON')
   const finish = choice?.finish_reason
   if (finish === 'content_filter' || typeof message?.refusal === 'string') {
     const words = spoken(message?.refusal, about) || 'content_filter'
@@ -86,9 +95,9 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
       is: 'item',
       why: new RetomaError(errors.document_refused, { provider, status: received.status, words }),
       bought,
+      written,
     }
   }
-  const content = textOf(message?.content)
   if (content === undefined) return useless('it has no content', 'não tem conteúdo')
   const read = readReply(content, categories)
   if (read.is === 'reply' && bought !== null) {
@@ -100,6 +109,7 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
       is: 'item',
       why: new RetomaError(errors.category_unknown, { category: hide(read.category, about) }),
       bought,
+      written,
     }
   if (read.is === 'several') return useless('it names different categories', 'diz categorias diferentes')
   if (finish === 'length') return useless('it was cut off', 'foi cortada')
@@ -125,9 +135,9 @@ function refused(
     case 'model':
       return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, facts) }
     case 'document':
-      return { is: 'item', why: new RetomaError(errors.document_refused, facts), bought }
+      return { is: 'item', why: new RetomaError(errors.document_refused, facts), bought, written: null }
     case 'retry':
-      return { is: 'retry', why: new RetomaError(errors.ai_error, facts), bought }
+      return { is: 'retry', why: new RetomaError(errors.ai_error, facts), bought, written: null }
   }
 }
 
@@ -246,9 +256,13 @@ const errorWord = (body: string): string =>
 const spoken = (words: unknown, about: About): string =>
   typeof words === 'string' ? plain(hide(words.replace(/\s+/g, ' '), about), longestWords) : ''
 
+const writtenBy = (text: string, about: About): string | null => plain(hide(text, about), longestWritten) || null
+
 /** Ours, and whatever looks like one. */
 const hide = (words: string, { key }: About): string =>
-  (key === '' ? words : words.split(key).join('[…]')).replace(/\bsk-[\w-]{6,}/g, '[…]')
+  (key === '' ? words : words.split(key).join('[…]'))
+    .replace(/\b(?:sk-|rt_)[\w-]{6,}/g, '[…]')
+    .replace(/\b(bearer) [\w.~+/=-]{6,}/gi, '$1 […]')
 
 function parsed(body: string): Fields | undefined {
   try {

@@ -105,7 +105,8 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes/{id}/erros',
     name: 'listDocumentErrors',
     tag,
-    summary: 'Its documents with an error, each with its last one; the stack is for those who act',
+    summary:
+      'Its documents with an error, each with its last one; the stack and what the AI wrote are for those who act',
     role: 'viewer',
     params: idParams,
     query: z.strictObject(pageQuery),

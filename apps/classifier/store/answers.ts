@@ -114,11 +114,18 @@ export interface Answered extends Reply {
 const answer = `
   update retoma.classifier_document d
   set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
-    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now()
+    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null
   where d.id = $1`
 
 export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<void> {
   const { category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom } = given
   const values = [id, category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom]
   await tx.query(answer, values)
+}
+
+const useless = `update retoma.classifier_document set useless_answer = $2 where id = $1`
+
+/** What the AI wrote that was of no use, in the place of what it wrote before. */
+export async function saveUseless(tx: JobTransaction, id: string, written: string | null): Promise<void> {
+  await tx.query(useless, [id, written])
 }

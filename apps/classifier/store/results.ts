@@ -23,11 +23,12 @@ export interface Result {
   simulado: boolean | null
   reaproveitado: boolean
   duplicado_de: string | null
+  resposta_ia: string | null
 }
 
 const columns = `
   n, codigo, status, tentativas, erro_mensagem, erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
-  justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de`
+  justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de, resposta_ia`
 
 const list = `
   select ${columns} from retoma.resultados_classificacao

@@ -5,7 +5,7 @@ import { eachDocument, ok, refuses } from './behaviours.ts'
 import { classifier } from './executions.ts'
 import { goodPdf } from './pdfs.ts'
 
-test('a PDF and a text are read, an empty one is skipped, one that is none fails with a sentence', async () => {
+test('a PDF and a text are read, an empty one and one of another type are skipped, one that is none fails with a sentence', async () => {
   const { server, engine, execute, run, seen } = await classifier()
   const put = async (bytes: Buffer, name: string, type: string) => ({
     file: (await engine.files.put([bytes], { name, type })).id,
@@ -17,6 +17,8 @@ test('a PDF and a text are read, an empty one is skipped, one that is none fails
       await put(goodPdf(''), 'tres.pdf', 'application/pdf'),
       await put(Buffer.from('<html>D-4</html>'), 'quatro.pdf', 'application/pdf'),
       { file: '999999' },
+      await put(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'foto.png', 'image/png'),
+      await put(Buffer.from('MZ'), 'virus.exe', 'application/octet-stream'),
     ],
   })
   await run()
@@ -26,6 +28,16 @@ test('a PDF and a text are read, an empty one is skipped, one that is none fails
     { state: 'skipped', error: { message: expect.stringContaining('PDF sem texto') } },
     { state: 'failed', starts: 1, error: { code: 'not_a_pdf' } },
     { state: 'failed', starts: 1, error: { code: 'document_gone' } },
+    {
+      state: 'skipped',
+      error: {
+        message: 'tipo de arquivo que não é lido (parece ser uma imagem): envie PDF ou texto (.pdf, .txt, .md, .csv)',
+      },
+    },
+    {
+      state: 'skipped',
+      error: { message: 'tipo de arquivo que não é lido: envie PDF ou texto (.pdf, .txt, .md, .csv)' },
+    },
   ])
   expect(server.calls.map(call => call.document).sort()).toEqual(['D-1', 'D-2'])
 })

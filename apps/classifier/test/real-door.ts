@@ -1,0 +1,49 @@
+/** The whole classifier over HTTP on the virtual clock: its own jobs, routes and limits, with the stand-in for its AI. */
+import { doorWith } from '../../../test/http/support.ts'
+import { createClassifier } from '../index.ts'
+import type { OpenRouterOptions } from '../jobs.ts'
+import { serverForTest, sqlOn } from './executions.ts'
+
+export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
+  const server = await serverForTest()
+  const openRouter = { key: server.key, baseUrl: server.baseUrl, model: undefined, ...options }
+  const {
+    jobs = [],
+    batches = [],
+    schedules = [],
+    limits = {},
+    queues,
+    routes,
+    attach,
+  } = createClassifier({ openRouter })
+  const door = await doorWith([...jobs], {
+    batches: [...batches],
+    schedules: [...schedules],
+    limits,
+    app: { routes: routes ?? [] },
+  })
+  attach?.(door.engine)
+  const { ask } = door
+  const project = async (more: object = {}): Promise<string> => {
+    const body = { nome: 'Contratos', categorias: ['Contrato', 'Petição Inicial', 'Outros'], ...more }
+    return (await ask('POST', '/projetos', { body })).body.id
+  }
+  return {
+    ...door,
+    server,
+    queues,
+    sql: await sqlOn(door.databaseUrl),
+    project,
+    /** Its id. Of so many texts, `D-1` and so on, of which each speaks of a contract; `more`: of its project. */
+    async execution(documents: number | readonly string[], more: object = {}): Promise<string> {
+      const texts =
+        typeof documents === 'number'
+          ? Array.from({ length: documents }, (_, n) => `D-${n + 1} é um contrato de locação.`)
+          : documents
+      const documentos = texts.map((texto, n) => ({ codigo: `doc-${n + 1}`, texto }))
+      return (await ask('POST', '/execucoes', { body: { projeto_id: await project(more), documentos } })).body.id
+    },
+    press: (id: string, verb: string, more: object = {}) => ask('POST', `/execucoes/${id}/${verb}`, more),
+    status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
+  }
+}
