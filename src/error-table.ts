@@ -350,6 +350,17 @@ export const errorTable = define({
     en: 'the body is larger than {most} bytes',
     pt: 'o corpo tem mais de {most} bytes',
   },
+  too_many_values: {
+    status: 413,
+    en: 'the body has more than {most} values (list items and object fields)',
+    pt: 'o corpo tem mais de {most} valores (itens de listas e campos de objetos)',
+  },
+  server_busy: {
+    status: 503,
+    retryable: true,
+    en: 'the server holds as many request bodies as fit in its memory; try again in {seconds} s',
+    pt: 'o servidor já recebe tantos corpos de requisição quantos cabem na memória; tente de novo em {seconds} s',
+  },
   file_too_large: {
     status: 413,
     en: 'the file is larger than {most} bytes',

@@ -60,7 +60,6 @@ async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: st
 
 export function receiveTexts(given: readonly { codigo: string; texto: string }[]): Sent[] {
   if (given.length === 0) throw noDocuments('documentos')
-  if (given.length > mostDocuments) throw new RetomaError(errors.too_many_documents, { most: mostDocuments })
   const codeOf = createCodes()
   return given.map(({ codigo, texto }) => {
     const text = storable(texto)

@@ -1,5 +1,6 @@
 /** A job's input on its way in: checked by its schema, as JSON text. */
 import { RetomaError, type Saying, say } from '../errors.ts'
+import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
 import type { AnyJob } from './job.ts'
 import { storable } from './json.ts'
 
@@ -15,7 +16,29 @@ export async function checkedInput(job: AnyJob, input: unknown, index?: number):
   if (!checked.ok) return refuse(checked.problem, checked.isTooLarge ? 'input_too_large' : 'bad_input')
   // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
   // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
-  const parsed = await job.parse(JSON.parse(checked.text))
+  const isLong = checked.text.length > sliceLength
+  if (isLong) await turnOfLoop()
+  const read = JSON.parse(checked.text)
+  if (isLong) await turnOfLoop()
+  const parsed = await job.parse(read)
   if ('problem' in parsed) return refuse(parsed.problem)
   return checked.text
 }
+
+/** A long list in slices, so that other requests of this process are answered in between; the texts are in the order of the list. */
+export async function checkedInputs(given: readonly { job: AnyJob; input: unknown }[]): Promise<string[]> {
+  const texts: string[] = []
+  let length = 0
+  for (const [index, { job, input }] of given.entries()) {
+    const text = await checkedInput(job, input, given.length === 1 ? undefined : index)
+    texts.push(text)
+    length += text.length + perInput
+    if (length < sliceLength) continue
+    length = 0
+    await turnOfLoop()
+  }
+  return texts
+}
+
+/** What a short input costs besides its length, in characters. */
+const perInput = 100

@@ -6,7 +6,7 @@
  * jobs, and two at once make them once.
  */
 import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
-import { checkedInput } from '../core/input.ts'
+import { checkedInputs } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { State } from '../core/state.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -47,17 +47,10 @@ export function createTogether(given: {
   const { db, clock, registry, writeShared, admit, tell } = given
 
   async function checked(orders: readonly Order[]): Promise<NewJob[]> {
-    const jobs: NewJob[] = []
-    for (const [index, { job, input, options = {} }] of orders.entries()) {
-      const text = await checkedInput(job, input, orders.length === 1 ? undefined : index)
-      jobs.push({
-        ...checkEnqueueOptions(options),
-        queue: job.queue,
-        kind: job.kind,
-        version: job.version,
-        input: text,
-      })
-    }
+    const inputs = await checkedInputs(orders)
+    const jobs = orders.map(({ job: { queue, kind, version }, options = {} }, index): NewJob => {
+      return { ...checkEnqueueOptions(options), queue, kind, version, input: inputs[index]! }
+    })
     await registry.add(...new Set(orders.map(order => order.job)))
     for (const [queue, those] of byQueue(jobs)) {
       const groups = those.map(job => job.groupKey)

@@ -3,9 +3,11 @@
  * 403), how often (429), then what (400, 413, 415), then what the route itself says.
  */
 import { RetomaError, say } from '../errors.ts'
-import { parseJson, readText } from './body.ts'
+import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
+import { type BodyBounds, parseJson, readText } from './body.ts'
+import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { checked } from './checked.ts'
-import { answerOnce, onceOf } from './idempotency.ts'
+import { answerOnce, hasKey, onceOf } from './idempotency.ts'
 import { json } from './json.ts'
 import { languageOf } from './language.ts'
 import { limited } from './limits.ts'
@@ -20,17 +22,23 @@ type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | '
   params: Record<string, string>
 }
 
-export async function answer(route: Route, asked: Asked): Promise<Response> {
+interface Given extends Asked {
+  bodies: BodyBudget
+}
+
+export async function answer(route: Route, { bodies, ...asked }: Given): Promise<Response> {
   const { request, who, log } = asked
   if (route.role !== 'open' && route.role !== 'cron' && !(ranks[who.role] >= ranks[route.role]))
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
-  if (route.limit === undefined) return answerTo(route, asked)
+  const share = bodies.open()
+  const answered = () => answerTo(route, asked, share).finally(share.release)
+  if (route.limit === undefined) return answered()
   const left = await limited(asked, route.limit)
   // What was counted is told of, also when it is then refused.
-  return withHeaders(await answerTo(route, asked).catch(error => refusal(error, request, log)), left)
+  return withHeaders(await answered().catch(error => refusal(error, request, log)), left)
 }
 
-async function answerTo(route: Route, asked: Asked): Promise<Response> {
+async function answerTo(route: Route, asked: Asked, share: BodyShare): Promise<Response> {
   const { request } = asked
   const upload = uploadOf(route, request)
   const call: Call = {
@@ -38,12 +46,15 @@ async function answerTo(route: Route, asked: Asked): Promise<Response> {
     once: undefined,
     params: route.params && checked(route.params, asked.params, 'path'),
     query: checkedQuery(route, request),
-    body: upload === undefined ? await bodyOf(route, request) : undefined,
+    body: upload === undefined ? await bodyOf(route, request, share) : undefined,
     upload,
     language: languageOf(request),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
-  if (route.makes) call.once = onceOf(route, call)
+  if (route.makes && hasKey(request)) {
+    if ((route.largest ?? 0) > sliceLength) await turnOfLoop()
+    call.once = onceOf(route, call)
+  }
   const keepsItself = route.makes === 'exactly' || route.upload !== undefined
   return call.once === undefined || keepsItself ? run(route, call) : answerOnce(route, call, run)
 }
@@ -68,11 +79,19 @@ function withHeaders({ body, status, statusText, headers }: Response, more: Reco
   return new Response(body, { status, statusText, headers: all })
 }
 
+const mostParameters = 100
+
 /** A name given twice is a list. */
 function checkedQuery(route: Route, request: Request): unknown {
   if (route.query === undefined) return undefined
   const given: Record<string, string | string[]> = {}
+  let parameters = 0
   for (const [name, value] of new URL(request.url).searchParams) {
+    if (++parameters > mostParameters)
+      throw new RetomaError('bad_request', {
+        field: 'query',
+        problem: say(`it has at most ${mostParameters} parameters`, `deve ter no máximo ${mostParameters} parâmetros`),
+      })
     const before = Object.hasOwn(given, name) ? given[name] : undefined
     const next = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]
     Object.defineProperty(given, name, { value: next, enumerable: true, configurable: true, writable: true })
@@ -88,12 +107,12 @@ function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
   throw new RetomaError('not_multipart', { type: typeOf(request) })
 }
 
-async function bodyOf({ body, largest }: Route, request: Request): Promise<unknown> {
-  return body && checked(body, await jsonBody(request, largest), 'body')
+async function bodyOf({ body, ...bounds }: Route, request: Request, share: BodyShare): Promise<unknown> {
+  return body && checked(body, await jsonBody(request, share, bounds), 'body')
 }
 
-async function jsonBody(request: Request, most: number | undefined): Promise<unknown> {
-  const text = await readText(request, most)
+async function jsonBody(request: Request, share: BodyShare, bounds: BodyBounds): Promise<unknown> {
+  const text = await readText(request, share, bounds)
   const type = request.headers.get('content-type') ?? ''
   if (text !== '' && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
     throw new RetomaError('not_json', { type: typeOf(request) })

@@ -12,6 +12,7 @@ import { RetomaError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { answer } from './answer.ts'
+import { BodyBudget } from './body-budget.ts'
 import { refuseClashes } from './clash.ts'
 import { createDoorkeeper, type DoorOptions } from './doorkeeper.ts'
 import { languageOf } from './language.ts'
@@ -59,6 +60,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
+  const bodies = new BodyBudget()
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
@@ -70,7 +72,17 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
       const { place } = context.env
       const who = await doorkeeper.admit(request, place, route)
       const readmit = () => doorkeeper.admit(request, place, route)
-      return answer(route, { engine, log, streams, readmit, request, peer: place, who, params: context.req.param() })
+      return answer(route, {
+        engine,
+        log,
+        streams,
+        bodies,
+        readmit,
+        request,
+        peer: place,
+        who,
+        params: context.req.param(),
+      })
     })
   }
   door.get('/', context => {

@@ -1,44 +1,94 @@
 /**
- * The JSON body of a request, read in bounds: its bytes while they come, its depth before it is parsed. What is too much is
- * refused before it takes memory.
+ * The JSON body of a request, read in bounds: its bytes, its depth and the number of its values while they come, all before it is
+ * parsed. What is too much is refused before it takes memory.
  *
  * Invariant: one who sends too much can read why. Most read nothing before they have sent all, and on a connection that is cut
  * meanwhile they see it cut: so the rest is read and thrown away first, up to a bound.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
+import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
+import { type BodyShare, uncounted } from './body-budget.ts'
+import { type Excess, JsonScan } from './json-scan.ts'
 
-const largestBody = 1024 * 1024
+export interface BodyBounds {
+  /** Bytes. Default 64 KB: what a form of a page needs. */
+  largest?: number | undefined
+  /** List items and object fields, at every depth. */
+  mostValues?: number | undefined
+}
+
+export const largestBody = 64 * 1024
+export const mostBodyValues = 300_000
 const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 
-export async function readText(request: Request, most: number = largestBody): Promise<string> {
-  const tooLarge = () => new RetomaError('body_too_large', { most })
+export async function readText(request: Request, share: BodyShare, bounds: BodyBounds = {}): Promise<string> {
+  const bytes = await readBytes(request, share, bounds)
+  if (bytes.byteLength > sliceLength) await turnOfLoop()
+  return decoded(bytes)
+}
+
+/** undefined: there is no body. */
+export async function parseJson(text: string): Promise<unknown> {
+  if (text.trim() === '') return undefined
+  if (text.length > sliceLength) await turnOfLoop()
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw badBody('it is not JSON', 'não é JSON')
+  }
+}
+
+async function readBytes(request: Request, share: BodyShare, bounds: BodyBounds): Promise<Uint8Array> {
+  const { largest = largestBody, mostValues = mostBodyValues } = bounds
+  const scan = new JsonScan(deepest, mostValues)
+  const tooLarge = () => new RetomaError('body_too_large', { most: largest })
   const length = request.headers.get('content-length')
-  if (Number(length ?? 0) > most) {
-    await throwAway(request.body as AsyncIterable<Uint8Array> | null, Number(length))
+  const body = request.body as AsyncIterable<Uint8Array> | null
+  if (Number(length ?? 0) > largest) {
+    await throwAway(body, Number(length))
     throw tooLarge()
   }
   // Of a length that is known no more than that comes, and it need not go through a stream.
-  if (length !== null) {
-    const whole = await request.arrayBuffer().catch(gone)
-    if (whole.byteLength > most) throw tooLarge()
-    return decoded(Buffer.from(whole))
+  if (length !== null && Number(length) <= uncounted) {
+    const whole = new Uint8Array(await request.arrayBuffer().catch(gone))
+    if (whole.byteLength > largest) throw tooLarge()
+    refuseExcess(scan.add(whole), mostValues)
+    return whole
   }
-  if (request.body === null) return ''
+  if (body === null) return new Uint8Array()
   const parts: Uint8Array[] = []
   let bytes = 0
+  let failure: RetomaError | undefined
+  const fail = (error: unknown) => {
+    failure = isRetomaError(error) ? error : gone(error)
+    parts.length = 0
+    share.release()
+  }
   try {
-    for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+    for await (const part of body) {
       bytes += part.byteLength
       if (bytes > mostThrownAway) break
-      if (bytes > most) parts.length = 0
-      else parts.push(part)
+      if (failure !== undefined) continue
+      try {
+        if (bytes > largest) throw tooLarge()
+        share.take(part.byteLength)
+        refuseExcess(scan.add(part), mostValues)
+        parts.push(part)
+      } catch (error) {
+        fail(error)
+      }
     }
-    if (bytes > most) throw tooLarge()
   } catch (error) {
     gone(error)
   }
-  return decoded(Buffer.concat(parts))
+  if (failure !== undefined) throw failure
+  return Buffer.concat(parts)
+}
+
+function refuseExcess(excess: Excess | undefined, most: number): void {
+  if (excess === 'too_many') throw new RetomaError('too_many_values', { most })
+  if (excess === 'too_deep') throw badBody(`it is nested deeper than ${deepest}`, `tem mais de ${deepest} níveis`)
 }
 
 /** `length`: of more than the bound nothing is read at all. */
@@ -58,7 +108,7 @@ function gone(error: unknown): never {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decoded(bytes: Buffer): string {
+function decoded(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch {
@@ -66,32 +116,4 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-/** undefined: there is no body. */
-export function parseJson(text: string): unknown {
-  if (text.trim() === '') return undefined
-  if (depthOf(text) > deepest) throw badBody(`it is nested deeper than ${deepest}`, `tem mais de ${deepest} níveis`)
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw badBody('it is not JSON', 'não é JSON')
-  }
-}
-
 const badBody = (en: string, pt: string) => new RetomaError('bad_request', { field: 'body', problem: say(en, pt) })
-
-/** Brackets outside of texts; whether they match is found by the parser. */
-function depthOf(text: string): number {
-  let depth = 0
-  let most = 0
-  let quoted = false
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (quoted) {
-      if (c === 92) i++
-      else if (c === 34) quoted = false
-    } else if (c === 34) quoted = true
-    else if (c === 123 || c === 91) most = Math.max(most, ++depth)
-    else if (c === 125 || c === 93) depth--
-  }
-  return most
-}

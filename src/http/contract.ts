@@ -7,7 +7,10 @@ export const idParams = z.object({ id: z.string() })
 export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
 
 /** As it may be given: in any zone, so long as it is said. */
-export const anyInstant = z.iso.datetime({ offset: true }).meta({ description: 'ISO 8601, with Z or an offset' })
+export const anyInstant = z.iso
+  .datetime({ offset: true })
+  .max(50)
+  .meta({ description: 'ISO 8601, with Z or an offset' })
 
 /** Of a list: how many, and from where on. */
 export const pageQuery = {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { type Call, type Route, route } from './route.ts'
 
 const secretQuery = z.strictObject({
-  secret: z.string().optional().meta({ description: 'CRON_SECRET, where no header can be sent' }),
+  secret: z.string().max(1000).optional().meta({ description: 'CRON_SECRET, where no header can be sent' }),
 })
 
 export interface CronOptions {

@@ -12,6 +12,8 @@ import type { Call, Route } from './route.ts'
 const keyHeader = 'idempotency-key'
 export const longestKey = 255
 
+export const hasKey = ({ headers }: Request): boolean => headers.has(keyHeader)
+
 /** undefined: there is no key. */
 export function onceOf(route: Route, { request, who, params, query, body }: Call): Once | undefined {
   const key = request.headers.get(keyHeader)

@@ -186,7 +186,8 @@ function codesOf(route: Route): ErrorName[] {
   const asked = [route.params, route.query, route.body, route.upload].some(each => each !== undefined)
   const wrong: ErrorName[] = asked || route.makes ? ['bad_request'] : []
   const who: ErrorName[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
-  const body: ErrorName[] = route.body === undefined ? [] : ['body_too_large', 'not_json']
+  const body: ErrorName[] =
+    route.body === undefined ? [] : ['body_too_large', 'too_many_values', 'not_json', 'server_busy']
   const files: ErrorName[] =
     route.upload === undefined ? [] : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart']
   // What is kept in the transaction that makes it is never seen half-way.

@@ -90,8 +90,10 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   makes?: true | 'exactly'
   /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */
   limit?: RouteLimit
-  /** Bytes of its body; default 1 MB. */
+  /** Bytes of its body; default 64 KB. */
   largest?: number
+  /** List items and object fields of its body, at every depth; default 300,000. One more is too_many_values. */
+  mostValues?: number
   /** A value for JSON, or a Response where it is something else. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { readText } from '../../src/http/body.ts'
+import { BodyBudget } from '../../src/http/body-budget.ts'
 import { type App, createApp } from '../../src/http/index.ts'
 import { refusal } from '../../src/http/refusal.ts'
 import { listen, type Patience } from '../../src/http/server.ts'
@@ -52,7 +53,7 @@ test.each([
   ['in chunks', 'Transfer-Encoding: chunked'],
 ])('a client that sends all of a body %s, and only then reads, reads why it is too large', async (_, header) => {
   const refusing = appOf(async request => {
-    const error = await readText(request, 1000).catch(error => error)
+    const error = await readText(request, new BodyBudget().open(), { largest: 1000 }).catch(error => error)
     return refusal(error, request)
   })
   const socket = await client(await serve(refusing))

@@ -1,6 +1,6 @@
 /** Executions: made of what is sent, listed, looked at, erased. What is pressed on one is in press.ts. */
 import { type Engine, isRetomaError, type JobTransaction, RetomaError, say } from 'retoma'
-import { type Call, once, type Route, route } from 'retoma/http'
+import { type Call, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
 import {
   largestFile,
@@ -19,14 +19,16 @@ import { count, execution, executionWire, simulado, status } from '../wire.ts'
 import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
 /** A number is as good as its text; what names nothing is 404, whatever its form. */
-const id = z.union([z.string().min(1), z.int()]).transform(String)
+const id = z.union([z.string().min(1).max(10_000), z.int()]).transform(String)
 
 const texts = z.strictObject({
   projeto_id: id,
   reaproveitar: z.boolean().default(false).meta({ description: 'a paid answer to the same bytes is used again' }),
   documentos: z
-    .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string() }))
-    .meta({ description: `1 to ${mostDocuments}; codigo is made unique and at most 100 characters` }),
+    .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string().max(largestTexts) }))
+    .max(mostDocuments)
+    .meta({ description: `1 to ${mostDocuments}; codigo is made unique and at most 100 characters` })
+    .register(tooLong, { error: errors.too_many_documents }),
 })
 
 const refuse = (field: string, en: string, pt: string) =>
@@ -74,6 +76,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     role: 'operator',
     body: texts,
     largest: largestTexts,
+    mostValues: 10 * mostDocuments,
     upload: {
       fields: ['projeto_id', 'reaproveitar'],
       files: ['arquivos'],
@@ -115,7 +118,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     tag,
     summary: 'Executions, the newest first',
     role: 'viewer',
-    query: z.strictObject({ projeto_id: z.string().optional(), status: status.optional(), ...pageQuery }),
+    query: z.strictObject({ projeto_id: z.string().max(10_000).optional(), status: status.optional(), ...pageQuery }),
     answer: pageOf(execution),
     async run({ engine, query: { projeto_id, status = null, after, limit } }) {
       if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null, ...mark(runs.isSimulated) }

@@ -22,6 +22,9 @@ const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
 const categorias = z.array(line(100)).min(1).max(100).meta({ description: 'they differ in more than case and accents' })
 
+/** Of the body: instructions and categories of which every character is escaped. */
+const largest = 256 * 1024
+
 const retries = z.int().min(0).max(20)
 
 const least = 0.000001
@@ -138,6 +141,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     summary: 'A project: categories, instructions for the AI, and how often it is tried',
     role: 'operator',
     body: given,
+    largest,
     answer: project,
     status: 201,
     makes: 'exactly',
@@ -186,6 +190,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     role: 'operator',
     params: idParams,
     body: change,
+    largest,
     answer: project,
     errors: ['not_found'],
     run: async ({ engine, params: { id }, body }) =>

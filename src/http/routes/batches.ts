@@ -1,7 +1,7 @@
 /** Batches: submitted, listed, looked at, explained. What is pressed is in batch-press.ts, their items in batch-items.ts. */
 import { z } from 'zod'
 import { seconds } from '../../core/duration.ts'
-import { checkedInput } from '../../core/input.ts'
+import { checkedInputs } from '../../core/input.ts'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
@@ -14,13 +14,18 @@ import { type Route, route } from '../route.ts'
 import { batch, batchState } from './batch-schemas.ts'
 
 const megabyte = 1024 * 1024
+const mostItems = 100_000
 
 const text = z.string().min(1).max(500)
 
 const submit = z.strictObject({
   name: z.string().min(1).max(100).meta({ description: 'of a batch that the engine was made with' }),
-  items: z.array(z.unknown()).meta({ description: 'the inputs of its jobs' }),
-  refs: z.array(text).optional().meta({ description: "your own codes, one for each item, such as documents' names" }),
+  items: z.array(z.unknown()).max(mostItems).meta({ description: 'the inputs of its jobs' }),
+  refs: z
+    .array(text)
+    .max(mostItems)
+    .optional()
+    .meta({ description: "your own codes, one for each item, such as documents' names" }),
   key: text.optional().meta({ description: 'one batch per name and key until 24 h after its end' }),
   priority: z.int().min(0).max(9).optional(),
   group_key: text.optional(),
@@ -92,7 +97,7 @@ export const batchRoutes: readonly Route[] = [
       const ownKey = once !== undefined && body.key === undefined
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
       // All of them before the first: a list with a bad item leaves nothing behind.
-      for (const [index, input] of body.items.entries()) await checkedInput(definition.job, input, index)
+      await checkedInputs(body.items.map(input => ({ job: definition.job, input })))
       const made = await engine.submit(definition, body.items, options)
       // With a key of ours one that was there was made by the same request, which nobody has been answered.
       return ownKey ? { ...made, created: true } : made

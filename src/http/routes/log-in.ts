@@ -18,6 +18,7 @@ export const logInRoutes: readonly Route[] = [
     summary: 'Log in with a token: sets a cookie for a week',
     role: 'open',
     body: z.strictObject({ token: z.string().min(1).max(500) }),
+    largest: 4 * 1024,
     answer: z.object({ ...asker, expires_at: instant }),
     errors: ['unauthorized', 'foreign_origin', 'rate_limited'],
     async run({ engine, body, peer, headers }) {

@@ -50,9 +50,9 @@ export const tokenRoutes: readonly Route[] = [
     role: 'admin',
     query: z.strictObject({
       ...pageQuery,
-      user: z.string().optional(),
+      user: z.string().max(500).optional(),
       role: role.optional(),
-      live: z.stringbool().optional().meta({ description: 'only those that are not revoked' }),
+      live: z.string().max(10).pipe(z.stringbool()).optional().meta({ description: 'only those that are not revoked' }),
     }),
     answer: pageOf(token),
     errors: ['bad_option'],
