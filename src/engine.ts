@@ -60,6 +60,7 @@ import { createHinter } from './store/wake.ts'
 
 export type { WorkerHandle } from './engine/crew.ts'
 export type { JobDetail, Pressed } from './engine/desk.ts'
+export { checkedInputs } from './engine/inputs.ts'
 export type { RateLimits } from './engine/limits.ts'
 export type { NotifyOptions } from './engine/notify.ts'
 export type { Exactly } from './engine/once.ts'

@@ -6,7 +6,6 @@
  * jobs, and two at once make them once.
  */
 import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
-import { checkedInputs } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { State } from '../core/state.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,6 +13,7 @@ import { type Db, type Run, runOn } from '../store/db.ts'
 import type { Enqueued, NewJob } from '../store/enqueue.ts'
 import type { Kept, Once } from '../store/idempotency.ts'
 import { statesOf } from '../store/view.ts'
+import { checkedInputs } from './inputs.ts'
 import { type Exactly, exactlyOnce } from './once.ts'
 import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
@@ -47,7 +47,7 @@ export function createTogether(given: {
   const { db, clock, registry, writeShared, admit, tell } = given
 
   async function checked(orders: readonly Order[]): Promise<NewJob[]> {
-    const inputs = await checkedInputs(orders)
+    const inputs = await checkedInputs(orders, orders.length > 1)
     const jobs = orders.map(({ job: { queue, kind, version }, options = {} }, index): NewJob => {
       return { ...checkEnqueueOptions(options), queue, kind, version, input: inputs[index]! }
     })

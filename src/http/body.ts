@@ -17,8 +17,8 @@ export interface BodyBounds {
   mostValues?: number | undefined
 }
 
-export const largestBody = 64 * 1024
-export const mostBodyValues = 300_000
+const largestBody = 64 * 1024
+const mostBodyValues = 300_000
 const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 

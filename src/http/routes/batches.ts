@@ -1,8 +1,7 @@
 /** Batches: submitted, listed, looked at, explained. What is pressed is in batch-press.ts, their items in batch-items.ts. */
 import { z } from 'zod'
 import { seconds } from '../../core/duration.ts'
-import { checkedInputs } from '../../core/input.ts'
-import type { Engine } from '../../engine.ts'
+import { checkedInputs, type Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../wire.ts'
@@ -97,7 +96,11 @@ export const batchRoutes: readonly Route[] = [
       const ownKey = once !== undefined && body.key === undefined
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
       // All of them before the first: a list with a bad item leaves nothing behind.
-      await checkedInputs(body.items.map(input => ({ job: definition.job, input })))
+      const { job } = definition
+      await checkedInputs(
+        body.items.map(input => ({ job, input })),
+        true,
+      )
       const made = await engine.submit(definition, body.items, options)
       // With a key of ours one that was there was made by the same request, which nobody has been answered.
       return ownKey ? { ...made, created: true } : made

@@ -1,0 +1,30 @@
+/** The inputs of many jobs that come in together, checked in slices, so that the process answers other requests in between. */
+import { checkedInput } from '../core/input.ts'
+import type { AnyJob } from '../core/job.ts'
+import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
+
+/** What a short input costs besides its length, in characters. */
+const perInput = 100
+
+interface Given {
+  job: AnyJob
+  input: unknown
+}
+
+/**
+ * Their JSON texts in the order of the list; throws bad_input or input_too_large for the first that is wrong, and names its place
+ * where `isList`.
+ */
+export async function checkedInputs(given: readonly Given[], isList: boolean): Promise<string[]> {
+  const texts: string[] = []
+  let length = 0
+  for (const [index, { job, input }] of given.entries()) {
+    const text = await checkedInput(job, input, isList ? index : undefined, turnOfLoop)
+    texts.push(text)
+    length += text.length + perInput
+    if (length < sliceLength) continue
+    length = 0
+    await turnOfLoop()
+  }
+  return texts
+}
