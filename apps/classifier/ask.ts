@@ -6,9 +6,10 @@
  */
 import { type JobContext, pauseBatch, providerStop, providerWait, RetomaError } from 'retoma'
 import { errors } from './errors.ts'
+import type { Excerpt } from './extract/excerpt.ts'
 import { failed } from './failed.ts'
 import { dollars } from './money.ts'
-import { excerptOf, promptOf } from './prompt.ts'
+import { promptOf } from './prompt.ts'
 import { type Answer, type Bought, judge } from './providers/answer.ts'
 import { classifyLocally, localModel } from './providers/local.ts'
 import { askOpenRouter, defaultModel, type OpenRouter } from './providers/openrouter.ts'
@@ -31,7 +32,7 @@ export type Paid = (OpenRouter & { model: string | undefined }) | undefined
 
 export async function answerFor(
   ctx: JobContext,
-  { document, text, paid }: { document: Document; text: string; paid: Paid },
+  { document, excerpt, paid }: { document: Document; excerpt: Excerpt; paid: Paid },
   signal: AbortSignal,
 ): Promise<Kept> {
   const { attempt } = ctx
@@ -41,7 +42,7 @@ export async function answerFor(
     return { is: 'ok', attempt, reply, model, simulated: paid === undefined, reusedFrom: from, bought: null }
   }
   if (paid === undefined) {
-    const reply = classifyLocally(text, document.settings.categories)
+    const reply = withNote(classifyLocally(excerpt.text, document.settings.categories), excerpt)
     return { is: 'ok', attempt, reply, model: localModel, simulated: true, reusedFrom: null, bought: null }
   }
   const spent = document.limited ? await readSpent(ctx, document.run) : undefined
@@ -49,31 +50,28 @@ export async function answerFor(
     const why = new RetomaError(errors.cost_limit, { limit: dollars(spent.allowed), cost: dollars(spent.cost) })
     throw pauseBatch({ code: why.code, message: why.in('pt') })
   }
-  return ctx.provider(providerName, () => askPaid(paid, document, text, attempt, signal))
+  return ctx.provider(providerName, () => askPaid(paid, document, excerpt, attempt, signal))
 }
 
 /** `signal`: of the step, which is aborted with the attempt's, and when the call has taken too long. */
 async function askPaid(
   paid: NonNullable<Paid>,
   { settings }: Document,
-  text: string,
+  excerpt: Excerpt,
   attempt: number,
   signal: AbortSignal,
 ): Promise<Kept> {
   const model = settings.model ?? paid.model ?? defaultModel
-  const received = await askOpenRouter(paid, { model, messages: promptOf(settings, text) }, signal)
+  const received = await askOpenRouter(paid, { model, messages: promptOf(settings, excerpt.text) }, signal)
   const answer = judge(received, { provider: providerShown, categories: settings.categories, key: paid.key })
-  const { note } = excerptOf(text)
   switch (answer.is) {
     case 'ok': {
       const { reply, bought } = answer
-      const justification = [reply.justification, note].filter(Boolean).join(' ')
-      const told = { ...reply, justification }
       return {
         is: 'ok',
         attempt,
         bought,
-        reply: told,
+        reply: withNote(reply, excerpt),
         model: bought.model ?? model,
         simulated: false,
         reusedFrom: null,
@@ -95,6 +93,12 @@ async function askPaid(
     }
   }
 }
+
+/** What of the document nobody has read is said with the answer. */
+const withNote = (reply: Reply, { note }: Excerpt): Reply => ({
+  ...reply,
+  justification: [reply.justification, note].filter(Boolean).join(' '),
+})
 
 const useless = ({ is, why, bought, written }: Extract<Answer, { is: 'item' | 'retry' }>, attempt: number): Kept => ({
   is: 'useless',

@@ -87,11 +87,10 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
 async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
   const document = await readDocument(ctx, id)
   if (document === undefined) throw gone(id)
-  const read = await textOf(ctx, document)
-  if ('skip' in read) return skip(read.skip)
-  const { text } = read
+  const excerpt = await textOf(ctx, document)
+  if ('skip' in excerpt) return skip(excerpt.skip)
   for (let n = 1; ; n++) {
-    const kept = await answered(ctx, n, id, signal => answerFor(ctx, { document, text, paid }, signal))
+    const kept = await answered(ctx, n, id, signal => answerFor(ctx, { document, excerpt, paid }, signal))
     await ctx.transaction(`save ${n}`, async tx => {
       const { attempt, bought } = kept
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable: kept.is === 'ok' })

@@ -12,10 +12,7 @@ export interface Message {
   content: string
 }
 
-/** Of a long document its beginning and its end, about 15,000 tokens: what it is stands there, and every model takes that. */
-const head = 40_000
-const tail = 8000
-
+/** `text`: of a long document its two ends (extract/excerpt.ts). */
 export function promptOf({ categories, instructions }: Asking, text: string): Message[] {
   const rules = [
     'Você classifica documentos em português do Brasil.',
@@ -27,18 +24,6 @@ export function promptOf({ categories, instructions }: Asking, text: string): Me
   ]
   return [
     { role: 'system', content: rules.join('\n') },
-    { role: 'user', content: excerptOf(text).text },
+    { role: 'user', content: text },
   ]
-}
-
-/** `note`: what to say of a document that was not read whole. */
-export function excerptOf(text: string): { text: string; note: string | null } {
-  if (text.length <= head + tail) return { text, note: null }
-  const left = (text.length - head - tail).toLocaleString('pt-BR')
-  const from = text.slice(0, head).toWellFormed()
-  const to = text.slice(-tail).toWellFormed()
-  return {
-    text: `${from}\n\n[… ${left} caracteres omitidos …]\n\n${to}`,
-    note: `Documento longo: ${left} caracteres do meio não foram lidos.`,
-  }
 }

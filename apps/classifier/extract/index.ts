@@ -5,20 +5,21 @@
  * Invariant: it ends within its time and memory, whatever the file holds, and no file takes the worker along. A PDF's text is a
  * step ("text") and is not read twice.
  */
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { type Duration, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
 import { errors } from '../errors.ts'
 import { failed } from '../failed.ts'
+import { type Excerpt, excerptOf, headLength, type Parts, partsOf, tailLength } from './excerpt.ts'
 import type { ReadPdf } from './pdf.ts'
-import { decode, mostText, tidy } from './plain.ts'
+import { decode, decodeEnd, type Encoding, lengthIn, markOf, tidy } from './plain.ts'
 import { claimsToBePdf, type Ends, endsOf, isPdf, isReadable, isWhole, knownAs, likenessOf } from './sniff.ts'
 import { trouble } from './trouble.ts'
 
 /** `path`: where its bytes are, on this machine. `text`: it was sent as text. */
 export type Source = ({ path: string } | { text: string }) & { name: string; type?: string }
 
-/** `pages`: of a PDF. `truncated`: not all of it was read, or kept. */
-export type Extracted = { text: string; pages: number | null; truncated: boolean } | { skip: string }
+/** `pages`: of a PDF. */
+export type Extracted = (Excerpt & { pages: number | null }) | { skip: string }
 
 export interface ExtractOptions {
   timeout?: Duration
@@ -35,7 +36,7 @@ const reader = new URL(
 )
 
 export async function extractText(ctx: JobContext, source: Source, options: ExtractOptions = {}): Promise<Extracted> {
-  if ('text' in source) return bounded(source.text, false)
+  if ('text' in source) return readAs(partsOf(source.text))
   const { path, name, type = '' } = source
   const ends = await endsOf(path)
   if (ends.size === 0) return { skip: 'arquivo vazio' }
@@ -78,28 +79,55 @@ function whatCameOf(read: ReadPdf): Extracted {
     if (read.trouble === 'pdf_corrupt') throw trouble(errors.pdf_corrupt, { problem: read.problem })
     throw trouble(errors[read.trouble], {})
   }
-  const { text, pages, whole } = read
-  if (text.trim() !== '') return { text, pages, truncated: !whole }
-  return { skip: `PDF sem texto em ${pages === 1 ? '1 página' : `${pages} páginas`}, provavelmente digitalizado` }
+  const { pages } = read
+  if (hasText(read)) return { ...excerptOf(read), pages }
+  return {
+    skip: `PDF sem texto em ${pages === 1 ? '1 página' : `${pages.toLocaleString('pt-BR')} páginas`}, provavelmente digitalizado`,
+  }
 }
 
+const hasText = ({ head, tail }: Parts): boolean => head.trim() !== '' || (tail ?? '').trim() !== ''
+
+/** A file up to this size is read whole; of a larger one the two ends, and what lies between is counted. */
+const mostWhole = 1024 * 1024
 /** As many bytes as so many characters can have. */
-const mostPlain = mostText * 4
+const headBytes = headLength * 4
+const tailBytes = tailLength * 4
 
 async function readPlain(path: string, size: number): Promise<Extracted> {
   const file = await open(path)
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, mostPlain)), 0)
-    const decoded = decode(buffer.subarray(0, bytesRead), size > bytesRead)
+    const bytes = await readPart(file, 0, size <= mostWhole ? size : headBytes)
+    const decoded = decode(bytes, size > bytes.length)
     if ('binary' in decoded) throw trouble(errors.text_binary, {})
-    return bounded(tidy(decoded.text), size > bytesRead)
+    const text = tidy(decoded.text)
+    return readAs(size > bytes.length ? await endsOfFile(file, size, bytes, { ...decoded, text }) : partsOf(text))
   } finally {
     await file.close()
   }
 }
 
-function bounded(text: string, cut: boolean): Extracted {
-  if (text.trim() === '') return { skip: 'documento sem texto' }
-  const truncated = cut || text.length > mostText
-  return { text: truncated ? text.slice(0, mostText).toWellFormed() : text, pages: null, truncated }
+/** `first`: the bytes that the file begins with, and their text. */
+async function endsOfFile(
+  file: FileHandle,
+  size: number,
+  first: Uint8Array,
+  { text, encoding }: { text: string; encoding: Encoding },
+): Promise<Parts> {
+  // A pair of bytes is not torn, where a character is one: an odd byte at the very end is none.
+  const from = size - tailBytes - (size % 2)
+  const head = text.slice(0, headLength)
+  const tail = tidy(decodeEnd(await readPart(file, from, size - from), encoding)).slice(-tailLength)
+  let length = lengthIn(first, encoding) - (markOf(first) === undefined ? 0 : 1)
+  for (let at = first.length; at < size; at += mostWhole)
+    length += lengthIn(await readPart(file, at, Math.min(mostWhole, size - at)), encoding)
+  return { head, tail, omitted: Math.max(Math.floor(length) - head.length - tail.length, 0) }
 }
+
+async function readPart(file: FileHandle, from: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from)
+  return buffer.subarray(0, bytesRead)
+}
+
+const readAs = (parts: Parts): Extracted =>
+  hasText(parts) ? { ...excerptOf(parts), pages: null } : { skip: 'documento sem texto' }

@@ -6,36 +6,68 @@ import { type JobContext, RetomaError } from 'retoma'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ownerLockedPdf } from '../test/locked.ts'
 import { documentOf, goodPdf, latinText, streamOf, writePdf } from '../test/pdfs.ts'
+import { headLength, type PdfParts, tailLength } from './excerpt.ts'
 import { extractText } from './index.ts'
 import { readPdf } from './pdf.ts'
-import { mostText } from './plain.ts'
 
 const read = (pdf: Buffer) => readPdf(new Uint8Array(pdf))
+const whole = { omitted: 0, leftOut: null, unreadable: [], unfinished: [] }
 
 test('the text of every page, in order, with its accents and lines', async () => {
   expect(await read(goodPdf(['Ação de cobrança (R$ 1.000,00)\nsegunda linha – “fim”', 'Página dois']))).toEqual({
-    text: 'Ação de cobrança (R$ 1.000,00)\nsegunda linha – “fim”\nPágina dois',
+    head: 'Ação de cobrança (R$ 1.000,00)\nsegunda linha – “fim”\nPágina dois',
+    tail: null,
+    ...whole,
     pages: 2,
-    whole: true,
   })
 })
 
 test('deflated pages, and those that only their owner may change, are read', async () => {
   const deflated = writePdf(documentOf([streamOf(latinText('comprimido'), { deflated: true })]))
-  expect(await read(deflated)).toMatchObject({ text: 'comprimido' })
-  expect(await read(ownerLockedPdf('aberto a todos'))).toMatchObject({ text: 'aberto a todos' })
+  expect(await read(deflated)).toMatchObject({ head: 'comprimido' })
+  expect(await read(ownerLockedPdf('aberto a todos'))).toMatchObject({ head: 'aberto a todos' })
 })
 
-test('a long document is read until there is enough of it, and says so', async () => {
-  const long = await read(goodPdf('x'.repeat(mostText + 50_000)))
-  expect(long).toMatchObject({ pages: 67, whole: false })
-  expect((long as { text: string }).text).toHaveLength(mostText)
+test('of a long document the first pages and the last ones are read, and those between are named', async () => {
+  const pages = Array.from({ length: 200 }, (_, n) => `página ${n + 1} ${'x'.repeat(3000)}`)
+  const long = (await read(goodPdf(pages))) as PdfParts
+  expect(long.head).toHaveLength(headLength)
+  expect(long.tail).toHaveLength(tailLength)
+  expect(long.head).toMatch(/^página 1\n/)
+  expect(long.tail).toMatch(/página 200\n[x\n]+$/)
+  const [from, to] = long.leftOut!
+  expect(long.pages).toBe(200)
+  expect([from, to]).toEqual([15, 197])
+  expect(long.omitted).toBeGreaterThan(0)
+  expect(long.omitted).toBeLessThan(7000)
+  const told = await endOf(goodPdf(''), async () => long)
+  expect(told).toMatchObject({
+    pages: 200,
+    text: expect.stringContaining('[… páginas 15 a 197 omitidas …]'),
+    note: expect.stringMatching(
+      /^Documento longo: as páginas 15 a 197, de 200, não foram lidas, nem \d\.\d{3} caracteres das páginas vizinhas\.$/,
+    ),
+  })
 })
+
+test('a page that is longer than all that is read has its real end, too', async () => {
+  const long = await endOf(goodPdf(''), async () => await read(onePage(`começo ${'x'.repeat(300_000)} fim`)))
+  expect(long).toMatchObject({
+    text: expect.stringMatching(/^começo x+\s+\[… 25\d\.\d{3} caracteres omitidos …\]\s+[x\s]+fim\s*$/),
+    note: expect.stringMatching(/^Documento longo: 25\d\.\d{3} caracteres do meio não foram lidos\.$/),
+  })
+})
+
+/** However many lines it takes. */
+const onePage = (text: string) =>
+  writePdf(documentOf([streamOf(latinText(text.match(/.{1,75}/g)!.join('\n')).replaceAll('T*', '0 -0.001 Td'))]))
 
 test('a page that cannot be read is told, and the others count', async () => {
   const objects = documentOf([latinText('primeira'), latinText('segunda')].map(each => streamOf(each)))
   objects[3] = '<< /Type /Pages /Kids 4 /Count 1 >>'
-  expect(await read(writePdf(objects))).toMatchObject({ text: 'segunda', whole: false })
+  const partly = await read(writePdf(objects))
+  expect(partly).toMatchObject({ head: 'segunda', unreadable: [1] })
+  expect(await endOf(goodPdf(''), async () => partly)).toMatchObject({ note: 'A página 1 não pôde ser lida.' })
   objects[5] = objects[3]
   expect(await read(writePdf(objects))).toMatchObject({ trouble: 'pdf_corrupt' })
 })
@@ -82,7 +114,7 @@ test('a process that somebody killed, or that could not be started, says nothing
 })
 
 test('a PDF without a text is skipped, and says how many pages had none', async () => {
-  const scanned = { text: ' \n ', pages: 3, whole: true }
+  const scanned = { head: ' \n ', tail: null, ...whole, pages: 3 }
   expect(await endOf(goodPdf(''), async () => scanned)).toEqual({
     skip: 'PDF sem texto em 3 páginas, provavelmente digitalizado',
   })
@@ -90,5 +122,27 @@ test('a PDF without a text is skipped, and says how many pages had none', async 
 
 test('zeros after the end make no difference', async () => {
   const padded = Buffer.concat([goodPdf('a'), Buffer.alloc(5000)])
-  expect(await endOf(padded, async () => ({ text: 'a', pages: 1, whole: true }))).toMatchObject({ text: 'a' })
+  expect(await endOf(padded, async () => ({ head: 'a', tail: null, ...whole, pages: 1 }))).toMatchObject({ text: 'a' })
+})
+
+test('what was filled into a form is read with the name of its field, and so is text put on a page', async () => {
+  const field = (rest: string) => `<< /Type /Annot /Subtype /Widget /Rect [0 0 9 9] ${rest} >>`
+  const filled = [
+    field('/FT /Tx /T (nome) /V (Jos\\351 da Silva)'),
+    field('/FT /Tx /T (f2) /TU (CPF do autor) /V (123.456.789-00)'),
+    field('/FT /Ch /T (estado) /Opt [(SP) (RJ)] /V (RJ)'),
+    field('/FT /Btn /T (aceito) /V /Sim /AS /Sim'),
+    field('/FT /Btn /T (recuso) /V /Off /AS /Off'),
+    field('/FT /Tx /Ff 8192 /T (senha) /V (segredo)'),
+    field('/FT /Tx /F 2 /T (oculto) /V (escondido)'),
+    field('/FT /Tx /T (vazio) /V ()'),
+    '<< /Type /Annot /Subtype /FreeText /Rect [0 0 9 9] /DA (/Helv 9 Tf) /Contents (Deferido) >>',
+  ]
+  const first = 6
+  const refs = filled.map((_, n) => `${first + n} 0 R`).join(' ')
+  const objects = documentOf([streamOf(latinText('Formulário'))], { page: `/Annots [${refs}]` })
+  objects[0] = `<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [${refs}] >> >>`
+  expect(await read(writePdf([...objects, ...filled]))).toMatchObject({
+    head: 'Formulário\nDeferido\nnome: José da Silva\nCPF do autor: 123.456.789-00\nestado: RJ\naceito: Sim',
+  })
 })

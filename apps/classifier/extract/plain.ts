@@ -3,23 +3,45 @@
  * Windows wrote in Brazil for thirty years. Pure.
  */
 
-/** Enough for any AI's window; a classification needs less. */
-export const mostText = 200_000
-
-export type Decoded = { text: string } | { binary: true }
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
+export type Decoded = { text: string; encoding: Encoding } | { binary: true }
 
 /** `cut`: there is more of it, so that its last character may be half. */
 export function decode(bytes: Uint8Array, cut = false): Decoded {
   const mark = markOf(bytes)
-  if (mark !== undefined) return { text: new TextDecoder(mark).decode(bytes, { stream: cut }) }
+  if (mark !== undefined) return { text: new TextDecoder(mark).decode(bytes, { stream: cut }), encoding: mark }
   if (isBinary(bytes)) return { binary: true }
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut }) }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut })
+    return { text, encoding: 'utf-8' }
   } catch {
-    // Every byte is a character of it, so it is the last to be asked.
-    return { text: fromWindows(bytes) }
+    // Every byte is a character of it, so it is the last to be tried.
+    return { text: fromWindows(bytes), encoding: 'windows-1252' }
   }
 }
+
+/** The end of a text that began in `encoding`; its first character may be half. An end that is no UTF-8 is what Windows wrote. */
+export function decodeEnd(bytes: Uint8Array, encoding: Encoding): string {
+  if (encoding === 'windows-1252') return fromWindows(bytes)
+  if (encoding !== 'utf-8') return new TextDecoder(encoding).decode(bytes)
+  const first = bytes.findIndex(byte => !isContinuation(byte))
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(Math.min(first, 3)))
+  } catch {
+    return fromWindows(bytes)
+  }
+}
+
+/** How many characters (UTF-16 units) these bytes are, however they are cut from a file. */
+export function lengthIn(bytes: Uint8Array, encoding: Encoding): number {
+  if (encoding === 'windows-1252') return bytes.length
+  if (encoding !== 'utf-8') return bytes.length / 2
+  let units = 0
+  for (const byte of bytes) if (!isContinuation(byte)) units += byte >= 0xf0 ? 2 : 1
+  return units
+}
+
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80
 
 /** From 0x80 to 0x9F; the five that it has not are left as they are. */
 const windows = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
@@ -30,7 +52,8 @@ const fromWindows = (bytes: Uint8Array): string =>
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, letter => windows[letter.charCodeAt(0) - 0x80]!)
 
-function markOf([first, second, third]: Uint8Array): string | undefined {
+/** The mark at the beginning of a file, which is no part of its text. */
+export function markOf([first, second, third]: Uint8Array): Encoding | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8'
   if (first === 0xff && second === 0xfe) return 'utf-16le'
   if (first === 0xfe && second === 0xff) return 'utf-16be'

@@ -11,5 +11,7 @@ globalThis.fetch = () => Promise.reject(new Error('a document asks nobody'))
 
 export default async ({ path }: { path: string }): Promise<ReadPdf> => {
   const read = await readPdf(new Uint8Array(await readFile(path)))
-  return 'text' in read ? { ...read, text: tidy(read.text) } : read
+  return 'trouble' in read
+    ? read
+    : { ...read, head: tidy(read.head), tail: read.tail === null ? null : tidy(read.tail) }
 }

@@ -1,0 +1,96 @@
+/**
+ * What of a document is read: all of a short one, the beginning and the end of a long one, about 15,000 tokens. What a document is
+ * stands there, and every model takes that much. Pure.
+ *
+ * Invariant: the end is the end of the document itself, and the note says of everything that was left out that it was.
+ */
+
+export const headLength = 40_000
+export const tailLength = 8000
+
+/** A document as it was read. */
+export interface Parts {
+  head: string
+  /** null: `head` is all there is. */
+  tail: string | null
+  /** Characters between the two that were left out, besides those of whole pages. */
+  omitted: number
+}
+
+export interface PdfParts extends Parts {
+  pages: number
+  /** The first and the last of the pages between the two that nobody has looked at. */
+  leftOut: [from: number, to: number] | null
+  /** Pages that could not be read. */
+  unreadable: number[]
+  /** Pages so long that they were not read to their end. */
+  unfinished: number[]
+}
+
+/** `note`: what to say of a document that was not read whole. */
+export interface Excerpt {
+  text: string
+  note: string | null
+}
+
+/** Of a text that is there in whole. */
+export function partsOf(text: string): Parts {
+  const omitted = text.length - headLength - tailLength
+  if (omitted <= 0) return { head: text, tail: null, omitted: 0 }
+  return { head: text.slice(0, headLength), tail: text.slice(-tailLength), omitted }
+}
+
+export function excerptOf(parts: Parts | PdfParts): Excerpt {
+  const { head, tail, omitted } = parts
+  const pages = 'pages' in parts ? parts : null
+  const note = [tail === null ? '' : longNote(omitted, pages), pages === null ? '' : troubleNote(pages)]
+  const text =
+    tail === null ? head : `${head.toWellFormed()}\n\n[… ${gapOf(omitted, pages)} …]\n\n${tail.toWellFormed()}`
+  return { text, note: note.filter(Boolean).join(' ') || null }
+}
+
+const gapOf = (omitted: number, pages: PdfParts | null): string =>
+  pages?.leftOut
+    ? `${rangeOf(pages.leftOut)} ${isOne(pages.leftOut) ? 'omitida' : 'omitidas'}`
+    : `${characters(omitted)} ${omitted === 1 ? 'omitido' : 'omitidos'}`
+
+function longNote(omitted: number, pages: PdfParts | null): string {
+  if (!pages?.leftOut)
+    return `Documento longo: ${characters(omitted)} do meio ${omitted === 1 ? 'não foi lido' : 'não foram lidos'}.`
+  const { leftOut } = pages
+  const beside = omitted === 0 ? '' : `, nem ${characters(omitted)} das páginas vizinhas`
+  const verb = isOne(leftOut) ? 'não foi lida' : 'não foram lidas'
+  return `Documento longo: ${isOne(leftOut) ? 'a' : 'as'} ${rangeOf(leftOut)}, de ${number(pages.pages)}, ${verb}${beside}.`
+}
+
+const isOne = ([from, to]: readonly [number, number]): boolean => from === to
+
+const rangeOf = ([from, to]: readonly [number, number]): string =>
+  from === to ? `página ${number(from)}` : `páginas ${number(from)} a ${number(to)}`
+
+function troubleNote({ unreadable, unfinished }: PdfParts): string {
+  const several = unreadable.length > 1
+  const failed =
+    unreadable.length === 0
+      ? ''
+      : `${several ? 'As páginas' : 'A página'} ${listOf(unreadable)} ${several ? 'não puderam ser lidas' : 'não pôde ser lida'}.`
+  const long =
+    unfinished.length === 0
+      ? ''
+      : `${unfinished.length > 1 ? 'As páginas' : 'A página'} ${listOf(unfinished)} ${unfinished.length > 1 ? 'são longas demais e não foram lidas' : 'é longa demais e não foi lida'} até o fim.`
+  return [failed, long].filter(Boolean).join(' ')
+}
+
+const mostListed = 10
+
+/** `7`, `7 e 9`, `7, 9 e 12`, `1, 2, …, 10 e mais 3`. */
+function listOf(pages: readonly number[]): string {
+  const shown = [...pages].sort((one, other) => one - other).slice(0, mostListed)
+  const more = pages.length - shown.length
+  const words = shown.map(number)
+  if (more > 0) return `${words.join(', ')} e mais ${more}`
+  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} e ${words.at(-1)}`
+}
+
+const characters = (many: number): string => `${number(many)} ${many === 1 ? 'caractere' : 'caracteres'}`
+const number = (value: number): string => value.toLocaleString('pt-BR')
