@@ -43,7 +43,7 @@ function cell(value: Cell): string {
 
 /** Never in powers of ten, which not every spreadsheet reads as a number. */
 const decimal = (value: number): string =>
-  (Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/0+$/, '')).replace('.', ',')
+  (Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/(?<!0)0+$/, '')).replace('.', ',')
 
 const comma = (digits: string | null): string | null => digits?.replace('.', ',') ?? null
 

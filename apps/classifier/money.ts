@@ -22,7 +22,7 @@ export const exactly = <T extends string | null>(numeric: T): Text<T> =>
 
 /** `0.012300` is `0.0123`, and `2.000000` is `2.00`. */
 export const dollars = <T extends string | null>(numeric: T): Text<T> =>
-  told(numeric, (whole, decimals) => `${whole}.${decimals.replace(/0+$/, '').padEnd(2, '0')}`)
+  told(numeric, (whole, decimals) => `${whole}.${decimals.replace(/(?<!0)0+$/, '').padEnd(2, '0')}`)
 
 function told<T extends string | null>(numeric: T, write: (whole: string, decimals: string) => string): Text<T> {
   if (numeric === null) return null as Text<T>

@@ -29,7 +29,9 @@ const own = fileURLToPath(new URL('..', import.meta.url))
 /** `jobs/hello.ts:12`: the first place in the error that lies below the config's folder and is not somebody else's code. */
 function placeOf(error: Error, below: string, folder: string): string | undefined {
   for (const line of `${error.message}\n${error.stack}`.split('\n')) {
-    const [, path = '', number] = /(\/[^:]*)(?::(\d+)(?::\d+)?)?\)?\s*$/.exec(line.replace('file://', '')) ?? []
+    // At most the end of a line: an error may quote anything, and the pattern tries every slash.
+    const end = line.replace('file://', '').slice(-1000).trimEnd()
+    const [, path = '', number] = /(\/[^:]*)(?::(\d+)(?::\d+)?)?\)?$/.exec(end) ?? []
     if (!path.startsWith(`${below}/`) || path.includes('/node_modules/') || path.startsWith(own)) continue
     return number === undefined ? relative(folder, path) : `${relative(folder, path)}:${number}`
   }

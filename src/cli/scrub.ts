@@ -12,7 +12,7 @@ export function scrub(value: unknown, names: readonly string[]): unknown {
     .sort((a, b) => b.length - a.length)
     .map(name => new RegExp(`(?<![\\p{L}\\p{N}_-])${escaped(name)}(?![\\p{L}\\p{N}_-])`, 'giu'))
   const clean = (text: string): string =>
-    found.reduce((all, name) => all.replace(name, '…'), text).replace(/(\w+:\/\/)[^\s/"@]*@/g, '$1')
+    found.reduce((all, name) => all.replace(name, '…'), text).replace(/(:\/\/)[^\s/"@]*@/g, '$1')
   const walk = (each: unknown): unknown => {
     if (typeof each === 'string') return clean(each)
     if (Array.isArray(each)) return each.map(walk)

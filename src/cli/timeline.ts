@@ -36,8 +36,12 @@ function gathered(moments: readonly Moment[]): { moment: Moment; count: number }
   return lines
 }
 
-const listOf = (moment: Moment): string | undefined =>
-  moment.what === 'saved' ? /^(.*)\[.*\]$/s.exec(moment.step)?.[1] : undefined
+/** `pages` of the step `pages[17]`. */
+function listOf(moment: Moment): string | undefined {
+  if (moment.what !== 'saved' || !moment.step.endsWith(']')) return undefined
+  const at = moment.step.lastIndexOf('[')
+  return at < 0 ? undefined : moment.step.slice(0, at)
+}
 
 function sentence(moment: Moment, count: number, { jobs: { happened } }: Words): string {
   switch (moment.what) {

@@ -39,7 +39,7 @@ export function asWrongUse({ code, message }: CommanderError, program: Command):
   const [flag = ''] = name.split('=')
   const group = program.commands.find(each => each.name() === program.args[0])
   const among = group === undefined ? 'retoma' : `retoma ${group.name()}`
-  const near = /\(Did you mean (?:one of )?(.*?)\?\)/s.exec(message)?.[1]?.replace(/[^\s,]+/g, '"$&"')
+  const near = /\(Did you mean (?:one of )?([^()]*)\?\)$/.exec(message)?.[1]?.replace(/[^\s,]+/g, '"$&"')
   switch (code) {
     case 'commander.unknownCommand':
       return wrongUse(({ wrong }) => wrong.command(name, near ? wrong.didYouMean(near) : '', among))

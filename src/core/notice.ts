@@ -100,7 +100,7 @@ export const noticeOfTest = ({ language, link }: Writing, at: string): Notice =>
 /** Where it is explained, or listed. */
 function linkTo(base: string | null, facts: IncidentFacts): string | null {
   if (base === null) return null
-  const home = base.replace(/\/+$/, '')
+  const home = base.replace(/(?<!\/)\/+$/, '')
   if (facts.about !== undefined) return `${home}${facts.about.path}`
   const path = () => {
     if (facts.batch !== undefined) return `batches/${facts.batch}/explain`

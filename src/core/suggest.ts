@@ -1,7 +1,11 @@
 /** "Did you mean": the nearest known word, when there is one near enough to be a typo. */
 import { type Saying, say } from '../errors.ts'
 
+/** The longest name there is: a longer word is no typo of one, and comparing takes time for each of its letters. */
+const longestWord = 100
+
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > longestWord) return undefined
   const allowed = Math.max(1, Math.floor(word.length / 3))
   let best: { name: string; distance: number } | undefined
   for (const name of known) {

@@ -93,8 +93,11 @@ function checkedQuery(route: Route, request: Request): unknown {
         problem: say(`it has at most ${mostParameters} parameters`, `deve ter no máximo ${mostParameters} parâmetros`),
       })
     const before = Object.hasOwn(given, name) ? given[name] : undefined
-    const next = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]
-    Object.defineProperty(given, name, { value: next, enumerable: true, configurable: true, writable: true })
+    if (Array.isArray(before)) before.push(value)
+    else {
+      const next = before === undefined ? value : [before, value]
+      Object.defineProperty(given, name, { value: next, enumerable: true, configurable: true, writable: true })
+    }
   }
   return checked(route.query, given, 'query')
 }

@@ -10,7 +10,8 @@ export const isSecretName = (name: string): boolean => whole.test(name) || camel
 const inQuery = new RegExp(`([?&](?:[\\w.~-]*[-_])?(?:${words}|key|sig)=)[^&#\\s"'\`<>]+`, 'gi')
 const scheme = /\b(bearer)\s+[\w.~+/=-]{6,}/gi
 const ours = /\brt_[\w-]{20,}/g
-const userInUrl = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"']*):[^\s/@"']+@/gi
+// Begins at `://`, not at the scheme before it: a scheme may begin at every letter of a long text.
+const userInUrl = /(:\/\/[^\s/:@"']*):[^\s/@"']+@/g
 
 /** The same text with … in the place of values in a query that are named like secrets, of credentials and of our own tokens. */
 export const withoutSecrets = (text: string): string =>

@@ -27,7 +27,7 @@ const pause = 20
 
 // The last of them: two found the note of a dead one, and the other removed it first.
 export const othersAtWork =
-  /lock file ".*" (already exists|is empty)|shared memory block .* still in use|could not remove old lock file ".*": No such file/
+  /lock file "[^"\n]*" (already exists|is empty)|shared memory block [^\n]{0,100}still in use|could not remove old lock file "[^"\n]*": No such file/
 
 export interface Attached {
   client: pg.Client

@@ -18,7 +18,14 @@ export type Words = string | Saying
 // A write that is cut short has no error number: PostgreSQL only adds its hint.
 const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|Check free disk space/i
 
-const noRight = /FATAL: .*: (Permission denied|Read-only file system|Operation not permitted)$/m
+const noRight = (output: string): boolean =>
+  output
+    .split('\n')
+    .some(
+      line =>
+        line.includes('FATAL: ') &&
+        /: (?:Permission denied|Read-only file system|Operation not permitted)$/.test(line.trimEnd()),
+    )
 
 const denials: Record<string, Saying> = {
   EACCES: say('permission denied', 'permissão negada'),
@@ -54,7 +61,7 @@ export async function serverTrouble(
   const { folder, log } = home
   const problem =
     typeof words === 'string' ? (tellingLine(words) ?? say('it said nothing', 'ele não disse nada')) : words
-  if (noRight.test(output)) return new RetomaError('data_unreadable', { folder, problem })
+  if (noRight(output)) return new RetomaError('data_unreadable', { folder, problem })
   return new RetomaError('postgres_failed', { folder, action: actions[action], problem, log })
 }
 

@@ -79,7 +79,7 @@ export function postgresUrl(given: string): string {
 /** An http or https address, without the slash at its end, so that a path can follow. */
 export function webUrl(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
-  if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return given.replace(/\/+$/, '')
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return given.replace(/(?<!\/)\/+$/, '')
   return refuse(
     'it must begin with http:// or https:// and name a host',
     'deve começar com http:// ou https:// e ter um host',

@@ -10,10 +10,7 @@ import { doNotRetry } from '../core/outcome.ts'
 import { RetomaError } from '../errors.ts'
 import type { Loan } from '../store/loan.ts'
 import { sqlState } from '../store/trouble.ts'
-
-/** First words that would end our transaction or begin another; `rollback to` a savepoint is fine. */
-const control =
-  /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(?:\s+(?:work|transaction))?\s+to))\b/i
+import { isTransactionControl } from './transaction-control.ts'
 
 export class Tx {
   readonly #loan: Loan
@@ -83,7 +80,7 @@ export class Tx {
     this.#signal.throwIfAborted()
     if (this.#over) throw new RetomaError('transaction_over', { step: this.#name })
     const asked = typeof query === 'string' ? { text: query } : query
-    if (control.test(asked.text)) throw doNotRetry(new RetomaError('transaction_control', { step: this.#name }))
+    if (isTransactionControl(asked.text)) throw doNotRetry(new RetomaError('transaction_control', { step: this.#name }))
     try {
       // Without a name: a prepared statement would outlive the transaction.
       const { text, rowMode, types } = asked

@@ -1,0 +1,156 @@
+/**
+ * What reads a text from outside takes time in proportion to the text, whatever the text is. Each reader gets 100,000 characters of the
+ * worst kind, and must be through within half a second of processor time: readers that go over a text once need milliseconds, and one
+ * that begins anew at every character needs many seconds.
+ */
+import { expect, test } from 'vitest'
+import { judge } from '../../apps/classifier/providers/answer.ts'
+import { readReply } from '../../apps/classifier/providers/reply.ts'
+import { oneLine } from '../../apps/classifier/text.ts'
+import { scrub } from '../../src/cli/scrub.ts'
+import { printable } from '../../src/cli/voice.ts'
+import { commonPart } from '../../src/core/cause.ts'
+import { readCursor } from '../../src/core/cursor.ts'
+import { quoted, typed } from '../../src/core/explain/words.ts'
+import { cleanFileName, isFileType } from '../../src/core/file.ts'
+import { parsePair, parseTable } from '../../src/core/guard-table.ts'
+import { storable } from '../../src/core/json.ts'
+import { judgeAnswer } from '../../src/core/notice-answer.ts'
+import { nearest } from '../../src/core/suggest.ts'
+import { checkUser } from '../../src/core/token.ts'
+import { bearerOf, cookieOf } from '../../src/http/bearer.ts'
+import { refuseForeignHost, refuseForeignOrigin } from '../../src/http/foreign.ts'
+import { languageOf } from '../../src/http/language.ts'
+import { placeOf } from '../../src/http/place.ts'
+import { isMultipart } from '../../src/http/upload.ts'
+import { plainAddress } from '../../src/lib/address.ts'
+import { prettyLine } from '../../src/lib/log-line.ts'
+import { isSecretName, withoutSecrets } from '../../src/lib/redact.ts'
+import { othersAtWork } from '../../src/postgres/start.ts'
+import { tellingLine } from '../../src/postgres/trouble.ts'
+import { webUrl } from '../../src/settings/checks.ts'
+import { isTransactionControl } from '../../src/worker/transaction-control.ts'
+
+const length = 100_000
+const mostMs = 500
+
+/** A request whose headers may be anything; the real Headers would refuse some of it before a reader sees it. */
+const asking = (name: string, value: string) =>
+  ({ url: 'http://127.0.0.1/', headers: { get: (asked: string) => (asked === name ? value : null) } }) as Request
+
+const header =
+  (name: string, read: (request: Request) => unknown) =>
+  (text: string): unknown =>
+    read(asking(name, text))
+
+const about = {
+  key: 'sk-secret-of-ours',
+  model: 'm',
+  categories: ['a', 'b'],
+  provider: 'openrouter',
+  prices: {},
+} as never
+const answered = (status: number, body: string) => ({ status, header: () => null, body }) as never
+
+const readers: Record<string, (text: string) => unknown> = {
+  'the Bearer header': header('authorization', bearerOf),
+  'the Bearer header after its word': header('authorization', request => {
+    const given = request.headers.get('authorization')
+    return bearerOf(asking('authorization', `Bearer x${given}x`))
+  }),
+  cookies: header('cookie', cookieOf),
+  'Accept-Language': header('accept-language', languageOf),
+  'Content-Type': header('content-type', isMultipart),
+  'X-Forwarded-For': header('x-forwarded-for', request => placeOf(request, {}, { trustProxy: 1 })),
+  Host: header('host', request => refuseForeignHost(placeOf(request, {}, {}), {})),
+  Origin: header('origin', request => refuseForeignOrigin(request, placeOf(request, {}, {}), {})),
+  'an address': plainAddress,
+  'a cursor': readCursor,
+  'the name of a file': cleanFileName,
+  'the type of a file': isFileType,
+  'the name of a user': checkUser,
+  'the name of a kind that does not exist': text => nearest(text, ['classify-document', 'report', 'notify']),
+  'a value to be stored': text => storable({ text }),
+  'a message to be logged': withoutSecrets,
+  'the name of a logged fact': isSecretName,
+  'a logged line': text =>
+    prettyLine(JSON.stringify({ level: 'info', time: '', msg: text, err: { stack: text } }), true),
+  'a line for a terminal': printable,
+  'a text in a bundle for support': text => scrub({ text }, ['db.example.com']),
+  'the cause of a failure': commonPart,
+  'a name in an explanation': quoted,
+  'a name in a command': typed,
+  'a statement of a transaction': isTransactionControl,
+  'the name of a table': parseTable,
+  'a column and its value': parsePair,
+  'the output of PostgreSQL': tellingLine,
+  'the output of PostgreSQL about rivals': text => othersAtWork.test(text),
+  'an address in a setting': text => webUrl(`http://a/${text}`),
+  'Retry-After': text => judgeAnswer(429, text, new Date(0)),
+  'an answer of an AI': text => readReply(text, ['invoice', 'contract']),
+  'an error of an AI': text => judge(answered(500, text), about),
+  'an error of an AI in JSON': text => judge(answered(400, JSON.stringify({ error: { message: text } })), about),
+  'a line of an application': oneLine,
+}
+
+/** Pieces that have made one pattern or another begin anew. */
+const pieces = [
+  ...' \t\n\r/\\"\'`<>[](){}-_.,:;=@%+*0a“❤\0',
+  'a+',
+  'a-',
+  'a.',
+  'a@',
+  '0.',
+  '://',
+  'http://',
+  'a:a',
+  '?key=',
+  '&a-',
+  'rt_',
+  'bearer ',
+  'q=0',
+  '/*',
+  '*/',
+  '/**/',
+  '*/--*',
+  '--\n',
+  '""',
+  '\\u0000',
+  '```',
+  '```json ',
+  '{"a":',
+  '<think>',
+  '</think>',
+  'model ',
+  'FATAL: ',
+  'lock file "',
+  'could not remove old lock file "',
+  'shared memory block ',
+  '(Did you mean ',
+  '::ffff:',
+]
+
+const hostile = pieces.flatMap(piece => {
+  const text = piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
+  return [text, `${text}\u0001!`]
+})
+
+test.each(Object.keys(readers))('reading %s takes time in proportion to its length, whatever it holds', name => {
+  const read = readers[name]!
+  for (const text of hostile) {
+    const ms = processorTime(() => read(text))
+    expect(ms, `${JSON.stringify(text.slice(0, 20))}… of ${text.length} characters`).toBeLessThan(mostMs)
+  }
+})
+
+/** In ms, of this process and not of its neighbours. A reader may refuse a text: that is an answer too. */
+function processorTime(work: () => unknown): number {
+  const before = process.cpuUsage()
+  try {
+    work()
+  } catch {
+    // Refused.
+  }
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
