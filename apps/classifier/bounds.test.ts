@@ -20,3 +20,16 @@ test('2,001 documents and 400,000 are refused with 413, whatever is in them', as
     expect(body.error.code).toMatch(/^too_many_/)
   }
 })
+
+test('of three files of which one part cannot be read nothing is made, and the answer names its position', async () => {
+  const { fetch, ask, engine, project } = await classifierDoor()
+  const file = (disposition: string) => `--b\r\nContent-Disposition: ${disposition}\r\n\r\ntext\r\n`
+  const named = (n: number) => file(`form-data; name="arquivos"; filename="${n}.txt"`)
+  const body = `${file('form-data; name="projeto_id"').replace('text', await project())}${named(1)}${file('form-data; name="arquivos; filename="2.txt')}${named(3)}--b--\r\n`
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const response = await fetch(new Request('http://127.0.0.1:3000/execucoes', { method: 'POST', body, headers }))
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ error: { code: 'bad_request', part: 3 } })
+  expect((await ask('GET', '/execucoes')).body.items).toEqual([])
+  expect((await engine.query('select from retoma.file')).rows).toEqual([])
+})

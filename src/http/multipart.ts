@@ -1,74 +1,96 @@
 /**
- * multipart/form-data as it comes in: its parts in order, files as streams. Nothing is read ahead of who takes it, so of a body
- * of any size some 64 KB pieces are in memory.
+ * multipart/form-data as it comes in: its parts in order, files as streams. Nothing is read ahead of who takes it.
  *
- * Invariant: whoever stops reading, and whatever breaks, the parser ends. What the client still sends is then read and thrown
- * away, within bounds: on a connection that is cut it would not see the answer that tells it why.
+ * Invariant: a part that is not understood is refused with its position; none is left out. What the client still sends after a refusal
+ * is read and thrown away, within bounds: on a connection that is cut it would not see the answer that tells it why.
  */
-import type { Readable, Writable } from 'node:stream'
-import createParser from 'busboy'
 import { cleanFileName, isFileType } from '../core/file.ts'
-import { isRetomaError, RetomaError, say } from '../errors.ts'
+import { RetomaError, say } from '../errors.ts'
+import { FormReader, FormTrouble, type PartHead } from './form-reader.ts'
+import { headerParams, textOf } from './header-params.ts'
 import { largestField, mostFields, type Part, type UploadOptions } from './upload.ts'
 
 const mostThrownAway = 64 * 1024 * 1024
+const longestBoundary = 200
 
 export async function* partsOf(request: Request, options: UploadOptions): AsyncGenerator<Part, void> {
-  const parser = parserFor(request)
-  const came: (Part | Coming)[] = []
-  let failure: RetomaError | undefined
-  let isOver = false
-  let wake = () => {}
-  const fail = (error: RetomaError) => {
-    failure ??= error
-    parser.destroy()
-  }
-  const tell = (next: Part | Coming) => {
-    came.push(next)
-    wake()
-  }
-  let fields = 0
-  let files = 0
-
-  parser.on('field', (field: string | undefined, value, { valueTruncated }) => {
-    if (!isKnown(field, options.fields))
-      return fail(isKnown(field, options.files) ? noFile(field) : unknownField(field))
-    if (valueTruncated) return fail(new RetomaError('body_too_large', { most: largestField }))
-    if (++fields > mostFields) return fail(broken('it has too many fields', 'tem campos demais'))
-    tell({ field, value })
-  })
-  parser.on('file', (field: string | undefined, stream, { filename, mimeType }) => {
-    stream.on('error', () => {}) // whoever reads it hears of it; nobody may
-    if (!isKnown(field, options.files))
-      return fail(isKnown(field, options.fields) ? noText(field) : unknownField(field))
-    if (++files > options.mostFiles) return fail(new RetomaError('too_many_files', { most: options.mostFiles }))
-    tell(new Coming(field, stream, { filename, mimeType }, options.largestFile, () => failure))
-  })
-  parser.on('error', () => fail(broken('it is no whole form', 'não é um formulário inteiro')))
-  parser.on('close', () => {
-    isOver = true
-    wake()
-  })
-  void feed(request, parser).catch(() => fail(broken('it did not arrive whole', 'não chegou inteiro')))
-
+  const boundary = boundaryOf(request)
+  const pieces = piecesOf(request)
+  const form = new FormReader(pieces, boundary)
+  const kinds = { fields: 0, files: 0 }
+  let position = 0
   try {
+    await understood(0, form.begin())
     for (;;) {
-      const next = came.shift()
-      // First: destroyed in the middle of a piece, the parser tells of what else is in it, and a file of that never ends.
-      if (failure !== undefined) throw failure
-      if (next instanceof Coming) {
-        if (await next.isNamed()) yield { file: next }
-        await next.leave()
-      } else if (next !== undefined) yield next
-      else if (isOver) return
-      else
-        await new Promise<void>(resolve => {
-          wake = resolve
-        })
+      const head = await understood(++position, form.head())
+      if (head === undefined) return
+      refuseUnknown(head, options, position)
+      if (head.fileName === undefined) {
+        if (++kinds.fields > mostFields) throw troubleAt(position, 'there are too many fields', 'há campos demais')
+        yield { field: head.name, value: await textIn(form, head, position) }
+        continue
+      }
+      if (++kinds.files > options.mostFiles) throw new RetomaError('too_many_files', { most: options.mostFiles })
+      const file = new Coming(form, head, options.largestFile, position)
+      if (await file.isNamed()) yield { file }
+      await file.leave()
     }
   } finally {
-    parser.destroy()
+    void throwAway(pieces)
   }
+}
+
+function boundaryOf({ headers }: Request): string {
+  const boundary = headerParams(headers.get('content-type') ?? '')?.params.get('boundary') ?? ''
+  if (boundary === '' || boundary.length > longestBoundary)
+    throw badRequest('body', 'its type names no boundary', 'o tipo não diz o boundary')
+  return boundary
+}
+
+async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  try {
+    yield* body as unknown as AsyncIterable<Uint8Array>
+  } catch {
+    throw badRequest('body', 'it did not arrive whole', 'não chegou inteiro')
+  }
+}
+
+/** Also called when all was read: then there is nothing left. */
+async function throwAway(pieces: AsyncGenerator<Uint8Array>): Promise<void> {
+  let bytes = 0
+  try {
+    for await (const piece of pieces) {
+      bytes += piece.byteLength
+      if (bytes > mostThrownAway) return
+    }
+  } catch {
+    // The client has gone, and reads no answer.
+  }
+}
+
+/** A trouble of the form as an error that names the part; 0: of none. */
+async function understood<T>(position: number, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof FormTrouble ? troubleAt(position, error.message, error.pt) : error
+  }
+}
+
+async function textIn(form: FormReader, { charset }: PartHead, position: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const piece = await understood(position, form.piece())
+    if (piece === undefined) break
+    size += piece.byteLength
+    if (size > largestField) throw new RetomaError('body_too_large', { most: largestField })
+    pieces.push(piece)
+  }
+  const text = textOf(Buffer.concat(pieces), charset)
+  if (text === undefined) throw troubleAt(position, 'its charset is not known', 'o charset não é conhecido')
+  return text
 }
 
 /** A file on its way. */
@@ -77,26 +99,21 @@ class Coming {
   readonly name: string
   readonly type: string
   readonly bytes: AsyncIterable<Uint8Array>
-  readonly #stream: Readable
+  readonly #form: FormReader
   readonly #largest: number
-  readonly #failure: () => RetomaError | undefined
+  readonly #position: number
   #reading: Promise<void> | undefined
+  #isOver = false
   #isLeft = false
 
-  constructor(
-    field: string,
-    stream: Readable,
-    { filename, mimeType }: { filename: string | undefined; mimeType: string },
-    largest: number,
-    failure: () => RetomaError | undefined,
-  ) {
-    this.field = field
+  constructor(form: FormReader, { name, fileName, type }: PartHead, largest: number, position: number) {
+    this.field = name
     // Browsers write a quote as %22, and curl does as they do.
-    this.name = cleanFileName((filename ?? '').replaceAll('%22', '"'))
-    this.type = isFileType(mimeType) ? mimeType : 'application/octet-stream'
-    this.#stream = stream
+    this.name = cleanFileName((fileName ?? '').replaceAll('%22', '"'))
+    this.type = isFileType(type) ? type : 'application/octet-stream'
+    this.#form = form
     this.#largest = largest
-    this.#failure = failure
+    this.#position = position
     this.bytes = { [Symbol.asyncIterator]: () => this.#read() }
   }
 
@@ -117,75 +134,52 @@ class Coming {
     })
     let size = 0
     try {
-      // Left open when the reader goes: destroyed, the parser would wait for it for ever.
-      for await (const piece of this.#stream.iterator({ destroyOnReturn: false })) {
+      for (;;) {
+        const piece = await this.#next()
+        if (piece === undefined) return
         size += piece.byteLength
         if (size > this.#largest) throw new RetomaError('file_too_large', { most: this.#largest })
         yield piece
       }
-    } catch (error) {
-      throw isRetomaError(error)
-        ? error
-        : (this.#failure() ?? broken('it breaks off in a file', 'para no meio de um arquivo'))
     } finally {
       done()
     }
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    if (this.#isOver) return undefined
+    const piece = await understood(this.#position, this.#form.piece())
+    this.#isOver = piece === undefined
+    return piece
   }
 
   /** What was not read is thrown away. */
   async leave(): Promise<void> {
     this.#isLeft = true
     await this.#reading
-    this.#stream.resume()
+    while ((await this.#next()) !== undefined);
   }
 }
 
-function parserFor(request: Request) {
-  const type = request.headers.get('content-type') ?? ''
-  try {
-    // Names come as UTF-8, whatever the standard once said.
-    const limits = { fieldSize: largestField + 1, headerPairs: 20 }
-    return createParser({ headers: { 'content-type': type }, defParamCharset: 'utf8', limits })
-  } catch {
-    throw broken('its type names no boundary', 'o tipo não diz o boundary')
-  }
+function refuseUnknown({ name, fileName }: PartHead, { fields = [], files }: UploadOptions, position: number): void {
+  const isFile = fileName !== undefined
+  if ((isFile ? files : fields).includes(name)) return
+  if ((isFile ? fields : files).includes(name))
+    // `curl -F file=a.pdf` sends a name; with an @ it sends the file.
+    throw isFile
+      ? badRequest(name, 'it is a text, not a file', 'deve ser um texto, não um arquivo', position)
+      : badRequest(name, 'it is a file, not a text', 'deve ser um arquivo, não um texto', position)
+  const field = cleanFileName(name).slice(0, 100) || 'body'
+  throw badRequest(field, 'there is no such field', 'não existe esse campo', position)
 }
 
-/** Once the parser is through with it, whyever, the rest is only thrown away. */
-async function feed({ body }: Request, parser: Writable): Promise<void> {
-  if (body === null) return void parser.end()
-  const reader = body.getReader()
-  let thrownAway = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return void parser.end()
-    if (parser.destroyed) {
-      thrownAway += value.byteLength
-      if (thrownAway > mostThrownAway) return await reader.cancel()
-    } else if (!parser.write(value)) await drained(parser)
-  }
+const troubleAt = (position: number, en: string, pt: string) =>
+  position === 0
+    ? badRequest('body', en, pt)
+    : badRequest('body', `part ${position} of the form: ${en}`, `parte ${position} do formulário: ${pt}`, position)
+
+function badRequest(field: string, en: string, pt: string, part?: number): RetomaError {
+  const facts = { field, problem: say(en, pt) }
+  const told = part === undefined ? facts : { ...facts, part }
+  return new RetomaError('bad_request', told)
 }
-
-const drained = (parser: Writable) =>
-  new Promise<void>(resolve => {
-    const go = () => {
-      parser.off('drain', go).off('close', go)
-      resolve()
-    }
-    parser.on('drain', go).on('close', go)
-  })
-
-const isKnown = (field: string | undefined, known: readonly string[] = []): field is string =>
-  field !== undefined && known.includes(field)
-
-const unknownField = (field: string | undefined) =>
-  badRequest(cleanFileName(field ?? '').slice(0, 100) || 'body', 'there is no such field', 'não existe esse campo')
-
-/** `curl -F file=a.pdf` sends a name; with an @ it sends the file. */
-const noFile = (field: string) => badRequest(field, 'it is a file, not a text', 'deve ser um arquivo, não um texto')
-const noText = (field: string) => badRequest(field, 'it is a text, not a file', 'deve ser um texto, não um arquivo')
-
-const broken = (en: string, pt: string) => badRequest('body', en, pt)
-
-const badRequest = (field: string, en: string, pt: string) =>
-  new RetomaError('bad_request', { field, problem: say(en, pt) })

