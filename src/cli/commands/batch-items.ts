@@ -69,7 +69,7 @@ function noItems({ state, cause, after }: ItemsOptions, { word }: Voice): string
   return state === undefined && cause === undefined ? word.batch.noneOfItems : word.batch.noneOfSuchItems
 }
 
-const itemLines = (items: readonly JobView[], { word }: Voice): string[] =>
+export const itemLines = (items: readonly JobView[], { word }: Voice): string[] =>
   table(
     word.batch.itemColumns,
     items.map(job => [job.id, short(job.ref ?? ''), job.state, job.attempt, brief(job.error?.message ?? '')]),

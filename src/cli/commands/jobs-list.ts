@@ -63,7 +63,7 @@ function noJobs({ state, kind, queue, batch, after }: ListOptions, { word }: Voi
   return (state ?? kind ?? queue ?? batch) ? word.jobs.noneSuch : word.jobs.none
 }
 
-function jobLines(items: readonly JobView[], { word, language }: Voice): string[] {
+export function jobLines(items: readonly JobView[], { word, language }: Voice): string[] {
   const now = systemClock.now()
   return table(
     word.jobs.columns,
@@ -80,8 +80,11 @@ function jobLines(items: readonly JobView[], { word, language }: Voice): string[
   )
 }
 
-/** The same filter again, for the command that shows the next page. */
+/** The filter of this page as options for the command that shows the next page, quoted for a shell. */
 export const repeated = ({ after, ...same }: { after?: string }): string =>
   Object.entries(same)
-    .map(([name, value]) => `--${name} ${value} `)
+    .map(([name, value]) => `--${name} ${quoted(String(value))} `)
     .join('')
+
+/** A plain word as it is; any other text in single quotes, so that a shell takes it as one argument. */
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -37,7 +37,7 @@ async function clear(context: Context, name: string): Promise<void> {
   voice.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
 }
 
-function providerLines(providers: readonly ProviderView[], { word, language }: Voice): string[] {
+export function providerLines(providers: readonly ProviderView[], { word, language }: Voice): string[] {
   if (providers.length === 0) return [word.providers.none]
   const now = systemClock.now()
   return table(

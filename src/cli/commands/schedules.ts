@@ -47,7 +47,7 @@ async function run(context: Context, name: string): Promise<void> {
 /** A process that keeps a schedule fires it at once. It counts as kept for minutes after the last such process ended. */
 const lateMs = 30_000
 
-function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
+export function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
   if (schedules.length === 0) return [word.schedules.none]
   const now = systemClock.now()
   return table(

@@ -11,6 +11,7 @@ import type { Cli } from '../program.ts'
 import { table } from '../table.ts'
 import { ago } from '../times.ts'
 import type { Voice } from '../voice.ts'
+import { repeated } from './jobs-list.ts'
 
 export function tokenCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -58,7 +59,7 @@ async function list(
   await refuseWithoutData(context)
   const { items, next } = await withEngine(context, {}, engine => engine.tokens(filter))
   const lines = tokenLines(items, voice)
-  if (next !== null) lines.push(voice.word.jobs.more(`retoma token list --after ${next}`))
+  if (next !== null) lines.push(voice.word.jobs.more(`retoma token list ${repeated(filter)}--after ${next}`))
   voice.answer({ items: items.map(tokenWire), next }, lines)
 }
 
@@ -91,7 +92,7 @@ async function idsOf(engine: Engine, user: string): Promise<string[]> {
   return ids
 }
 
-function tokenLines(found: readonly TokenView[], { word, language }: Voice): string[] {
+export function tokenLines(found: readonly TokenView[], { word, language }: Voice): string[] {
   if (found.length === 0) return [word.tokens.none]
   const now = systemClock.now()
   const when = (at: Date | null) => (at === null ? '' : ago(at, now, language))
