@@ -104,6 +104,10 @@ export default defineConfig({
     teardownTimeout: 300_000,
     // By itself a second, which would be a promise.
     expect: { poll: { timeout: 250_000 } },
+    // What one test puts in the place of a global, a setting or a method is gone before the next test.
+    unstubGlobals: true,
+    unstubEnvs: true,
+    restoreMocks: true,
     retry: 0,
     sequence: { sequencer: LongestFirst },
     cache: false,

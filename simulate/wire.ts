@@ -8,7 +8,7 @@
  */
 import { type Db, openDb } from '../src/store/db.ts'
 import type { Loan } from '../src/store/loan.ts'
-import { linkLost } from '../test/support/faulty-db.ts'
+import { linkLost } from '../test/support/database-errors.ts'
 import type { Body } from './time.ts'
 
 export type Fate = 'answered' | 'not sent' | 'answer lost' | 'dies before' | 'dies after'

@@ -89,7 +89,8 @@ describe('with a fault at every call of the store', () => {
   test.each(cases)(
     '%s, %s it: the payment is made once, no try is spent on it, and the job succeeds',
     async (name, when) => {
-      for (let nth = 0; nth < 3; nth++) {
+      let struck = 0
+      for (let nth = 0; nth < 3 && struck === nth; nth++) {
         let cut = false
         const w = await faultyWorker({
           run: async ctx => {
@@ -108,7 +109,8 @@ describe('with a fault at every call of the store', () => {
         await w.sql(`create table if not exists public.payment (job text, amount int)`)
         await w.sql(`truncate public.payment`)
         let calls = 0
-        w.db.fail(name, when, linkLost(), { matches: () => calls++ === nth })
+        // There may be fewer such calls in a life, but never none.
+        const fault = w.db.fail(name, when, linkLost(), { matches: () => calls++ === nth, mayMiss: nth > 0 })
         // Its end must be in doubt for these to be asked.
         if (afterCommit.includes(name)) w.db.fail('tx.commit', nth % 2 === 0 ? 'after' : 'before', linkLost())
         const id = await w.enqueue()
@@ -116,6 +118,7 @@ describe('with a fault at every call of the store', () => {
         await w.settles(id)
         expect(await w.row(id)).toMatchObject({ state: 'succeeded', failures: 1 })
         expect(await w.sql(`select amount from public.payment order by 1`)).toEqual([{ amount: 1 }, { amount: 2 }])
+        struck += fault.struck
       }
     },
   )

@@ -1,12 +1,14 @@
 /**
  * A real database with faults put in between: an error before a statement is sent, or after it was committed and its
- * answer is lost. Each fault strikes so many times and is gone. A transaction is `transaction` as a whole and `transaction.1`,
+ * answer is lost. Each fault strikes so many times and is gone. A test whose fault never strikes fails: it would prove nothing. A transaction is `transaction` as a whole and `transaction.1`,
  * `transaction.2` … statement by statement; one that is lent to a handler is `lend`, then `tx.begin`, `tx.query`, `tx.keep`,
  * `tx.commit` and `tx.rollback`, and a fault in it cuts its link.
  */
-import pg from 'pg'
 import type { Db, Statement } from '../../src/store/db.ts'
 import type { Loan } from '../../src/store/loan.ts'
+import { onTestFinished } from './together.ts'
+
+export { databaseError, linkLost } from './database-errors.ts'
 
 type When = 'before' | 'after'
 
@@ -15,8 +17,15 @@ interface Fault {
   when: When
   error: Error
   left: number
+  struck: number
   /** Only calls whose values it says yes to. */
   matches: (values: unknown[]) => boolean
+}
+
+/** A fault that was put in. */
+export interface Arranged {
+  /** How often it has struck so far. */
+  readonly struck: number
 }
 
 export interface FaultyDb extends Db {
@@ -24,14 +33,14 @@ export interface FaultyDb extends Db {
     statement: string,
     when: When,
     error: Error,
-    options?: { times?: number; matches?: (values: unknown[]) => boolean },
-  ): void
+    options?: { times?: number; matches?: (values: unknown[]) => boolean; mayMiss?: boolean },
+  ): Arranged
   /** As a process that is killed at its nth call: nothing after that is sent or answered, and its transactions are gone. */
   dieAt(nth: number, when: When): Promise<void>
   /** The same at that statement, the first one that is asked for once `after` has been. */
   dieAtNext(statement: string, when: When, options: { after: string }): Promise<void>
-  /** Holds a statement up until the promise resolves. */
-  hold(statement: string, when: When, until: Promise<void>): void
+  /** Holds a statement up until the promise resolves. `mayMiss`, here and above: it is no fault of the test if it never does. */
+  hold(statement: string, when: When, until: Promise<void>, options?: { mayMiss?: boolean }): void
   /** The statements that were asked for, in order. */
   readonly asked: string[]
   /** Resolves when the statement has been asked for. */
@@ -40,7 +49,7 @@ export interface FaultyDb extends Db {
 
 export function faulty(db: Db): FaultyDb {
   const faults: Fault[] = []
-  const holds: { statement: string; when: When; until: Promise<void> }[] = []
+  const holds: { statement: string; when: When; until: Promise<void>; held: number }[] = []
   const asked: string[] = []
   const watchers: { statement: string; seen: () => void }[] = []
   let death: { isNow: (name: string) => boolean; when: When; came: () => void } | undefined
@@ -52,12 +61,16 @@ export function faulty(db: Db): FaultyDb {
       death.came()
     }
     if (dead) await new Promise(() => {})
-    for (const each of holds) if (each.statement === name && each.when === when) await each.until
+    for (const each of holds.filter(each => each.statement === name && each.when === when)) {
+      each.held++
+      await each.until
+    }
     const fault = faults.find(
       each => each.statement === name && each.when === when && each.left > 0 && each.matches(values),
     )
     if (fault === undefined) return
     fault.left--
+    fault.struck++
     throw fault.error
   }
   const note = (name: string) => {
@@ -67,8 +80,14 @@ export function faulty(db: Db): FaultyDb {
   return {
     ...db,
     asked,
-    fail: (statement, when, error, { times = 1, matches = () => true } = {}) =>
-      void faults.push({ statement, when, error, left: times, matches }),
+    fail(statement, when, error, { times = 1, matches = () => true, mayMiss = false } = {}) {
+      const fault: Fault = { statement, when, error, left: times, struck: 0, matches }
+      faults.push(fault)
+      onTestFinished(() => {
+        if (fault.struck === 0 && !mayMiss) throw new Error(`the fault at ${statement}, ${when} it, never struck`)
+      })
+      return fault
+    },
     dieAt: (nth, when) =>
       new Promise(resolve => {
         death = { isNow: () => asked.length > nth, when, came: resolve }
@@ -77,7 +96,13 @@ export function faulty(db: Db): FaultyDb {
       new Promise(resolve => {
         death = { isNow: name => name === statement && asked.includes(after), when, came: resolve }
       }),
-    hold: (statement, when, until) => void holds.push({ statement, when, until }),
+    hold(statement, when, until, { mayMiss = false } = {}) {
+      const hold = { statement, when, until, held: 0 }
+      holds.push(hold)
+      onTestFinished(() => {
+        if (hold.held === 0 && !mayMiss) throw new Error(`the hold at ${statement}, ${when} it, held nothing`)
+      })
+    },
     askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),
     async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
       note(statement.name)
@@ -142,11 +167,3 @@ export function faulty(db: Db): FaultyDb {
     },
   }
 }
-
-/** What PostgreSQL would answer, with this SQLSTATE. */
-export function databaseError(code: string): Error {
-  return Object.assign(new pg.DatabaseError(`injected ${code}`, 0, 'error'), { code })
-}
-
-/** What the driver says when the link is cut. */
-export const linkLost = (): Error => new Error('Connection terminated unexpectedly')
