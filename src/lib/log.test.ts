@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLog, type LogFormat } from './log.ts'
+import { withoutSecrets } from './redact.ts'
 
 function logged(format: LogFormat, facts: Record<string, unknown>): string {
   let text = ''
@@ -42,4 +43,14 @@ test('whatever is named like a secret is removed, however deep it lies', () => {
   }
   for (const format of ['json', 'pretty'] as const) expect(logged(format, facts)).not.toMatch(/S[1-5]/)
   expect(JSON.parse(logged('json', { tokens: 12, monkey: 'x' }))).toMatchObject({ tokens: 12, monkey: 'x' })
+})
+
+test.each([
+  ['GET https://x.example/a?token=S1&q=1', 'GET https://x.example/a?token=…&q=1'],
+  ['?api_key=S1', '?api_key=…'],
+  ['Authorization: Bearer S1.abcdef', 'Authorization: Bearer …'],
+  [`revoked rt_${'aB3-_'.repeat(8)}xyz today`, 'revoked rt_… today'],
+  ['postgres://ana:S1@db/x', 'postgres://ana:…@db/x'],
+])('a secret in a text is removed, and the rest of the text stays: %s', (text, without) => {
+  expect(withoutSecrets(text)).toBe(without)
 })

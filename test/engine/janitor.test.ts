@@ -1,9 +1,16 @@
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { createEngine, days, defineJob, hours, type Retention, skip } from '../../src/index.ts'
+import { createEngine, days, defineBatch, defineJob, hours, type Retention, skip } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
+import { sqlOf } from '../support/events.ts'
 import { englishIn } from '../support/portuguese.ts'
 
-const good = defineJob({ kind: 'good', run: () => 'done' })
+const good = defineJob({
+  kind: 'good',
+  run: async ctx => {
+    await ctx.step('a', () => 1)
+    return 'done'
+  },
+})
 const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new Error('no')) })
 const none = defineJob({ kind: 'none', run: () => skip('nothing to do') })
 
@@ -19,17 +26,46 @@ async function ended(retention?: Retention) {
   ids.waiting = (await t.engine.enqueue(good, undefined, { delay: days(400) })).id
   await t.run()
   const left = async () => (await t.engine.jobs()).items.map(job => job.id).sort()
-  return { ...t, ids, left }
+  const sql = await sqlOf(t)
+  return { ...t, ids, left, sql }
 }
 
-test('finished jobs are kept for 90 days and then go with their failures; what is not finished stays', async () => {
-  const { clock, clean, left, ids } = await ended()
+/** How many rows there are of each table that holds something of a job. */
+const parts = `select
+  (select count(*) from retoma.failure)::int as failures, (select count(*) from retoma.checkpoint)::int as checkpoints,
+  (select count(*) from retoma.event where job_id is not null)::int as events, (select count(*) from retoma.file where job_id is not null)::int as files,
+  (select count(*) from retoma.batch_count)::int as counts, (select count(*) from retoma.batch_chunk)::int as chunks`
+const nothing = { failures: 0, checkpoints: 0, events: 0, files: 0, counts: 0, chunks: 0 }
+
+test('finished jobs are kept for 90 days and then go with their failures, checkpoints, events and files; what is not finished stays', async () => {
+  const { clock, clean, left, ids, engine, sql } = await ended()
+  const file = await engine.files.put([Buffer.from('x')], { name: 'a', type: 'a/b' })
+  await sql(`update retoma.file set job_id = ${ids.good} where id = ${file.id}`)
+  const full = { ...nothing, failures: 1, checkpoints: 1, events: 1, files: 1 }
+  expect(await sql(parts)).toEqual([full])
   await clock.advance(days(90))
   await clean()
   expect(await left()).toHaveLength(4)
+  expect(await sql(parts)).toEqual([full])
   await clock.advance(hours(1))
   await clean()
   expect(await left()).toEqual([ids.waiting])
+  expect(await sql(parts)).toEqual([nothing])
+})
+
+test('a batch goes with its jobs and everything of theirs', async () => {
+  const letters = defineBatch({ name: 'letters', job: good })
+  const t = await testEngine({ jobs: [good, bad], batches: [letters], serverUrl: inject('serverUrl') })
+  onTestFinished(() => t.close())
+  const sql = await sqlOf(t)
+  const { id } = await t.engine.submit(letters, [undefined, undefined])
+  await t.run()
+  expect(await sql(parts)).toMatchObject([{ checkpoints: 2, chunks: 1 }])
+  await t.clock.advance(days(91))
+  await t.clean()
+  await t.tick()
+  expect(await t.engine.batch(id)).toBeNull()
+  expect(await sql(parts)).toEqual([nothing])
 })
 
 test('each way to end may be kept for another time', async () => {

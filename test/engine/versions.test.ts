@@ -76,6 +76,30 @@ describe('during a deploy', () => {
     expect(await next!.engine.job(third.id)).toMatchObject({ result: 'made by 1, run by 2' })
   })
 
+  test.each([
+    ['a plain queue', {}],
+    ['a limited queue', { limits: { default: { concurrency: 5 } } }],
+  ])(
+    'an old release of version 2 leaves the jobs of version 3 alone, and a version below its oldest too, in %s',
+    async (_, limited) => {
+      const { url, giveBack } = await borrowDatabase()
+      const versions = [1, 2, 3].map(version => release(version, version === 2 ? { oldestVersion: 2 } : {}))
+      const engines = []
+      for (const job of versions) engines.push(await testEngine({ jobs: [job], databaseUrl: url, ...limited }))
+      onTestFinished(async () => {
+        for (const each of engines) await each.close()
+        await giveBack()
+      })
+      const ids = []
+      for (const [n, each] of engines.entries()) ids.push((await each.engine.enqueue(versions[n]!, undefined)).id)
+      expect(await engines[1]!.run()).toBe(1)
+      const states = await Promise.all(ids.map(async id => (await engines[0]!.engine.job(id))?.state))
+      expect(states).toEqual(['waiting', 'succeeded', 'waiting'])
+      expect(await engines[0]!.run()).toBe(1)
+      expect(await engines[2]!.run()).toBe(1)
+    },
+  )
+
   test('a job that was begun by an old release goes on in the new one with what it saved', async () => {
     const ran: string[] = []
     const bill = (version: number) =>

@@ -4,6 +4,14 @@ import { expect, test, vi } from 'vitest'
 import { route } from '../../src/http/index.ts'
 import { doorWith, thisMachine } from './support.ts'
 
+const guarding = [
+  'x-content-type-options',
+  'x-frame-options',
+  'referrer-policy',
+  'cross-origin-opener-policy',
+  'cross-origin-resource-policy',
+]
+
 test.each([
   ['GET', '/health'],
   ['GET', '/'],
@@ -19,8 +27,13 @@ test.each([
   expect(policy).toContain("default-src 'none'")
   expect(policy).toContain("frame-ancestors 'none'")
   expect(policy).not.toContain('unsafe')
-  expect(headers.get('x-content-type-options')).toBe('nosniff')
-  expect(headers.get('referrer-policy')).toBe('same-origin')
+  expect(Object.fromEntries(guarding.map(name => [name, headers.get(name)]))).toEqual({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+  })
   expect([...headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
 })
 

@@ -59,6 +59,15 @@ test('an answer says what is left, and past the limit it is 429 with the seconds
   expect((await ask('POST', '/reprocess')).status).toBe(200)
 })
 
+test('each user has a window of their own, whatever token or address they come with', async () => {
+  const { ask, engine } = await doorWith([], { app: { routes } })
+  const tokenOf = async (user: string) => (await engine.createToken({ user, role: 'operator', by: null })).token
+  const [ana, anasOther, rui] = [await tokenOf('ana'), await tokenOf('ana'), await tokenOf('rui')]
+  const post = async (token: string) => (await ask('POST', '/reprocess', { token })).status
+  expect([await post(ana), await post(anasOther), await post(ana), await post(anasOther)]).toEqual([200, 200, 429, 429])
+  expect([await post(rui), await post(rui), await post(rui)]).toEqual([200, 200, 429])
+})
+
 test('a route without a limit is free, and says nothing of one', async () => {
   const { ask } = await doorWith([], { app: { routes } })
   for (let i = 0; i < 5; i++) {

@@ -13,6 +13,7 @@ const secrets = {
   admin: 'admin-token-0123456789',
   wrong: 'wrong-token-0123456789',
   key: 'provider-key-0123456789',
+  ours: `rt_${'aB3-_'.repeat(8)}xyz`,
 }
 
 const broken = route({
@@ -24,7 +25,9 @@ const broken = route({
   role: 'open',
   run({ log, request }) {
     log.info({ headers: Object.fromEntries(request.headers), url: request.url }, `asked for ${request.url}`)
-    throw new Error(`fetch of https://x.example/?api_key=${secrets.key} with Bearer ${secrets.admin} failed`)
+    throw new Error(
+      `fetch of https://x.example/?api_key=${secrets.key} with Bearer ${secrets.admin} and ${secrets.ours} failed`,
+    )
   },
 })
 
@@ -76,13 +79,16 @@ test('what a job threw is kept and told without the keys of the address it quote
   const call = defineJob({
     kind: 'call',
     attempts: 1,
-    run: () => Promise.reject(new Error(`GET https://ana:${secrets.wrong}@x.example/?api_key=${secrets.key}&q=1: 500`)),
+    run: () =>
+      Promise.reject(
+        new Error(`GET https://ana:${secrets.wrong}@x.example/?api_key=${secrets.key}&q=1: 500 for ${secrets.ours}`),
+      ),
   })
   const { ask, engine, run, databaseUrl } = await doorWith([call])
   const { id } = await engine.enqueue(call, undefined)
   await run()
   const { body } = await ask('GET', `/api/v1/jobs/${id}`)
-  expect(body.error.message).toBe('GET https://ana:…@x.example/?api_key=…&q=1: 500')
+  expect(body.error.message).toBe('GET https://ana:…@x.example/?api_key=…&q=1: 500 for rt_…')
   expect(body.error.stack).toContain('secrets.test.ts')
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -92,7 +98,7 @@ test('what a job threw is kept and told without the keys of the address it quote
   )
   await client.end()
   expect(kept.rows[0].all).toContain('x.example')
-  for (const secret of [secrets.wrong, secrets.key]) {
+  for (const secret of [secrets.wrong, secrets.key, secrets.ours]) {
     expect(JSON.stringify(body)).not.toContain(secret)
     expect(kept.rows[0].all).not.toContain(secret)
   }

@@ -6,6 +6,8 @@ import { routesOf } from '../../src/http/app.ts'
 import type { Role, Route } from '../../src/http/index.ts'
 import { methodsAt } from '../../src/http/methods.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
+import { defineBatch, defineJob } from '../../src/index.ts'
+import { sqlOf } from '../support/events.ts'
 import { fitting } from './arbitrary.ts'
 import { type Door, doorWith } from './support.ts'
 
@@ -119,4 +121,52 @@ test('a method that a path does not take is 405, and told which it takes', async
 test('HEAD is answered where GET is, without a body', async () => {
   const { ask } = await doorWith()
   expect(await ask('HEAD', '/health')).toMatchObject({ status: 200, body: '' })
+})
+
+test('no route shows a viewer a stack, or what a child wrote on stderr; an operator sees both', async () => {
+  const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const many = defineBatch({ name: 'many', job: bad })
+  const door = await doorWith([bad], { batches: [many] })
+  const tokens = await Promise.all(
+    (['viewer', 'operator'] as const).map(role => door.engine.createToken({ user: role, role })),
+  )
+  const { id: job } = await door.engine.enqueue(bad, undefined)
+  const { id: batch } = await door.engine.submit(many, [undefined])
+  await door.run()
+  const { id: running } = await door.engine.enqueue(bad, undefined)
+  const sql = await sqlOf(door)
+  await sql(`update retoma.job set error = error || '{"stack": "HIDDEN in a stack"}' where error is not null`)
+  await sql(
+    `update retoma.failure set what = 'crash', stack = 'HIDDEN in a stack', evidence = '{"signal": "SIGSEGV", "stderr": "HIDDEN on stderr", "stack": "HIDDEN in evidence"}'`,
+  )
+  const now = door.clock.now().toISOString()
+  await sql(
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
+     values ('w', 'h', 1, '0', '{"default": 1}', '{bad}', '${now}', '${now}', '${now}', ${running}, 1, 'HIDDEN in a loop')`,
+  )
+  await sql(
+    `update retoma.job set state = 'running', worker_id = 'w', attempt = 1, started_at = '${now}' where id = ${running}`,
+  )
+  const found: Record<string, string[]> = { viewer: [], operator: [] }
+  const readable = routes.filter(
+    ({ method, role, answers, path }) =>
+      role === 'viewer' && answers !== 'text/event-stream' && (method === 'get' || path.endsWith('/explain')),
+  )
+  for (const { role, token } of tokens)
+    for (const route of readable)
+      for (const id of route.path.includes('{id}') ? [job, running, batch] : ['']) {
+        const path = route.path.replace('{id}', id).replace(/\{\w+\}/g, 'default')
+        const { body } = await door.ask(route.method.toUpperCase(), path, { token })
+        if (JSON.stringify(body).includes('HIDDEN')) found[role]!.push(title(route))
+      }
+  expect(found.viewer).toEqual([])
+  expect([...new Set(found.operator)].sort()).toEqual([
+    'GET /api/v1/batches/{id}/failures',
+    'GET /api/v1/batches/{id}/items',
+    'GET /api/v1/jobs',
+    'GET /api/v1/jobs/{id}',
+    'GET /api/v1/jobs/{id}/explain',
+    'GET /api/v1/workers',
+    'POST /api/v1/jobs/{id}/explain',
+  ])
 })

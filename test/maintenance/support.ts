@@ -75,7 +75,7 @@ export async function restore(
   return restoreDatabase({ databaseUrl: url, backup: await checkBackup(file, options), ...options })
 }
 
-/** Jobs of every state, with whatever a text form could get wrong. */
+/** Rows in every table, jobs of every state, with whatever a text form could get wrong. */
 export const oddRows = `
   insert into retoma.kind (name, queue, policy, version, updated_at)
   values ('k', 'q', '{"attempts": 3, "big": 123456789012345678901234567890.5, "esc": "\\u00e7 \\"\\\\"}', 2, '2030-01-01T00:00:00.000001Z');
@@ -105,4 +105,27 @@ export const oddRows = `
   insert into retoma.classifier_document (run_id, n, code, text, hash, cost_usd)
   select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from retoma.classifier_run;
   insert into retoma.classifier_purchase (document_id, attempt, provider, cost_usd, usable, at)
-  select id, 1, 'openrouter', 0.000001, true, now() from retoma.classifier_document`
+  select id, 1, 'openrouter', 0.000001, true, now() from retoma.classifier_document;
+  insert into retoma.batch (id, name, key, key_held, kind, queue, policy, state, priority, total, reason, sample_at, sample_done, created_at, submitted_at, finished_at)
+  values (nextval('retoma.job_id_seq'), 'b', E'key\\n"1"', true, 'k', 'q', '{"maxResumes": 3}', 'succeeded', 4, 2, '{"code": "ação"}', array['-infinity', now()], '{1,2}', now(), now(), now());
+  insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, 1, 2, 2 from retoma.batch;
+  insert into retoma.batch_count (batch_id, shard, succeeded, failed, progress_at, last_ref) select id, 15, 1, 1, now(), 'a, "b"' from retoma.batch;
+  insert into retoma.checkpoint (job_id, name, attempt, value, at)
+  select id, E'step "1"\\n', 1, '{"b": 1, "a": [1.50, null], "a": "twice"}', now() from retoma.job where id % 3 = 0;
+  insert into retoma.event (pos, at, type, job_id, batch_id, data)
+  values (1, now(), 'state', 1, null, '{"to": "failed"}'), (null, now(), 'action', null, 1, '{"who": "ana \\"x\\""}');
+  insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', 'job:1', now(), now(), '{"job": "1"}');
+  insert into retoma.gate (queue, group_key, running, hit_at, hit_n, used_at) values ('q', 'g, "1"', 2, array[now()], '{3}', now());
+  insert into retoma.guard (name, about, ticked_at, last_marked, total, warnings) values ('g', '{"table": "t"}', now(), 1, 12345678901, '[{"en": "x"}]');
+  insert into retoma.idempotency (who, route, key, body_hash, status, answer, at)
+  values ('ana', 'post /api/v1/jobs', E'k\\t"1"', '\\x00ff', 201, '{"id": "7", "n": 1.10}', now()), ('rui', 'post /x', 'under way', '\\x', null, null, now());
+  insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+  values ('batch.stalled', 'batch:1', 'warning', '{"name": "b"}', now(), now(), 3);
+  insert into retoma.metric (process, name, labels, value, at) values ('w', 'm', '{"queue": "q"}', '[1, 2.5]', now());
+  insert into retoma.rate_window (bucket, who, hit_at, hit_n, expires_at) values ('upload', 'ana', array[now()], '{9}', 'infinity');
+  insert into retoma.sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
+  insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at, retired)
+  values ('s', 'k', '{"cron": "0 4 * * *"}', 'once', now(), now(), array['{"a": "b,c"}'::jsonb]);
+  insert into retoma.token (hash, shown, user_name, role, created_at, created_by, revoked_at)
+  values ('\\xabcd', 'rt_abcd…', 'ana', 'admin', now(), null, null), ('\\xef', 'rt_efgh…', 'rui "r"', 'viewer', now(), 'ana', now());
+  insert into retoma.session (hash, token_id, created_at, expires_at) select '\\x0102', id, now(), 'infinity' from retoma.token limit 1`

@@ -144,6 +144,10 @@ test('a claim that was never begun goes back by its fence alone, and costs nothi
     restarts: 0,
     run_at: at(9),
   })
+  // A claim that was given back is no start: what a person sees as attempts is attempt less unspent.
+  expect(await store.sql(`select attempt, unspent from retoma.job where id = $1`, [mine!.id])).toEqual([
+    { attempt: 1, unspent: 1 },
+  ])
   expect(await store.job(theirs!.id)).toMatchObject({ state: 'running', worker_id: 'other' })
   await giveBackClaims(store.db, 'other', [{ id: theirs!.id, attempt: 7 }], at(9))
   expect(await store.job(theirs!.id)).toMatchObject({ state: 'running' })

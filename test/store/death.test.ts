@@ -93,11 +93,13 @@ describe('of a death that was asked for', () => {
     expect(await evidence(id)).toMatchObject([{ attempt: 1, what: 'orphan', worker: 'w' }])
   })
 
-  test('what was claimed and never begun goes back with nothing noted', async () => {
+  test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
     await store.worker('w')
     const id = await store.put('running')
     expect(await bury(death())).toMatchObject([{ id, fate: 'unbegun', state: 'waiting' }])
-    expect(await rowOf(id)).toMatchObject({ state: 'waiting', restarts: 0, care: null, error: null, run_at: at(10) })
+    expect(await rowOf(id)).toMatchObject({
+      state: 'waiting', restarts: 0, care: null, error: null, run_at: at(10), attempt: 1, unspent: 1,
+    }) // biome-ignore format: one row
     expect(await evidence(id)).toEqual([])
     expect(await store.sql(`select from retoma.event`)).toEqual([])
   })
@@ -534,7 +536,7 @@ describe('a burial', () => {
     await bury(death({ started: [first(started!)] }))
     const late = await store.put('running')
     expect(await recoverOrphans(store.db, 10, at(11))).toMatchObject([{ id: late, state: 'waiting' }])
-    expect(await rowOf(late)).toMatchObject({ restarts: 0, care: null, error: null })
+    expect(await rowOf(late)).toMatchObject({ restarts: 0, care: null, error: null, attempt: 1, unspent: 1 })
     expect(await evidence(late)).toEqual([])
   })
 
