@@ -217,8 +217,8 @@ describe('the next page of a list has the filter of the first page:', () => {
       await engine.enqueue(other, undefined)
       await engine.submit(night, [undefined, undefined, undefined])
       await engine.submit(day, [undefined])
-      await engine.createToken({ user: 'ana maria', role: 'viewer', by: null })
-      await engine.createToken({ user: 'rui', role: 'operator', by: null })
+      await engine.createToken({ user: 'ana maria', role: 'viewer' })
+      await engine.createToken({ user: 'rui', role: 'operator' })
     }
     return engine
   }

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type AnyJob, createEngine, defineBatch, defineJob, type JobContext, milliseconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openDb } from '../../src/store/db.ts'
-import { testEngine } from '../../src/testing/index.ts'
+import { type TestEngine, testEngine } from '../../src/testing/index.ts'
 import { aborted, borrowDatabase, engineOf, engineWith, until } from '../support/engine.ts'
 
 async function releases() {
@@ -84,7 +84,7 @@ describe('during a deploy', () => {
     async (_, limited) => {
       const { url, giveBack } = await borrowDatabase()
       const versions = [1, 2, 3].map(version => release(version, version === 2 ? { oldestVersion: 2 } : {}))
-      const engines = []
+      const engines: TestEngine[] = []
       for (const job of versions) engines.push(await testEngine({ jobs: [job], databaseUrl: url, ...limited }))
       onTestFinished(async () => {
         for (const each of engines) await each.close()

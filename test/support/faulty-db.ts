@@ -23,7 +23,7 @@ interface Fault {
 }
 
 /** A fault that was put in. */
-export interface Arranged {
+interface Arranged {
   /** How often it has struck so far. */
   readonly struck: number
 }
