@@ -27,11 +27,14 @@ import { type Tick, Watchdog } from '../watchdog/watchdog.ts'
 import type { BatchEnds } from './batch-ends.ts'
 import { buryTheDead } from './burials.ts'
 import type { Crew } from './crew.ts'
+import { recoverFromDeadProcesses } from './dead-processes.ts'
 import type { Notify } from './notify.ts'
 import { Sampler } from './sampler.ts'
 import type { Waiters } from './waiters.ts'
 
 const janitorMs = 60_000
+/** For so long a new process looks for those of its machine that have ended. */
+const beginningMs = 30_000
 
 export interface RoundsOptions {
   db: Db
@@ -71,6 +74,9 @@ export class Rounds {
   readonly #guards: Guards
   readonly #incidents: Incidents | undefined
   readonly #sampler: Sampler
+  #begun: number | undefined
+  /** Workers of this machine that were there at the beginning, and of which it is not certain that they have ended. */
+  #before: readonly string[] | undefined
   #watchdog: Loop | undefined
   #janitor: Loop | undefined
   #schedules: Loop | undefined
@@ -106,13 +112,34 @@ export class Rounds {
     if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())
   }
 
-  /** The workers of the process that was here before, where its supervisor has left word of its end. */
-  bury(): Promise<void> {
-    return buryTheDead({
+  /**
+   * The workers of processes that were here before: of the one whose supervisor has left word of its end, and of those that have
+   * ended without a word. Of the latter those count that were there when this process began: one that was killed may take some
+   * seconds to go.
+   */
+  async bury(): Promise<void> {
+    await buryTheDead({
       ...this.#given,
       tell: this.#given.crew.tell,
       crashed: jobs => this.#sampler.count({ crashed: jobs }),
     })
+    const { clock } = this.#given
+    this.#begun ??= clock.elapsed()
+    if (clock.elapsed() - this.#begun <= beginningMs) await this.#recoverFromDeadProcesses()
+  }
+
+  async #recoverFromDeadProcesses(): Promise<void> {
+    try {
+      const { recovered, living } = await recoverFromDeadProcesses(this.#given, this.#before)
+      this.#before = living
+      this.#moved(recovered)
+      await this.#sampler.count({ orphaned: recovered })
+    } catch (error) {
+      this.#given.log.warn(
+        { err: error },
+        'whether processes of this machine have ended could not be asked; trying again',
+      )
+    }
   }
 
   async tick(): Promise<undefined> {

@@ -3,7 +3,13 @@
  *
  * Invariant: a worker that was declared dead gets no row back from its beat, and must start over under a new id.
  */
+import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Db } from './db.ts'
+
+/** Who starts it again when it dies is its supervisor; null: nobody. */
+export interface WorkerProcess extends ProcessIdentity {
+  supervisor: ProcessIdentity | null
+}
 
 export interface WorkerFacts {
   id: string
@@ -12,6 +18,8 @@ export interface WorkerFacts {
   version: string
   queues: Record<string, number>
   kinds: readonly string[]
+  /** By which others on its machine can tell that its process has ended; absent: they cannot. */
+  process?: WorkerProcess | undefined
   /** JSON text: kind to [oldest, newest] version, where that is not [1, 1]. */
   versions?: string
 }
@@ -19,13 +27,14 @@ export interface WorkerFacts {
 const register = {
   name: 'worker_register',
   text: `
-    insert into retoma.worker (id, host, pid, version, queues, kinds, versions, started_at, beat_at)
-    values ($1, $2, $3, $4, $5, $6, $8, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
+    insert into retoma.worker (id, host, pid, version, queues, kinds, versions, process, started_at, beat_at)
+    values ($1, $2, $3, $4, $5, $6, $8, $9, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
 }
 
 export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | null): Promise<void> {
   const { id, host, pid, version, queues, kinds, versions = '{}' } = worker
-  await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now, versions])
+  const process = worker.process === undefined ? null : JSON.stringify(worker.process)
+  await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now, versions, process])
 }
 
 /** How a worker's process is; told with every beat. */

@@ -13,10 +13,12 @@ import { Children } from '../isolation/children.ts'
 import { checkHandlers } from '../isolation/handler.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import type { Db } from '../store/db.ts'
-import { heldBy, leaveWorker, registerWorker } from '../store/heartbeat.ts'
+import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from '../store/heartbeat.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
+import { papersFolder } from '../supervisor/papers.ts'
 import { Copies, removeLeftCopies } from './copies.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
@@ -53,6 +55,14 @@ export interface WorkerOptions {
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
+
+/** Undefined: nobody could tell later that it has ended. */
+function workerProcess(): WorkerProcess | undefined {
+  const self = thisProcess()
+  if (self === undefined || papersFolder() === undefined) return self && { ...self, supervisor: null }
+  const supervisor = identityOf(process.ppid)
+  return supervisor && { ...self, supervisor }
+}
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -224,7 +234,7 @@ export class Worker {
     const { db, version, queues, clock, jobs } = this.#options
     const { versions } = this.#takes
     const facts = { id, host: hostname(), pid: process.pid, version, queues, kinds: [...jobs.keys()], versions }
-    await registerWorker(db, facts, clock.instant())
+    await registerWorker(db, { ...facts, process: workerProcess() }, clock.instant())
   }
 
   #startLoops(): void {

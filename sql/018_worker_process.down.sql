@@ -1,0 +1,1 @@
+alter table retoma.worker drop column process;

@@ -1,0 +1,75 @@
+/**
+ * What the processes of this machine held that were killed together with their supervisor, or had none: whoever begins to work or
+ * to watch here looks for them first, so that a restart after kill -9 or a crash of everything goes on at once, and not after
+ * orphanAfter.
+ *
+ * Invariant: a worker is declared dead only if its process has certainly ended (lib/process-identity.ts). A worker on another
+ * machine, in another container or of an older release is left to the watchdog; one whose supervisor lives, to that one, which knows
+ * of what it died.
+ */
+import type { Death } from '../core/death.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { isGone, thisProcess } from '../lib/process-identity.ts'
+import type { Db } from '../store/db.ts'
+import { declareProcessGone, workersOnMachine } from '../store/dead-process.ts'
+import type { WorkerProcess } from '../store/heartbeat.ts'
+import { type Recovered, recoverOrphans } from '../store/orphan.ts'
+
+const atOnce = 500
+
+export interface DeadProcessOptions {
+  db: Db
+  clock: Clock
+  log: Log
+}
+
+export interface DeadProcesses {
+  /** Jobs that go back. */
+  recovered: Recovered[]
+  /** Workers of this machine that live, or may: one that was killed takes a moment to go. */
+  living: string[]
+}
+
+/** `among`: the workers to look at; undefined: all that are on this machine. */
+export async function recoverFromDeadProcesses(
+  { db, clock, log }: DeadProcessOptions,
+  among?: readonly string[],
+): Promise<DeadProcesses> {
+  const { machine } = thisProcess() ?? {}
+  if (machine === undefined || among?.length === 0) return { recovered: [], living: [] }
+  const known = await workersOnMachine(db, machine)
+  const asked = among === undefined ? known : known.filter(({ id }) => among.includes(id))
+  const gone = asked.filter(each => hasEnded(each.process))
+  const living = asked.filter(each => !gone.includes(each)).map(({ id }) => id)
+  for (const { id, process } of gone) {
+    const { pid } = process
+    const declared = await declareProcessGone(db, [id], deathOf(pid), clock.instant())
+    if (declared.length > 0)
+      log.warn({ worker: id, pid }, 'the process of this worker has ended without a goodbye; its jobs go back at once')
+  }
+  const recovered: Recovered[] = []
+  while (gone.length > 0) {
+    const some = await recoverOrphans(db, atOnce, clock.instant())
+    if (some.length === 0) break
+    recovered.push(...some)
+  }
+  if (recovered.length > 0)
+    log.info({ jobs: recovered.length, sample: recovered.slice(0, 5).map(({ id }) => id) }, 'orphans recovered')
+  return { recovered, living }
+}
+
+const hasEnded = (process: WorkerProcess): boolean =>
+  isGone(process) && (process.supervisor === null || isGone(process.supervisor))
+
+/** Nobody saw it end: by design such a death was asked for, and costs its jobs a restart. */
+const deathOf = (pid: number): Omit<Death, 'started'> => ({
+  how: 'asked',
+  why: `process ${pid} has ended without a goodbye`,
+  signal: null,
+  exitCode: null,
+  memoryBytes: null,
+  oom: false,
+  culprit: null,
+  stderr: null,
+})
