@@ -298,6 +298,11 @@ export const errorTable = define({
     en: 'there is no job of kind "{kind}" here; {hint}',
     pt: 'não existe job do tipo "{kind}" aqui; {hint}',
   },
+  internal_kind: {
+    status: 403,
+    en: 'jobs of kind "{kind}" are made by the program itself, not by a request; retry, resume, cancel and skip work on those that exist',
+    pt: 'jobs do tipo "{kind}" são criados pelo próprio programa, não por uma requisição; retry, resume, cancel e skip agem nos que existem',
+  },
   unknown_batch: {
     status: 400,
     en: 'there is no batch named "{name}" here; {hint}',

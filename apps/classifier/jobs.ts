@@ -57,6 +57,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
   const paid: Paid = key === undefined ? undefined : { key, baseUrl, model }
   const classify = defineJob({
     kind: 'classify-document',
+    internal: true,
     queue,
     input: z.object({ document: z.string() }),
     attempts: 3,

@@ -73,6 +73,7 @@ export function createRuns(options: RunOptions): Runs {
   }
   const openRun = defineJob({
     kind: 'open-execution',
+    internal: true,
     queue: options.classification.job.queue,
     input: z.object({ run: z.string() }),
     attempts: 1000,
@@ -82,6 +83,7 @@ export function createRuns(options: RunOptions): Runs {
   })
   const tidyRuns = defineJob({
     kind: 'tidy-executions',
+    internal: true,
     queue: options.classification.job.queue,
     timeout: minutes(30),
     run: async () => {

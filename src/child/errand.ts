@@ -124,6 +124,7 @@ function jobOf({ job, input }: Errand, work: Handler): AnyJob {
     parse: async () => ({ value: decodeValue(JSON.parse(input)) }),
     run: async (context, value) => work(context, value),
     handler: null,
+    internal: false,
     env: [],
   }
 }

@@ -26,6 +26,11 @@ export interface JobOptions extends PolicyOptions {
    * their names, or `'all'`. Default: none. An inline handler has all that its worker has.
    */
   env?: readonly string[] | 'all'
+  /**
+   * true: only your own code makes jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and `POST /api/v1/batches` refuse
+   * it with `internal_kind`. For a handler that trusts its input. Default: false.
+   */
+  internal?: boolean
   /** The oldest version whose jobs this code still runs; older ones wait for a worker that does. Default 1. */
   oldestVersion?: number
 }
@@ -49,6 +54,8 @@ export interface Job<Input = never, Output = unknown> {
   readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
   /** The module's address. */
   readonly handler: string | null
+  /** No request over HTTP makes jobs of it. */
+  readonly internal: boolean
   /** Of its child, where its kind asks for one. */
   readonly env: ChildEnvironment
   /** Types only. */
@@ -125,6 +132,7 @@ export function defineJob(
     parse,
     run: run === undefined ? null : async (context, input) => run(context, input),
     handler,
+    internal: internalOf(options, refuse),
     env: environmentOf(options, refuse),
   }
 }
@@ -132,7 +140,27 @@ export function defineJob(
 /** Room for a date written as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
 
-const knownOptions = ['kind', 'queue', 'version', 'oldestVersion', 'input', 'run', 'handler', 'env', ...policyOptions]
+const knownOptions = [
+  'kind',
+  'queue',
+  'version',
+  'oldestVersion',
+  'input',
+  'run',
+  'handler',
+  'env',
+  'internal',
+  ...policyOptions,
+]
+
+/** Kinds of the engine itself. */
+export const isInternalKind = (kind: string): boolean => kind.startsWith('retoma.')
+
+function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
+  if (internal !== undefined && typeof internal !== 'boolean')
+    refuse('internal must be true or false', 'internal deve ser true ou false')
+  return internal === true || isInternalKind(kind)
+}
 
 /** The handler's module, where it has one. */
 function handlerOf(

@@ -9,6 +9,7 @@ import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
 import { explainRoutes } from '../explanation.ts'
 import { given } from '../given.ts'
 import { keyOf } from '../idempotency.ts'
+import { refuseInternal } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
 import { batch, batchState } from './batch-schemas.ts'
 
@@ -81,6 +82,7 @@ export const batchRoutes: readonly Route[] = [
     makes: true,
     errors: [
       'unknown_batch',
+      'internal_kind',
       'bad_input',
       'input_too_large',
       'bad_option',
@@ -93,6 +95,7 @@ export const batchRoutes: readonly Route[] = [
     ],
     async run({ engine, body, once }) {
       const definition = engine.batchNamed(body.name)
+      refuseInternal(definition.job)
       const ownKey = once !== undefined && body.key === undefined
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
       // All of them before the first: a list with a bad item leaves nothing behind.

@@ -9,6 +9,7 @@ import { isRetomaError, RetomaError, say } from '../../errors.ts'
 import { anyInstant } from '../contract.ts'
 import { given } from '../given.ts'
 import { answerExactly } from '../idempotency.ts'
+import { refuseInternal } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
 import { jobState } from './job-schemas.ts'
 
@@ -51,9 +52,11 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
   if (run_at !== undefined && delay_seconds !== undefined)
     refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
   if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
+  const job = engine.kind(kind)
+  refuseInternal(job)
   const runAt = run_at === undefined ? undefined : new Date(run_at)
   const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
-  return { job: engine.kind(kind), input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
+  return { job, input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
 }
 
 /** Of many, where in the body the input stands that was refused. */
@@ -85,7 +88,7 @@ export const jobMakeRoutes: readonly Route[] = [
     answer: z.union([made, madeMany]),
     status: 201,
     makes: 'exactly',
-    errors: ['unknown_kind', 'bad_input', 'input_too_large', 'bad_option', 'queue_full', 'key_locked'],
+    errors: ['unknown_kind', 'internal_kind', 'bad_input', 'input_too_large', 'bad_option', 'queue_full', 'key_locked'],
     async run({ engine, body, once, headers }) {
       const isOne = !Array.isArray(body) && !('jobs' in body)
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]

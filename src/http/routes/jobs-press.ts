@@ -4,6 +4,7 @@ import type { Engine } from '../../engine.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { By, Pressed } from '../../index.ts'
 import { anyInstant, idParams } from '../contract.ts'
+import { refuseInternalKind } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
 import { noReason, pressed, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
@@ -110,8 +111,11 @@ export const jobPressRoutes: readonly Route[] = [
     'rerun',
     'rerunJob',
     'Runs one that has ended again from scratch',
-    (engine, id, by) => engine.rerun(id, by),
-    runsAgain,
+    async (engine, id, by) => {
+      refuseInternalKind(engine, (await jobOf(engine, id)).kind)
+      return engine.rerun(id, by)
+    },
+    [...runsAgain, 'internal_kind'],
   ),
   route({
     method: 'post',
