@@ -105,6 +105,7 @@ create table retoma.classifier_document (
   reused_from bigint,
   answered_at timestamp with time zone,
   useless_answer text,
+  settings_hash bytea,
   constraint classifier_document_run_id_fkey FOREIGN KEY (run_id) REFERENCES retoma.classifier_run(id),
   constraint classifier_document_pkey PRIMARY KEY (id),
   constraint classifier_document_run_id_code_key UNIQUE (run_id, code),
@@ -159,6 +160,9 @@ create table retoma.classifier_run (
   created_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
   open_job bigint,
+  reserved jsonb not null default '{}'::jsonb,
+  cost_expected_usd numeric(14,6),
+  cost_needed_usd numeric(14,6),
   constraint classifier_run_project_id_fkey FOREIGN KEY (project_id) REFERENCES retoma.classifier_project(id),
   constraint classifier_run_pkey PRIMARY KEY (id),
   constraint classifier_run_batch_id_key UNIQUE (batch_id)
@@ -514,7 +518,6 @@ create table retoma.worker (
   blocked_stack text,
   supervised boolean not null default false,
   death jsonb,
-  process jsonb,
   constraint worker_pkey PRIMARY KEY (id)
 );
 
@@ -570,7 +573,8 @@ create view retoma.execucoes_classificacao as
     r.batch_id AS lote_id,
     r.created_by AS criado_por,
     r.created_at AS criado_em,
-    b.finished_at AS concluido_em
+    b.finished_at AS concluido_em,
+    r.settings ->> 'model'::text AS modelo
    FROM retoma.classifier_run r
      LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
      CROSS JOIN LATERAL ( SELECT COALESCE(sum(n.succeeded), 0::bigint)::integer AS succeeded,

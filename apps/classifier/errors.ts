@@ -81,8 +81,8 @@ export const errors = defineErrors({
   },
   cost_limit: {
     status: 409,
-    en: 'the limit of {limit} USD is reached ({cost} USD spent); go on to allow as much again',
-    pt: 'o limite de US$ {limit} foi atingido (US$ {cost} gastos); continue para liberar outro tanto',
+    en: 'the next document would pass the limit of {limit} USD ({cost} USD spent, {needed} USD with what is being asked and the next one)',
+    pt: 'o próximo documento passaria do limite de US$ {limit} (US$ {cost} gastos; seriam US$ {needed} com o que está em andamento e ele)',
   },
   document_gone: {
     status: 410,

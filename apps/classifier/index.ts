@@ -14,7 +14,7 @@ export interface ClassifierOptions {
 
 export function createClassifier({ openRouter }: ClassifierOptions): System {
   const isSimulated = openRouter.key === undefined
-  const { classification, jobs, limits, queues } = createJobs({ openRouter })
+  const { classify, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
   const runs = createRuns({ classification, model: openRouter.model, isSimulated })
   return {
     name: 'classifier',
@@ -25,7 +25,10 @@ export function createClassifier({ openRouter }: ClassifierOptions): System {
     queues,
     routes: routesOf(runs),
     errors,
-    attach: runs.attach,
-    attached: [runs.openRun, runs.tidy.job],
+    attach: engine => {
+      attach(engine)
+      runs.attach(engine)
+    },
+    attached: [classify, runs.openRun, runs.tidy.job],
   }
 }

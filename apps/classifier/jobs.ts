@@ -11,6 +11,7 @@ import {
   defineBatch,
   defineJob,
   doNotRetry,
+  type Engine,
   isRetomaError,
   type Job,
   type JobContext,
@@ -35,7 +36,7 @@ export interface OpenRouterOptions {
   baseUrl: string
   /** Documents at once, over all workers. Default 20. */
   concurrency?: number | undefined
-  /** Documents begun in any minute, over all workers. Default: as many as there are. */
+  /** Questions in any minute, over all workers. Default: as many as there are documents. */
   requestsPerMinute?: number | undefined
 }
 
@@ -45,6 +46,8 @@ export interface Jobs {
   limits: Limits
   queues: Record<string, number>
   jobs: AnyJob[]
+  /** The engine that they run on. */
+  attach(engine: Engine): void
 }
 
 const queue = 'classifier'
@@ -53,8 +56,13 @@ const defaultConcurrency = 20
 const longestAnswer = seconds(60)
 
 export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): Jobs {
+  let home: Engine | undefined
+  const engine = () => {
+    if (home === undefined) throw new Error('the classifier has no engine: call attach first')
+    return home
+  }
   const { key, baseUrl, model, concurrency = defaultConcurrency, requestsPerMinute } = openRouter
-  const paid: Paid = key === undefined ? undefined : { key, baseUrl, model }
+  const paid: Paid = key === undefined ? undefined : { key, baseUrl, model, requestsPerMinute }
   const classify = defineJob({
     kind: 'classify-document',
     internal: true,
@@ -65,7 +73,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     timeout: minutes(2),
     expect: seconds(45),
     maxCrashes: 3,
-    run: (ctx, input) => classifyDocument(ctx, input.document, paid),
+    run: (ctx, input) => classifyDocument(ctx, input.document, paid, engine()),
   })
   const classification = defineBatch({
     name: 'classification',
@@ -74,27 +82,38 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     onStall: 'stall',
     maxResumes: 3,
   })
-  const rate = requestsPerMinute === undefined ? {} : { rate: { limit: requestsPerMinute, per: minutes(1) } }
   return {
     classify,
     classification,
     // Documents with the same bytes, of an execution that uses answers again, share a group: the first buys.
-    limits: { [queue]: { concurrency, ...rate, perGroup: { concurrency: 1 } } },
+    limits: { [queue]: { concurrency, perGroup: { concurrency: 1 } } },
     queues: { [queue]: concurrency },
     jobs: [classify],
+    attach: given => {
+      home = given
+    },
   }
 }
 
-async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
+async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: Engine) {
   const document = await readDocument(ctx, id)
   if (document === undefined) throw gone(id)
   const excerpt = await textOf(ctx, document)
   if ('skip' in excerpt) return skip(excerpt.skip)
+  // Of what was not paid for there is no step; should it get lost, nothing but the operator's view of it is.
+  const keepWritten = async (error: unknown): Promise<never> => {
+    const { written } = error as { written?: unknown }
+    if (typeof written === 'string') await saveUseless(home, id, written).catch(() => {})
+    throw error
+  }
   for (let n = 1; ; n++) {
-    const kept = await answered(ctx, n, id, signal => answerFor(ctx, { document, excerpt, paid }, signal))
+    const kept = await answered(ctx, n, signal => answerFor(ctx, { document, excerpt, paid, home }, signal)).catch(
+      keepWritten,
+    )
     await ctx.transaction(`save ${n}`, async tx => {
-      const { attempt, bought } = kept
-      if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable: kept.is === 'ok' })
+      const { attempt, bought, settingsHash } = kept
+      const usable = kept.is === 'ok'
+      if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
       if (kept.is === 'ok') await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept) })
       else await saveUseless(tx, id, kept.written)
     })
@@ -105,19 +124,10 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid) {
 }
 
 /** The nth answer that was paid for, of this attempt or of one before it. */
-async function answered(
-  ctx: JobContext,
-  n: number,
-  document: string,
-  ask: (signal: AbortSignal) => Promise<Kept>,
-): Promise<Kept> {
+async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) => Promise<Kept>): Promise<Kept> {
   try {
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
   } catch (error) {
-    const { written } = error as { written?: string | null }
-    // Nothing was paid for it, so it is no step: it is written by its attempt.
-    if (typeof written === 'string')
-      await ctx.transaction(`useless ${ctx.attempt}`, tx => saveUseless(tx, document, written))
     if (!isRetomaError(error, 'step_timeout')) throw error
     throw failed(new RetomaError(errors.ai_timeout, { provider: providerShown, seconds: longestAnswer / 1000 }))
   }

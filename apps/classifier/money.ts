@@ -4,6 +4,8 @@
  * is never made a floating number on its way.
  */
 
+import { type Saying, say } from 'retoma'
+
 type Text<T> = T extends null ? null : string
 
 const places = 6
@@ -28,6 +30,12 @@ function told<T extends string | null>(numeric: T, write: (whole: string, decima
   if (numeric === null) return null as Text<T>
   const [whole, decimals = ''] = numeric.split('.')
   return write(whole!, decimals.padEnd(places, '0')) as Text<T>
+}
+
+/** For a sentence: with the comma or the point of its language. */
+export function money(numeric: string): Saying {
+  const text = dollars(numeric)
+  return say(text, text.replace('.', ','))
 }
 
 export const currency = 'USD'

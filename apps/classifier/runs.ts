@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto'
 import {
   type Batch,
+  type BatchState,
   defineJob,
   defineSchedule,
   type Engine,
@@ -29,9 +30,11 @@ import {
   hideRun,
   insertRun,
   type NewDocument,
+  noteModel,
   noteOpenJob,
   noteSubmitted,
   readHidden,
+  readSettings,
   readUnsubmitted,
   removeHiddenRun,
   type Settings,
@@ -119,7 +122,7 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     cost_limit_usd: costLimitUsd,
   }
   const { reuse, by: createdBy } = asked
-  const settingsHash = digest([categories, instructions, model, runs.isSimulated])
+  const settingsHash = hashOf(settings, runs)
   const run = { project: project.id, settings, settingsHash, reuse, createdBy }
   const made = await insertRun(engine, tx, run, withDuplicates(asked.documents))
   if (made === undefined) throw noProject(asked.project)
@@ -131,6 +134,22 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
 }
 
 export const noProject = (id: string) => new RetomaError('not_found', { what: say('project', 'projeto'), id })
+
+/** Documents of an execution that are not done ask another model from here on. */
+export async function changeModel(
+  engine: Engine,
+  runs: Runs,
+  id: string,
+  change: { model: string; by: string; from: readonly BatchState[] },
+): Promise<void> {
+  const settings = await readSettings(engine, id)
+  if (settings === undefined) return
+  const settingsHash = hashOf({ ...settings, model: change.model }, runs)
+  await noteModel(engine, id, { ...change, settingsHash })
+}
+
+const hashOf = ({ categories, instructions, model }: Settings, { isSimulated }: Runs) =>
+  digest([categories, instructions, model, isSimulated])
 
 /** What an answer depends on. */
 const digest = (of: readonly unknown[]) => createHash('sha256').update(JSON.stringify(of)).digest()

@@ -27,6 +27,11 @@ export const limitUsd = z.string().nullable().meta({ description: 'dollars, with
 export const moeda = z.string().meta({ description: 'ISO 4217' })
 export const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
 
+export const modelNow = z
+  .string()
+  .nullable()
+  .meta({ description: 'the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL' })
+
 export const status = z.enum(statuses)
 const shown = z.string().meta({ description: 'the status for people, such as "Concluído com erros"' })
 
@@ -41,6 +46,7 @@ export const execution = z
     tentativas_retry: count,
     max_retries: count,
     reaproveitar: z.boolean(),
+    modelo: modelNow,
     custo_usd: usd,
     custo_usd_exato: exactUsd,
     moeda,
@@ -66,6 +72,7 @@ export const detailed = z
     rota_origem: z.string(),
     diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or what to press' }),
     travado_motivo: z.string().nullable(),
+    modelo: modelNow,
     custo_usd: usd,
     custo_usd_exato: exactUsd,
     limite_custo_usd: limitUsd,
@@ -167,6 +174,7 @@ export const executionWire = (from: Execution, isSimulated: boolean) => ({
   tentativas_retry: from.tentativas_retry,
   max_retries: from.max_retries,
   reaproveitar: from.reaproveitar,
+  modelo: from.modelo,
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
   criado_por: from.criado_por,
@@ -187,6 +195,7 @@ export const detailedWire = (from: Execution, isSimulated: boolean) => ({
   // One that has spent its resumes does not stand still: it is ERRO.
   pode_retomar: from.status === 'TRAVADO',
   rota_origem: '/classificador/',
+  modelo: from.modelo,
   ...costOf(from),
   limite_custo_usd: dollars(from.custo_permitido_usd),
   simulado: from.simulado ?? isSimulated,

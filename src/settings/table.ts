@@ -84,7 +84,7 @@ export const variables = define({
     read: wholeNumber(1, 1000),
   },
   OPENROUTER_REQUESTS_PER_MINUTE: {
-    meaning: 'Documents begun in any minute, over all workers: at most as many as the plan at OpenRouter allows',
+    meaning: 'Questions in any minute, over all workers, exactly: at most as many as the plan at OpenRouter allows',
     absent: 'no limit but its own answers',
     read: wholeNumber(1, 1_000_000),
   },

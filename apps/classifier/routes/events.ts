@@ -11,6 +11,7 @@ const verbs: Readonly<Record<string, string>> = {
   resume: 'retomar',
   'retry failed': 'reprocessar-erros',
   cancel: 'cancelar',
+  'change model': 'modelo',
 }
 
 const status = (state: unknown): unknown => statusOf[state as keyof typeof statusOf] ?? state
@@ -31,8 +32,9 @@ function tell(event: EngineEvent, simulado: boolean): Told | undefined {
       return told({ ref, codigo: ref, state: documentStatus(state), attempt, failures, reason })
     }
     case 'action': {
-      const { who, what, from = null, to = null } = event.data
-      return told({ who, what: verbs[what] ?? what, from: status(from), to: status(to) })
+      const { who, what, from = null, to = null, model, model_before: before = null } = event.data
+      const changed = model === undefined ? {} : { modelo: model, modelo_anterior: before }
+      return told({ who, what: verbs[what] ?? what, from: status(from), to: status(to), ...changed })
     }
     case 'progress':
       return told(progressOf(event.data))

@@ -8,13 +8,23 @@ import { type BatchState, type Engine, type ErrorName, isRetomaError, RetomaErro
 import { type Call, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { errors } from '../errors.ts'
-import type { Runs } from '../runs.ts'
+import { changeModel, type Runs } from '../runs.ts'
 import type { Status } from '../status.ts'
 import { allowAgain, noteStarted } from '../store/runs.ts'
-import { count, simulado, status } from '../wire.ts'
+import { count, modelNow, simulado, status } from '../wire.ts'
+import { modelo } from './projects.ts'
 import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
-const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count, simulado }
+const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count, modelo: modelNow, simulado }
+
+/** What may be sent with a verb that has documents go on. */
+const change = z
+  .strictObject({
+    modelo: modelo
+      .optional()
+      .meta({ description: 'the model that documents which are not done are asked of from then on' }),
+  })
+  .optional()
 
 interface On {
   engine: Engine
@@ -37,8 +47,12 @@ interface Verb {
   /** What it answers besides. */
   more?: z.ZodRawShape
   errors?: readonly ErrorName[]
+  /** In these states of its batch documents go on, and another model may be named for them. */
+  goesOnFrom?: readonly BatchState[]
   press(on: On): Promise<Pressed>
 }
+
+const atWork = ['submitting', 'waiting', 'running'] as const
 
 const verbs: readonly Verb[] = [
   {
@@ -47,6 +61,7 @@ const verbs: readonly Verb[] = [
     summary: 'One that is TRAVADO goes on where it stopped, and the resume is counted',
     more: { retomados: count.meta({ description: 'documents that are not final and go on' }) },
     errors: [errors.execution_paused, 'resumes_spent'],
+    goesOnFrom: [...atWork, 'stalled'],
     async press({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO'])
       const { resumed, ...pressed } = (await engine.resume(batch, by)) as Pressed & { resumed: number }
@@ -58,6 +73,7 @@ const verbs: readonly Verb[] = [
     name: 'retryDocumentErrors',
     summary: 'Its documents with an error run again with new tries; what was bought for them is not bought again',
     more: { reprocessados: count.meta({ description: 'documents that wait again' }) },
+    goesOnFrom: [...atWork, 'paused', 'stalled', 'succeeded', 'failed'],
     async press({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
       const { retried, ...pressed } = await engine.retryFailed(batch, by)
@@ -74,6 +90,7 @@ const verbs: readonly Verb[] = [
     path: 'continuar',
     name: 'continueExecution',
     summary: 'One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again',
+    goesOnFrom: [...atWork, 'paused'],
     async press({ engine, id, batch, by }) {
       await allowAgain(engine, id)
       await noteStarted(engine, id, ['PAUSADO'])
@@ -107,7 +124,7 @@ function statusAfter({ state, changed }: Pressed, read: Status): Status {
 }
 
 export const pressRoutes = (runs: Runs): readonly Route[] =>
-  verbs.map(({ path, name, summary, more = {}, errors: besides = [], press }) =>
+  verbs.map(({ path, name, summary, more = {}, errors: besides = [], goesOnFrom, press }) =>
     route({
       method: 'post',
       path: `/execucoes/{id}/${path}`,
@@ -116,17 +133,22 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
       summary,
       role: 'operator',
       params: idParams,
+      ...(goesOnFrom === undefined ? {} : { body: change }),
       answer: z.object({ ...afterwards, ...more }),
       errors: ['not_found', errors.execution_state, 'queue_full', ...besides],
       async run(call) {
         const { engine, params, who } = call
+        const model = (call.body as z.output<typeof change>)?.modelo
         const batch = await batchOf(call, runs, params.id)
+        // Before it is pressed: whatever begins afterwards asks the new one.
+        if (model !== undefined && goesOnFrom !== undefined)
+          await changeModel(engine, runs, params.id, { model, by: who.user, from: goesOnFrom })
         const pressed = await press({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>
           refused(error, call, path),
         )
         const found = await readHere(engine, params.id)
-        const { tentativas_retry, max_retries } = found
-        const counted = { tentativas_retry, max_retries, simulado: isPlayed(runs, found) }
+        const { tentativas_retry, max_retries, modelo } = found
+        const counted = { tentativas_retry, max_retries, modelo, simulado: isPlayed(runs, found) }
         return { id: params.id, status: statusAfter(pressed, found.status), ...pressed.told, ...counted }
       },
     }),

@@ -43,11 +43,13 @@ const limite = z
   .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
   .nullable()
 
+export const modelo = line(200)
+
 const fields = {
   nome: line(200),
   categorias,
   instrucoes: z.string().overwrite(storable).max(20_000),
-  modelo: line(200).nullable(),
+  modelo: modelo.nullable(),
   max_retries_execucao: retries,
   max_retries_documento: retries,
   limite_custo_usd: limite.meta({ description: 'a text or a number of dollars above zero; null: no limit' }),

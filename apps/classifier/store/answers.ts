@@ -3,7 +3,8 @@
  * bought, and what was answered.
  *
  * Invariant: a purchase is a row of its own, by document and attempt, and whoever inserts it adds its cost; so the cost of an
- * execution is the sum of its purchases, however often a write is tried.
+ * execution is the sum of its purchases, however often a write is tried. Under a limit of cost nothing is asked whose expected price
+ * was not reserved; what is reserved counts until its purchase is written or its attempt is over.
  */
 import type { JobTransaction } from 'retoma'
 import type { Asking } from '../prompt.ts'
@@ -49,9 +50,8 @@ export interface Reusable extends Reply {
 const reusable = `
   select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
   from retoma.classifier_document d
-    join retoma.classifier_run r on r.id = any (array[d.run_id])
   where d.hash = $1 and d.answered_at is not null and d.category is not null and d.simulated = $3 and d.id <> $4
-    and r.settings_hash = $2
+    and d.settings_hash = $2
   order by d.answered_at, d.id
   limit 1`
 
@@ -64,14 +64,42 @@ export async function findReusable(
   return (await reader.query<Reusable>(reusable, [hash, settingsHash, simulated, id])).rows[0]
 }
 
-const spent = `
-  select cost_usd::text as cost, cost_allowed_usd::text as allowed
-  from retoma.classifier_run
-  where id = $1 and cost_usd >= cost_allowed_usd`
+// One statement, so that those who ask at the same time are judged one after the other: each finds in the row what the one before it
+// has reserved. While nobody knows a price, one asks at a time.
+const reserve = `
+  update retoma.classifier_run r
+  set reserved = retoma.classifier_reserved(r.reserved)
+    || jsonb_build_object($2::text, jsonb_build_object('job', $3::bigint, 'attempt', $4::integer, 'usd', r.cost_expected_usd))
+  where r.id = $1 and (r.cost_allowed_usd is null or r.cost_usd < r.cost_allowed_usd and
+    case when r.cost_expected_usd is null then retoma.classifier_reserved(r.reserved - $2::text) = '{}'::jsonb
+    else r.cost_usd + retoma.classifier_reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
+      <= r.cost_allowed_usd end)`
 
-/** undefined: its execution may cost more. */
-export async function readSpent(reader: Reader, run: string): Promise<{ cost: string; allowed: string } | undefined> {
-  return (await reader.query<{ cost: string; allowed: string }>(spent, [run])).rows[0]
+// What it would have come to, so that whoever allows more allows enough.
+const reached = `
+  update retoma.classifier_run r
+  set cost_needed_usd = greatest(r.cost_allowed_usd + 0.000001, r.cost_usd + coalesce(r.cost_expected_usd, 0)
+    + retoma.classifier_reserved_usd(r.reserved - $2::text, coalesce(r.cost_expected_usd, 0)))
+  where r.id = $1 and (r.cost_usd >= r.cost_allowed_usd
+    or r.cost_usd + retoma.classifier_reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
+      > r.cost_allowed_usd)
+  returning r.cost_usd::text as cost, r.cost_allowed_usd::text as allowed, r.cost_needed_usd::text as needed`
+
+/** Money is a text. `needed`: what the execution would come to if this were asked, too. */
+export interface Spent {
+  cost: string
+  allowed: string
+  needed: string
+}
+
+/** reserved: it may be asked. wait: somebody else is asking who will know the price. Otherwise the limit is reached. */
+export async function reserveCost(
+  home: Reader,
+  { id, run }: Document,
+  by: { id: string; attempt: number },
+): Promise<'reserved' | 'wait' | Spent> {
+  if ((await home.query(reserve, [run, id, by.id, by.attempt])).rowCount === 1) return 'reserved'
+  return (await home.query<Spent>(reached, [run, id])).rows[0] ?? 'wait'
 }
 
 // The execution before its document, as whoever gives an execution its batch has it: the other way round, each holds what the
@@ -84,7 +112,11 @@ const purchase = `
     on conflict do nothing
     returning cost_usd
   ), charged as (
-    update retoma.classifier_run r set cost_usd = r.cost_usd + b.cost_usd from bought b where r.id = $2
+    update retoma.classifier_run r
+    set cost_usd = r.cost_usd + b.cost_usd, reserved = r.reserved - $1::text,
+      cost_expected_usd = case when r.settings_hash = $11 then greatest(r.cost_expected_usd, b.cost_usd) else r.cost_expected_usd end
+    from bought b
+    where r.id = $2
     returning b.cost_usd
   )
   update retoma.classifier_document d
@@ -97,10 +129,11 @@ export async function savePurchase(
   tx: JobTransaction,
   { id, run }: Document,
   provider: string,
-  { attempt, bought, usable }: { attempt: number; bought: Bought; usable: boolean },
+  given: { attempt: number; bought: Bought; usable: boolean; settingsHash: Uint8Array },
 ): Promise<void> {
+  const { attempt, bought, usable, settingsHash } = given
   const { id: answer, model, tokensIn, tokensOut, cost } = bought
-  await tx.query(purchase, [id, run, attempt, provider, answer, model, tokensIn, tokensOut, cost, usable])
+  await tx.query(purchase, [id, run, attempt, provider, answer, model, tokensIn, tokensOut, cost, usable, settingsHash])
 }
 
 export interface Answered extends Reply {
@@ -109,23 +142,35 @@ export interface Answered extends Reply {
   tokensOut: number | null
   simulated: boolean
   reusedFrom: string | null
+  settingsHash: Uint8Array
 }
 
 const answer = `
   update retoma.classifier_document d
   set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
-    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null
+    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null, settings_hash = $10
   where d.id = $1`
 
 export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<void> {
-  const { category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom } = given
-  const values = [id, category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom]
+  const { category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom, settingsHash } = given
+  const values = [
+    id,
+    category,
+    confidence,
+    justification,
+    model,
+    tokensIn,
+    tokensOut,
+    simulated,
+    reusedFrom,
+    settingsHash,
+  ]
   await tx.query(answer, values)
 }
 
 const useless = `update retoma.classifier_document set useless_answer = $2 where id = $1`
 
 /** What the AI wrote that was of no use, in the place of what it wrote before. */
-export async function saveUseless(tx: JobTransaction, id: string, written: string | null): Promise<void> {
+export async function saveUseless(tx: Reader, id: string, written: string | null): Promise<void> {
   await tx.query(useless, [id, written])
 }

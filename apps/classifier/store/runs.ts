@@ -5,7 +5,7 @@
  * Invariant: an execution is there with all its documents or not at all, with a job that submits it; and it is removed only
  * after its batch is.
  */
-import type { Engine, JobTransaction } from 'retoma'
+import type { BatchState, Engine, JobTransaction } from 'retoma'
 import type { Status } from '../status.ts'
 import { removeHidden } from './projects.ts'
 
@@ -150,21 +150,63 @@ export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: r
   await home.query(goesOn, [id, from])
 }
 
-// Once for each time that the limit was reached: when it is raised, the cost is below it again, however far beyond it had come
-// by what was on its way.
+// Once for each time that the limit was reached: when it is raised, the cost is below it again, however far beyond it had come, and
+// the document that did not fit fits.
 const allowMore = `
   update retoma.classifier_run r
-  set cost_allowed_usd = r.cost_allowed_usd + l.usd * (floor((r.cost_usd - r.cost_allowed_usd) / l.usd) + 1)
+  set cost_allowed_usd = r.cost_allowed_usd + l.usd * greatest(1, ceil((r.cost_needed_usd - r.cost_allowed_usd) / l.usd),
+    case when r.cost_usd >= r.cost_allowed_usd then floor((r.cost_usd - r.cost_allowed_usd) / l.usd) + 1 end)
   from retoma.batch b
     cross join lateral (
       select (settings ->> 'cost_limit_usd')::numeric as usd from retoma.classifier_run where id = $1
     ) l
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
-    and r.cost_usd >= r.cost_allowed_usd`
+    and (r.cost_usd >= r.cost_allowed_usd or r.cost_needed_usd > r.cost_allowed_usd)`
 
 /** Of one that its cost limit paused: it may cost as much again. Pressed twice, or by ten at once, is pressed once. */
 export async function allowAgain(home: Pick<Home, 'query'>, id: string): Promise<void> {
   await home.query(allowMore, [id])
+}
+
+const settingsOf = `
+  select r.settings from retoma.classifier_run r where r.id = $1 and r.deleted_at is null`
+
+/** undefined: it is gone. */
+export async function readSettings(home: Pick<Home, 'query'>, id: string): Promise<Settings | undefined> {
+  return (await home.query<{ settings: Settings }>(settingsOf, [id])).rows[0]?.settings
+}
+
+// With the event that says who changed it from what to what. Changed twice to the same is changed once. What the new model costs
+// nobody knows yet.
+const changeModel = `
+  with before as materialized (
+    select r.id, r.batch_id, r.settings ->> 'model' as model
+    from retoma.classifier_run r join retoma.batch b on b.id = any (array[r.batch_id])
+    where r.id = $1 and r.deleted_at is null and b.state = any ($2::text[]) and r.settings ->> 'model' is distinct from $3::text
+    for update of r
+  ), changed as (
+    update retoma.classifier_run r
+    set settings = jsonb_set(r.settings, '{model}', to_jsonb($3::text)), settings_hash = $4, cost_expected_usd = null
+    from before
+    where r.id = any (array[before.id])
+  )
+  insert into retoma.event (at, type, batch_id, data)
+  select coalesce($6::timestamptz, now()), 'action', before.batch_id,
+    jsonb_build_object('who', $5::text, 'what', 'change model', 'model', $3::text, 'model_before', before.model)
+  from before`
+
+/** From here on its documents ask this model. Nothing changes for one whose batch is in none of those states. */
+export async function noteModel(
+  { query, clock }: Pick<Home, 'query' | 'clock'>,
+  id: string,
+  {
+    model,
+    settingsHash,
+    by,
+    from,
+  }: { model: string; settingsHash: Uint8Array; by: string; from: readonly BatchState[] },
+): Promise<void> {
+  await query(changeModel, [id, from, model, settingsHash, by, clock.instant()])
 }
 
 const hide = `

@@ -153,6 +153,7 @@ export async function classifier(
   const jobs = createJobs({ openRouter })
   const { classification, limits } = jobs
   const t = await engineOf({ jobs: jobs.jobs, batches: [classification], limits, ...more })
+  jobs.attach(t.engine)
   const sql = await sqlOn(t.databaseUrl)
   return {
     ...t,

@@ -1,11 +1,11 @@
-/** What is paid: never twice for an answer that was kept, never above the limit by more than was in flight, never for a copy. */
-import { type Engine, minutes } from 'retoma'
+/** What is paid: never twice for an answer that was kept, never above the limit by more than a price was mistaken, never for a copy. */
+import { type Engine, seconds } from 'retoma'
 import { describe, expect, test, vi } from 'vitest'
 import { until } from '../../../test/support/engine.ts'
 import { linkLost } from '../../../test/support/faulty-db.ts'
 import { faultyWorker } from '../../../test/support/faulty-worker.ts'
 import { createJobs } from '../jobs.ts'
-import { type Document, savePurchase } from '../store/answers.ts'
+import { type Document, reserveCost, savePurchase } from '../store/answers.ts'
 import { removeHiddenRun } from '../store/runs.ts'
 import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
 import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
@@ -14,7 +14,11 @@ import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForT
 async function life(behaviours = [content(null), refuses(500), ok()]) {
   const server = await serverForTest()
   server.behave(eachDocument(...behaviours))
-  const { classify } = createJobs({ openRouter: { key: server.key, baseUrl: server.baseUrl, model: undefined } })
+  const { classify, attach } = createJobs({
+    openRouter: { key: server.key, baseUrl: server.baseUrl, model: undefined },
+  })
+  // No limit of cost or of requests: what would be written outside of a step is not.
+  attach({} as Engine)
   const w = await faultyWorker({ run: ctx => classify.run!(ctx, { document } as never) })
   const { run, documents } = await insertRun(w.sql, { documents: 1 })
   const document = documents[0]!.id
@@ -71,22 +75,26 @@ describe('killed at every instant from its question on', () => {
 })
 
 describe('a limit of cost', () => {
-  test('pauses the execution before another document is asked, and names the sum', async () => {
+  test('pauses the execution before a document is asked that would pass it, and names the sum', async () => {
     const { server, execute, run, engine, sql, booksAgree } = await classifier({ concurrency: 1 })
     server.charge(0.03)
     const made = await execute({ documents: 10, costLimit: '0.105' })
     await run()
-    expect(server.calls).toHaveLength(4)
+    expect(server.calls).toHaveLength(3)
     expect(await engine.batch(made.batch)).toMatchObject({
       state: 'paused',
-      succeeded: 4,
+      succeeded: 3,
       failed: 0,
-      reason: { code: 'cost_limit', message: expect.stringContaining('US$ 0.105 foi atingido (US$ 0.12 gastos)') },
+      reason: {
+        code: 'cost_limit',
+        message:
+          'o próximo documento passaria do limite de US$ 0,105 (US$ 0,09 gastos; seriam US$ 0,12 com o que está em andamento e ele)',
+      },
     })
     await sql(`update retoma.classifier_run set cost_allowed_usd = cost_allowed_usd + 0.10`)
     await engine.unpause(made.batch)
     await run()
-    expect(server.calls).toHaveLength(7)
+    expect(server.calls).toHaveLength(6)
     await sql(`update retoma.classifier_run set cost_allowed_usd = null`)
     await engine.unpause(made.batch)
     await run()
@@ -94,16 +102,91 @@ describe('a limit of cost', () => {
     await booksAgree(made.run)
   })
 
-  test('counts useless answers, and is passed by no more than was in flight', async () => {
-    const { server, execute, run, engine, clock } = await classifier()
-    server.behave(content(null))
+  test.each([
+    ['good answers', late(20)],
+    ['useless answers', late(20, content(null))],
+  ])('is not passed by twenty who ask at once, for %s', async (_, behaviour) => {
+    const { server, execute, run, engine, clock, booksAgree } = await classifier()
+    server.behave(behaviour)
     server.charge(0.01)
     const made = await execute({ documents: 60, costLimit: '0.05' })
-    await run()
-    await clock.advance(minutes(1))
-    await run()
-    expect(await engine.batch(made.batch)).toMatchObject({ state: 'paused', failed: 0 })
-    expect(server.calls.length).toBeLessThanOrEqual(5 + 20)
+    let most = 0
+    // One asks for the price, the others come back a second later.
+    for (let round = 0; round < 20 && (await engine.batch(made.batch))?.state !== 'paused'; round++) {
+      await run()
+      most = Math.max(most, server.calls.length)
+      await clock.advance(seconds(6))
+    }
+    expect(await engine.batch(made.batch)).toMatchObject({ state: 'paused', failed: 0, reason: { code: 'cost_limit' } })
+    expect(server.calls).toHaveLength(5)
+    expect(server.charged()).toBeCloseTo(0.05, 6)
+    await booksAgree(made.run)
+  })
+
+  test('an attempt that died gives back what it had reserved, one that runs does not', async () => {
+    const { engine, execute, sql } = await classifier()
+    const made = await execute({ documents: 3, costLimit: '0.05' })
+    await sql(`update retoma.classifier_run set cost_expected_usd = 0.02`)
+    const documents = await sql<{ id: string; job_id: string }>(
+      `select id, job_id from retoma.classifier_document order by n`,
+    )
+    const ask = (n: number, attempt = 1) =>
+      reserveCost(engine, { id: documents[n]!.id, run: made.run } as Document, { id: documents[n]!.job_id, attempt })
+    await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 1`)
+    expect(await ask(0)).toBe('reserved')
+    expect(await ask(0)).toBe('reserved')
+    expect(await ask(1)).toBe('reserved')
+    expect(await ask(2)).toEqual({ cost: '0.000000', allowed: '0.050000', needed: '0.060000' })
+    // Its worker died, and the job waits again.
+    await sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [documents[0]!.job_id])
+    expect(await ask(2)).toBe('reserved')
+    // It runs again, by its second attempt, which has reserved nothing.
+    await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 2 where id = $1`, [
+      documents[0]!.job_id,
+    ])
+    expect(await ask(0, 2)).toMatchObject({ needed: '0.060000' })
+    await sql(`update retoma.job set attempt = 2 where id = $1`, [documents[1]!.job_id])
+    expect(await ask(0, 2)).toBe('reserved')
+    expect(await sql(`select reserved from retoma.classifier_run`)).toEqual([
+      { reserved: { [documents[0]!.id]: expect.anything(), [documents[2]!.id]: expect.anything() } },
+    ])
+  })
+
+  test('twenty who reserve in the same moment are judged one after the other', async () => {
+    const { engine, execute, sql } = await classifier()
+    const made = await execute({ documents: 20, costLimit: '0.05' })
+    await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 1`)
+    const documents = await sql<{ id: string; job_id: string }>(`select id, job_id from retoma.classifier_document`)
+    const all = () =>
+      Promise.all(
+        documents.map(({ id, job_id }) =>
+          reserveCost(engine, { id, run: made.run } as Document, { id: job_id, attempt: 1 }),
+        ),
+      )
+    // Nobody knows a price yet: one asks.
+    const first = await all()
+    expect(first.filter(each => each === 'reserved')).toHaveLength(1)
+    expect(first.filter(each => each === 'wait')).toHaveLength(19)
+    await sql(`update retoma.classifier_run set cost_expected_usd = 0.01, reserved = '{}'`)
+    expect((await all()).filter(each => each === 'reserved')).toHaveLength(5)
+  })
+})
+
+describe('requests in a minute', () => {
+  test('are never more than the limit in any minute, and the rest wait without a failure or a try', async () => {
+    const { server, execute, run, engine, clock, seen } = await classifier({ requestsPerMinute: 7 })
+    const made = await execute({ documents: 20 })
+    const instants: number[] = []
+    for (let round = 0; round < 60 && (await engine.batch(made.batch))?.state !== 'succeeded'; round++) {
+      await run()
+      while (instants.length < server.calls.length) instants.push(clock.now().getTime())
+      await clock.advance(seconds(5))
+    }
+    expect(instants).toHaveLength(20)
+    for (const at of instants)
+      expect(instants.filter(each => each >= at && each < at + 60_000).length).toBeLessThanOrEqual(7)
+    expect(instants.filter(each => each === instants[0])).toHaveLength(7)
+    expect((await seen(made.run)).every(each => each.starts === 1 && each.failures === 0)).toBe(true)
   })
 })
 
@@ -192,7 +275,12 @@ describe('an execution is locked before its documents, by all, so that nobody wa
   test('what is bought while its batch is still being noted', async () => {
     const { sql, run } = await meets((engine, run, id) =>
       engine.transaction(tx =>
-        savePurchase(tx, { id, run } as Document, 'openrouter', { attempt: 1, bought, usable: true }),
+        savePurchase(tx, { id, run } as Document, 'openrouter', {
+          attempt: 1,
+          bought,
+          usable: true,
+          settingsHash: new Uint8Array(),
+        }),
       ),
     )
     await expectBooksToAdd(sql, run, 0.01)
