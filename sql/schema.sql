@@ -518,6 +518,7 @@ create table retoma.worker (
   blocked_stack text,
   supervised boolean not null default false,
   death jsonb,
+  process jsonb,
   constraint worker_pkey PRIMARY KEY (id)
 );
 
