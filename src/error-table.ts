@@ -503,6 +503,11 @@ export const errorTable = define({
     en: 'step "{step}" took longer than its timeout of {seconds} s, and its process was ended',
     pt: 'a etapa "{step}" passou do seu timeout de {seconds} s, e seu processo foi encerrado',
   },
+  isolated_starved: {
+    status: 500,
+    en: 'the machine is overloaded: the process of step "{step}" was given {given} s of its {seconds} s in {wall} s, and was ended',
+    pt: 'a máquina está sobrecarregada: o processo da etapa "{step}" recebeu {given} s dos seus {seconds} s em {wall} s, e foi encerrado',
+  },
   isolated_memory: {
     status: 500,
     en: 'step "{step}" took more than its {megabytes} MB of memory, and its process was ended',

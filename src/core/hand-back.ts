@@ -31,7 +31,8 @@ export interface BatchPause {
 }
 
 export interface HandBack {
-  why: 'wait' | 'stop' | 'pause'
+  /** `child`: no child process was free for a function that it calls. */
+  why: 'wait' | 'stop' | 'pause' | 'child'
   code: string | null
   message: string
   /** Who said so; null: it was not said inside `ctx.provider`. */
@@ -90,6 +91,12 @@ export function pauseBatch({ code, message, ...more }: BatchPause): Error {
   return handBack({ ...nothing, why: 'pause', code, message: asText(message) })
 }
 
+/** No child process is free for `ctx.isolated`: the job comes back after `delayMs`, or when one is. */
+export const noChildFree = (delayMs: number): Error =>
+  handBack({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
+
+export const isNoChildFree = (error: unknown): boolean => handBackOf(error)?.why === 'child'
+
 const nothing = { provider: null, retryAfterMs: null, delayMs: null }
 
 const textOf = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
@@ -140,13 +147,13 @@ const mostJitter = seconds(5)
  * comes back when the provider may be asked again.
  */
 export function delayOf({ why, retryAfterMs, delayMs }: HandBack, inBatch: boolean, random: number): Duration {
-  if (why !== 'wait' && inBatch) return milliseconds(0)
+  if (why !== 'wait' && why !== 'child' && inBatch) return milliseconds(0)
   const wait = Math.max(delayMs ?? retryAfterMs ?? (why === 'wait' ? firstWait : probeEvery), shortestWait)
   return milliseconds(Math.ceil(wait + random * Math.min(wait / 10, mostJitter)))
 }
 
 export function pauseOf({ why, code, message, provider }: HandBack): PauseReason | null {
-  if (why === 'wait') return null
+  if (why === 'wait' || why === 'child') return null
   if (why === 'pause') return { code: code ?? 'pause', message }
   return { code: 'provider', message, ...(provider && { provider }), ...(code && { answer: code }) }
 }

@@ -28,8 +28,11 @@ export type Outcome =
   | { state: 'skipped'; reason: string }
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
-  /** It waits again and nothing was spent; `pause`: its batch stands still first; `trouble`: what it met at a stopped provider. */
-  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble }
+  /**
+   * It waits again and nothing was spent; `pause`: its batch stands still first; `trouble`: what it met at a stopped provider;
+   * `forChild`: it waits for a child process of its worker.
+   */
+  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
 
 export interface Trouble {
   provider: string
@@ -97,7 +100,9 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   const back = 'thrown' in ended && ended.evidence === undefined ? handBackOf(ended.thrown) : undefined
   if (back !== undefined) {
     const inBatch = (job.batch_id ?? null) !== null
-    return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause: inBatch ? pauseOf(back) : null }
+    const pause = inBatch ? pauseOf(back) : null
+    const forChild = back.why === 'child' ? ({ forChild: true } as const) : {}
+    return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause, ...forChild }
   }
   if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }

@@ -13,6 +13,8 @@ export interface Child {
   readonly isThere: boolean
   /** As hard as can be; answers whether it is dead. A thread may not be, for as long as it is in native code. */
   kill(): Promise<boolean>
+  /** How long it was ready to compute and the machine computed something else, so far; 0 where the system does not count it. */
+  stolenMs(): number
   /** Only one that works keeps this process alive. */
   works(is: boolean): void
 }

@@ -5,6 +5,7 @@
  * Its stdout is ours; its stderr is passed on, and the end of it kept.
  */
 import { fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
@@ -81,12 +82,25 @@ export function startProcess(nature: Nature): Child {
       late.abort()
       return dead
     },
+    stolenMs: () => (child.pid === undefined ? 0 : stolenFrom(child.pid)),
     works(is) {
       const what = is ? 'ref' : 'unref'
       child[what]()
       child.channel?.[what]()
       for (const pipe of [child.stderr, child.stdio[4]]) (pipe as unknown as { ref(): void; unref(): void })?.[what]?.()
     },
+  }
+}
+
+/** The second number of schedstat: nanoseconds on a run queue. Of the main thread, which runs the handler. */
+function stolenFrom(pid: number): number {
+  if (process.platform !== 'linux') return 0
+  try {
+    const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')
+    return Number(waited) / 1e6 || 0
+  } catch {
+    // Gone, or a kernel that does not count it.
+    return 0
   }
 }
 

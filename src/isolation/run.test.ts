@@ -26,6 +26,7 @@ function child(does: (say: (message: ToParent) => void, die: (remains: Remains) 
     ready: Promise.resolve(),
     died,
     isThere: true,
+    stolenMs: () => 0,
     send: (message: ToChild) => void (message.type === 'run' && does(each => heard(each), die)),
     hear: listener => {
       heard = listener

@@ -76,6 +76,8 @@ export class Run {
   /** Functions that its handler has called, in processes of their own. */
   readonly #calls = new Set<AbortController>()
   #child: Child | undefined
+  /** Of the child, before it had this errand. */
+  #stolenBefore = 0
   #reason: { thrown: unknown } | undefined
   #killed = false
   #over = false
@@ -92,6 +94,11 @@ export class Run {
   /** It is in a child's hands; or was, or never will be. */
   get begun(): boolean {
     return this.#child !== undefined || this.#over
+  }
+
+  /** How long its child was ready to compute and the machine computed something else. */
+  get stolenMs(): number {
+    return this.#over ? 0 : Math.max((this.#child?.stolenMs() ?? 0) - this.#stolenBefore, 0)
   }
 
   /** The handler's signal aborts with that reason. One that has not begun never does. */
@@ -137,6 +144,7 @@ export class Run {
       return { thrown: this.#reason?.thrown }
     }
     this.#child = child
+    this.#stolenBefore = child.stolenMs()
     const word = new Promise<{ ended: Tried; leaves: 'kept' | 'spent' }>(resolve =>
       child.hear(message => {
         // A child that is used again may still say something of an earlier run.

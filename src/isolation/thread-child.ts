@@ -67,6 +67,7 @@ export function startThread(nature: Nature): Child {
       if (!dead) worker.unref()
       return dead
     },
+    stolenMs: () => 0,
     works: is => (is ? worker.ref() : worker.unref()),
   }
 }

@@ -7,6 +7,16 @@ export class Turns {
     this.#free = most
   }
 
+  /** Turns that nobody has. */
+  get free(): number {
+    return this.#free
+  }
+
+  /** How many wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Resolves with what ends the turn, to be called once; with undefined when the signal aborted first. */
   take(signal: AbortSignal): Promise<(() => void) | undefined> {
     return new Promise(resolve => {

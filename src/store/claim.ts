@@ -229,6 +229,56 @@ export async function renewClaims(db: Db, worker: string, claims: readonly Claim
   await db.run(renew, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
 }
 
+const extend = {
+  name: 'claim_extend',
+  text: `
+    update retoma.job j
+    set started_at = j.started_at + make_interval(secs => g.ms / 1000)
+    from unnest($1::bigint[], $2::int[], $3::float8[]) as g (id, attempt, ms)
+    where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $4`,
+}
+
+/** So much of their time was not theirs: whoever watches does not count it. */
+export async function extendAttempts(
+  db: Db,
+  worker: string,
+  attempts: readonly { id: string; attempt: number; ms: number }[],
+): Promise<void> {
+  const sorted = attempts.toSorted(byId)
+  const column = <K extends keyof (typeof sorted)[number]>(name: K) => sorted.map(each => each[name])
+  await db.run(extend, [column('id'), column('attempt'), column('ms'), worker])
+}
+
+const recall = {
+  name: 'claim_recall',
+  text: `
+    with given as materialized (
+      select g.id, g.attempt from unnest((select $1::bigint[]), (select $2::int[])) as g (id, attempt) order by g.id
+    ), free as materialized (
+      select f.id
+      from given g
+        cross join lateral (
+          select j.id from retoma.job j
+          where j.id = g.id and j.attempt = g.attempt and j.worker_id is null and j.finished_at is null
+            and j.run_at > coalesce($3::timestamptz, now())
+          for update skip locked
+        ) f
+    )
+    update retoma.job j set run_at = coalesce($3::timestamptz, now()) where j.id = any (array(select id from free))
+    returning j.queue`,
+}
+
+/** What was handed back after these attempts, and waits, is ready now; answers the queues. */
+export async function recallJobs(
+  db: Db,
+  attempts: readonly { id: string; attempt: number }[],
+  now: Date | null,
+): Promise<string[]> {
+  const values = [attempts.map(each => each.id), attempts.map(each => each.attempt), now]
+  const rows = await db.run<{ queue: string }>(recall, values)
+  return [...new Set(rows.map(row => row.queue))]
+}
+
 const byId = (a: { id: string }, b: { id: string }) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
 /** Hands back attempts that were claimed and never begun, for later; answers the queues that have something again. */

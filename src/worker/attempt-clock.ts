@@ -1,6 +1,6 @@
 /**
- * The time of one attempt. It stands still while the attempt waits for the database, and while another job blocks the loop:
- * neither is its doing, and nobody is charged for it.
+ * The time of one attempt. It stands still while the attempt waits for the database, while another job blocks the loop, and while
+ * the machine computes something else than the attempt's child: none of that is its doing, and nobody is charged for it.
  */
 import type { Clock } from '../lib/clock.ts'
 
@@ -15,6 +15,7 @@ export class AttemptClock {
   #waits = 0
   #waitsSince = 0
   #stoodMs = 0
+  #stolenMs = 0
 
   constructor(clock: Clock, resumed: () => void) {
     this.#clock = clock
@@ -50,6 +51,16 @@ export class AttemptClock {
   stoodStill(ms: number): void {
     this.#stoodMs += ms
     if (this.#waits === 0) this.#deadline += ms
+  }
+
+  /** For how long the machine has computed something else than the attempt's child: whoever watches from outside does not know. */
+  get stolenMs(): number {
+    return this.#stolenMs
+  }
+
+  stolen(ms: number): void {
+    this.#stolenMs += ms
+    this.stoodStill(ms)
   }
 
   /**

@@ -59,6 +59,9 @@ export interface AttemptOptions {
   memoryBytes?: number | undefined
 }
 
+/** Less is not worth another look. */
+const leastStolenMs = 100
+
 export class Attempt {
   readonly claimed: Claimed
   /** Names it among all that a worker holds. */
@@ -76,13 +79,17 @@ export class Attempt {
   #cleared: (() => void) | undefined
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
-  #reason: RetomaError | undefined
+  #reason: Error | undefined
   #leave: ((ended: Ended | Away) => void) | undefined
   #ended = false
   #patience: Patience | undefined
   #kept: Kept | undefined
   /** Its handler, where that runs in a thread or a process. */
   #away: Run | undefined
+  /** What of the away handler's time was other processes', as far as it was counted. */
+  #stolenMs = 0
+  /** Functions of it that run in processes of their own. */
+  #calling = 0
   /** Providers that have stopped, and that it was let through to. */
   #probes: Set<string> | undefined
   /** Undefined: nobody traces. */
@@ -155,7 +162,7 @@ export class Attempt {
    * the handler has its grace, and then is left behind; a child is killed. `forGood`: the worker stops, and needs its place
    * no more.
    */
-  abort(reason: RetomaError, forGood = isRetomaError(reason, 'worker_stopping')): void {
+  abort(reason: Error, forGood = isRetomaError(reason, 'worker_stopping')): void {
     if (this.#reason !== undefined || this.#ended) return
     this.#reason = reason
     this.#controller?.abort(reason)
@@ -169,7 +176,7 @@ export class Attempt {
   }
 
   /** Its handler does not end: one in a child is killed first. */
-  async #leaveBehind(reason: RetomaError): Promise<void> {
+  async #leaveBehind(reason: Error): Promise<void> {
     await this.#away?.kill()
     this.#leave?.({ thrown: reason })
   }
@@ -192,6 +199,12 @@ export class Attempt {
   timeOut(): void {
     // Its time begins with its handler, however long a child takes to start.
     if (this.#away?.begun === false) return void this.allow()
+    // Nor is what other processes took of the machine its time.
+    const stolen = (this.#away?.stolenMs ?? 0) - this.#stolenMs
+    if (stolen >= leastStolenMs) {
+      this.#stolenMs += stolen
+      return void this.time.stolen(stolen)
+    }
     const { id, attempt } = this.claimed
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.policy.timeout / 1000 }))
   }
@@ -298,13 +311,25 @@ export class Attempt {
     const { id, kind, attempt } = this.claimed
     const log = this.#options.log.child({ job: id, kind, attempt })
     const parentStoppedMs = this.job.policy.orphanAfter / 2
-    const work = this.time.waiting(awake => isolate(call, { signal, awake, log, parentStoppedMs }))
+    const work = this.time.waiting(awake => isolate(call, { ...this.#caller, signal, awake, log, parentStoppedMs }))
     return clock.during?.(work) ?? work
   }
 
+  readonly #caller = {
+    // Not while another function of it runs, whose work would be lost; nor on a clock that a test moves, which would not come to its delay.
+    mayGoBack: () => this.#calling === 0 && this.#options.clock.during === undefined,
+    holds: (more: 1 | -1) => {
+      this.#calling += more
+    },
+    stole: (ms: number) => this.time.stolen(ms),
+  }
+
+  /** No child process is free for a function of it: its handler ends, and whatever that makes of it the job waits again. */
+  readonly goBack = (noChild: Error): void => this.abort(noChild, false)
+
   /** What the context asks for when the handler keeps something. */
   host(): Kept {
-    this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms) })
+    this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
     return this.#kept
   }
 

@@ -10,6 +10,7 @@ import type {
   Progress,
 } from '../core/context.ts'
 import { type Duration, longestDuration } from '../core/duration.ts'
+import { isNoChildFree } from '../core/hand-back.ts'
 import { checkIsolated, type IsolatedCall } from '../core/isolated.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -48,6 +49,8 @@ export interface ContextHost extends ProviderHost {
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   /** Ends the attempt, to begin again after so many milliseconds. */
   rest(ms: number): void
+  /** Ends the attempt, because no child process is free. */
+  goBack(noChild: Error): void
 }
 
 export class Context implements JobContext {
@@ -176,7 +179,12 @@ export class Context implements JobContext {
   async #isolated(name: string, module: URL, input: unknown, given?: IsolatedOptions): Promise<unknown> {
     const { call, options } = checkIsolated(name, module, input, given)
     const work = async (signal: AbortSignal) => decodeValue(JSON.parse(await this.#host.isolate(call, signal)))
-    return this.#host.steps.keep(call.step, work, options)
+    try {
+      return await this.#host.steps.keep(call.step, work, options)
+    } catch (error) {
+      if (isNoChildFree(error)) this.#host.goBack(error as Error)
+      throw error
+    }
   }
 
   get files(): JobContext['files'] {

@@ -3,10 +3,10 @@
  *
  * Invariant: it never throws. What a handler answered may throw when it is looked at: then that is how it ended.
  */
-import { handBackOf } from '../core/hand-back.ts'
+import { handBackOf, isNoChildFree } from '../core/hand-back.ts'
 import { decide, type Ended, type Outcome, unanswered } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
-import { isRetomaError, type RetomaError } from '../errors.ts'
+import { isRetomaError } from '../errors.ts'
 import type { Random } from '../lib/random.ts'
 import type { Claimed } from '../store/claim.ts'
 import { discreet } from './discreet.ts'
@@ -17,7 +17,7 @@ interface About {
   claimed: Claimed
   policy: Policy
   /** Why it was told to stop; undefined: it was not. */
-  reason: RetomaError | undefined
+  reason: Error | undefined
   /** A stopped provider it was let through to, and has not heard of. */
   probed: string | undefined
   random: Random
@@ -33,6 +33,8 @@ export function endOf(ended: Ended, about: About): AttemptEnd {
 
 function judge(ended: Ended, about: About): AttemptEnd {
   const { reason } = about
+  // Without its child process the handler knows nothing of the job, whatever it answers.
+  if (isNoChildFree(reason)) return decided({ thrown: reason }, about)
   if (reason === undefined || !('thrown' in ended)) return decided(ended, about)
   if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
   // Told to stop, and it was handing back anyway.

@@ -68,6 +68,8 @@ interface KeptOptions {
   isTime: () => void
   /** Ends the attempt, to begin again after so many milliseconds. */
   rest: (ms: number) => void
+  /** Ends the attempt, because no child process is free. */
+  goBack: (noChild: Error) => void
 }
 
 /** A list may have been long. */
@@ -79,11 +81,13 @@ export class Kept implements ContextHost {
   #place: Place | undefined
   #steps: Steps | undefined
   readonly rest: (ms: number) => void
+  readonly goBack: (noChild: Error) => void
 
   constructor(of: Of, options: KeptOptions) {
     this.#of = of
     this.#options = options
     this.rest = options.rest
+    this.goBack = options.goBack
   }
 
   /** There is something to close. */

@@ -8,7 +8,7 @@
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import { giveBackClaims, renewClaims } from '../store/claim.ts'
+import { extendAttempts, giveBackClaims, renewClaims } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { type Held, nameOf } from '../store/heartbeat.ts'
 import type { Attempt } from './attempt.ts'
@@ -23,6 +23,9 @@ export interface LeasesOptions {
   gaveBack: (queue: string, delayMs: number) => void
 }
 
+/** Whoever watches has a minute of patience (core/verdict.ts). */
+const worthExtendingMs = 5000
+
 export class Leases {
   readonly #options: LeasesOptions
   readonly #held = new Map<string, Attempt>()
@@ -30,6 +33,8 @@ export class Leases {
   /** What the database said we hold and we did not know, when last compared. */
   #unknown = new Set<string>()
   readonly #handedBack = new Set<string>()
+  /** So much of its time the database knows not to be the attempt's. */
+  readonly #extended = new WeakMap<Attempt, number>()
 
   constructor(options: LeasesOptions) {
     this.#options = options
@@ -81,6 +86,21 @@ export class Leases {
     const { db, id, clock } = this.#options
     const claims = attempts.map(each => each.claimed)
     if (claims.length > 0) await renewClaims(db, id, claims, clock.instant())
+  }
+
+  /** The database learns what of their time was not theirs, so that whoever watches there does not count it. */
+  async extend(): Promise<void> {
+    const { db, id } = this.#options
+    const more = [...this.#held.values()]
+      .map(attempt => ({ attempt, ms: attempt.time.stolenMs - (this.#extended.get(attempt) ?? 0) }))
+      .filter(({ ms }) => ms >= worthExtendingMs)
+    if (more.length === 0) return
+    await extendAttempts(
+      db,
+      id,
+      more.map(({ attempt, ms }) => ({ id: attempt.claimed.id, attempt: attempt.claimed.attempt, ms })),
+    )
+    for (const { attempt } of more) this.#extended.set(attempt, attempt.time.stolenMs)
   }
 
   /** What a claim brought when nothing more may start. */

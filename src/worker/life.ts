@@ -45,6 +45,8 @@ export interface LifeOptions {
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
   ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
+  /** It was handed back, because no child process was free for it. */
+  waitsForChild: (claimed: Claimed) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
   settled: (claimed: Claimed, delay: number | undefined) => void
   /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
@@ -191,7 +193,7 @@ export class Life {
       const isBack = end.state === 'handed_back'
       const took = isBack ? undefined : ms
       // Its neighbours in line would most likely go back as well: for as long as they wait the slot need not hurry.
-      const rest = isBack ? Math.min(end.delay, longestRestMs) : 0
+      const rest = isBack && !end.forChild ? Math.min(end.delay, longestRestMs) : 0
       if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
       else ended(claimed, took, rest)
       try {
@@ -203,6 +205,7 @@ export class Life {
       if (how === 'lost') this.tally.ended(claimed, { state: 'lost' }, ms)
       if (how === 'landed' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
+      if (how === 'landed' && isBack && end.forChild) this.#options.waitsForChild(claimed)
       if (how === 'lost') {
         const facts = {
           job: claimed.id,

@@ -41,7 +41,7 @@ export async function askProvider<T>(
     if (said === undefined && stand.probe && !host.signal.aborted && !isFinal(error))
       throw handBackTo(name, await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }), error)
     // What another provider said, asked inside of this one, has been told already.
-    if (said === undefined || said.why === 'pause' || said.provider !== null) throw error
+    if (said === undefined || said.why === 'pause' || said.why === 'child' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said
     const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }
     const word: ProviderWord = why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, ...words }

@@ -196,6 +196,7 @@ export class Pulse {
     const { id, leases } = present
     if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
     leases.lose(await lostBy(db, id, leases.held, deadlineMs))
+    await leases.extend()
     await search(present)
   }
 

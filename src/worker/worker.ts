@@ -19,6 +19,7 @@ import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from '../store/heartbeat.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
 import { papersFolder } from '../supervisor/papers.ts'
+import { ChildWaiters } from './child-waiters.ts'
 import { Copies, removeLeftCopies } from './copies.ts'
 import { Intake } from './intake.ts'
 import { Life } from './life.ts'
@@ -71,6 +72,7 @@ export class Worker {
   readonly #children: Children
   readonly #copies = new Copies(tmpdir())
   readonly #calls: Calls
+  readonly #waiters: ChildWaiters
   #life: Life
   /** The present one, and those declared dead whose handlers have not all ended. */
   readonly #lives = new Set<Life>()
@@ -100,7 +102,8 @@ export class Worker {
     this.#options = options
     this.#takes = takesOf(options.jobs)
     this.#children = new Children(options.log)
-    this.#calls = new Calls(this.#children)
+    this.#calls = new Calls(this.#children, calls => this.#waiters.recall(calls))
+    this.#waiters = new ChildWaiters({ ...options, recalled: queue => this.#comesBack(queue, 0) })
     const life = () => this.#life
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#wear = new Wear({ log: options.log, id: () => this.id, slots, stop: () => this.stop() })
@@ -196,12 +199,7 @@ export class Worker {
   }
 
   #newLife(): Life {
-    const { settled, batchMoved, hint, pollMs } = this.#options
-    const comesBack = (queue: string, delay: number) => {
-      this.wake(queue, delay)
-      // What is further off, every worker sees in time when it polls.
-      if (delay < pollMs) hint(queue, delay)
-    }
+    const { settled, batchMoved } = this.#options
     return new Life({
       ...this.#options,
       id: randomName('w'),
@@ -212,16 +210,27 @@ export class Worker {
       ended: (claimed, ms, restMs) => this.#intake.ended(claimed, ms, restMs),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)
-        if (delay !== undefined) comesBack(queue, delay)
+        if (delay !== undefined) this.#comesBack(queue, delay)
         else if (batch_id !== null) batchMoved(batch_id)
         this.#intake.leaseEnded(queue)
       },
-      gaveBack: comesBack,
+      waitsForChild: claimed => {
+        this.#waiters.add(claimed)
+        this.#waiters.recall(this.#calls.room)
+      },
+      gaveBack: (queue, delay) => this.#comesBack(queue, delay),
       started: attempt => this.#pulse.started(attempt),
       isTime: () => this.#pulse.turn(),
       follows: () => this.#pulse.followAll,
       abandoned: more => this.#wear.count(more),
     })
+  }
+
+  #comesBack(queue: string, delay: number): void {
+    const { hint, pollMs } = this.#options
+    this.wake(queue, delay)
+    // What is further off, every worker sees in time when it polls.
+    if (delay < pollMs) hint(queue, delay)
   }
 
   /** Nobody waits for it. */

@@ -1,5 +1,5 @@
 /** A function that does as it is told, in a process of its own, and says where it was. */
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 // Not the whole library: it is read anew by each child.
 import { doNotRetry } from '../../dist/core/outcome.js'
 import { spin } from './spin.mjs'
@@ -36,6 +36,11 @@ const deeds = {
     if (note !== undefined) writeFileSync(note, `${process.pid}`)
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
     return `heard ${signal.reason.code}`
+  },
+  /** Waits until that file is there. */
+  async await({ note }) {
+    while (!existsSync(note)) await new Promise(resolve => setTimeout(resolve, 20))
+    return process.pid
   },
   /** The time it was there, to see who was there at once. */
   async hold({ note }) {

@@ -70,6 +70,7 @@ async function readAway(ctx: JobContext, path: string, timeout: Duration): Promi
       throw trouble(errors.pdf_crash, { how: error.facts.how! }, error)
     // Nothing of the document's doing: an ordinary failure, which is tried again.
     if (isRetomaError(error, 'isolated_crash') || isRetomaError(error, 'child_not_started')) throw failed(error)
+    if (isRetomaError(error, 'isolated_starved')) throw failed(error)
     throw error
   }
 }
