@@ -404,6 +404,7 @@ create table retoma.provider (
   trouble_at timestamp with time zone,
   probe_last bigint,
   waited_until timestamp with time zone,
+  waits_since timestamp with time zone,
   constraint provider_pkey PRIMARY KEY (name)
 );
 

@@ -9,6 +9,7 @@ import {
   isRetomaError,
   type JobContext,
   minutes,
+  type ProviderWait,
   pauseBatch,
   providerStop,
   providerWait,
@@ -62,7 +63,12 @@ export async function answerFor(ctx: JobContext, question: Question, signal: Abo
   }
   if (paid.requestsPerMinute !== undefined) await takeTurn(home, paid.requestsPerMinute)
   if (document.limited) await reserve(ctx, home, document)
-  return ctx.provider(providerName, () => askPaid(paid, document, excerpt, asked, signal))
+  const model = document.settings.model ?? paid.model ?? defaultModel
+  return ctx.provider(providerOf(model), async () => {
+    const answer = await ctx.provider(providerName, () => askPaid(paid, document, { model, excerpt, asked }, signal))
+    if (answer.is === 'busy') throw providerWait(answer.said)
+    return answer
+  })
 }
 
 /** So many questions in any minute, over all workers. Whoever comes too early is handed back until its turn, and pays nothing for it. */
@@ -93,15 +99,23 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What concerns the key concerns every model; a limit of requests, or an outage, concerns one of them. */
+export const providerOf = (model: string): string =>
+  `${providerName}:${model.replace(/[^A-Za-z0-9._:-]/g, '.')}`.slice(0, 100)
+
+/** The model asks to wait. */
+interface Busy {
+  is: 'busy'
+  said: ProviderWait
+}
+
 /** `signal`: of the step, which is aborted with the attempt's, and when the call has taken too long. */
 async function askPaid(
   paid: NonNullable<Paid>,
   { settings }: Document,
-  excerpt: Excerpt,
-  asked: Pick<Kept, 'attempt' | 'settingsHash'>,
+  { model, excerpt, asked }: { model: string; excerpt: Excerpt; asked: Pick<Kept, 'attempt' | 'settingsHash'> },
   signal: AbortSignal,
-): Promise<Kept> {
-  const model = settings.model ?? paid.model ?? defaultModel
+): Promise<Kept | Busy> {
   const received = await askOpenRouter(paid, { model, messages: promptOf(settings, excerpt.text) }, signal)
   const answer = judge(received, { provider: providerShown, categories: settings.categories, key: paid.key })
   switch (answer.is) {
@@ -125,7 +139,7 @@ async function askPaid(
     case 'wait': {
       const { why, retryAfter } = answer
       const said = { code: why.code, message: why.in('pt') }
-      throw providerWait(retryAfter === null ? said : { ...said, retryAfter })
+      return { is: 'busy', said: retryAfter === null ? said : { ...said, retryAfter } }
     }
     case 'stop': {
       const said = { code: answer.why.code, message: answer.why.in('pt') }

@@ -10,8 +10,13 @@ import type { Execution } from './store/executions.ts'
 /** A provider that waits, in its own words. */
 export interface Waiting {
   name: string
+  /** null: it concerns every model. */
+  model: string | null
   until: Date
   message: string | null
+  /** How often it has asked to wait without one answer in between, and since when. */
+  times: number
+  since: Date | null
 }
 
 /** What the last document that asked a stopped provider met instead of an answer. */
@@ -122,7 +127,7 @@ function atWork({ execution, explained, waiting, now }: Situation): Saying {
 /** A shorter wait is over before anybody has pressed anything. */
 const worthClearing = 60
 
-function untilProvider({ name, until, message }: Waiting, now: Date): Saying {
+function untilProvider({ name, model, until, message, times, since }: Waiting, now: Date): Saying {
   const seconds = Math.ceil((until.getTime() - now.getTime()) / 1000)
   const why = message === null ? '' : ` (${short(message)})`
   const lever =
@@ -132,9 +137,22 @@ function untilProvider({ name, until, message }: Waiting, now: Date): Saying {
           `; to ask it at once: retoma providers clear ${name}`,
           `; para consultá-lo já: retoma providers clear ${name}`,
         )
+  const who =
+    model === null ? say(`the provider ${name}`, `o provedor ${name}`) : say(`the model ${model}`, `o modelo ${model}`)
+  const often = unanswered(times, since, now)
   return say(
-    `the provider ${name} asks to wait until ${clock(until)}, ${span(seconds)} more${why}: ${itWaits.en}${lever.en}`,
-    `o provedor ${name} pede para esperar até ${clock(until)}, mais ${span(seconds)}${why}: ${itWaits.pt}${lever.pt}`,
+    `${who.en} asks to wait until ${clock(until)}, ${span(seconds)} more${why}${often.en}: ${itWaits.en}${lever.en}`,
+    `${who.pt} pede para esperar até ${clock(until)}, mais ${span(seconds)}${why}${often.pt}: ${itWaits.pt}${lever.pt}`,
+  )
+}
+
+/** No document has had a try meanwhile: that it still goes on, and until when at most, must be said. */
+function unanswered(times: number, since: Date | null, now: Date): Saying {
+  if (since === null || times < 2) return say('', '')
+  const lasted = span((now.getTime() - since.getTime()) / 1000)
+  return say(
+    `; it has asked so ${times} times in ${lasted} without one answer, and after 30 min the execution is paused`,
+    `; já pediu isso ${times} vezes em ${lasted} sem uma resposta sequer, e após 30 min a execução é pausada`,
   )
 }
 

@@ -64,6 +64,11 @@ export const errors = defineErrors({
     en: '{provider} refuses to go on (status {status}): {words}; see to the key or the credit, then go on',
     pt: '{provider} se recusa a continuar (status {status}): {words}; resolva a chave ou o crédito e continue',
   },
+  ai_moved: {
+    status: 502,
+    en: '{provider} answers with a redirect (status {status}), which is not followed: correct the address in OPENROUTER_BASE_URL, then go on',
+    pt: '{provider} responde com um redirecionamento (status {status}), que não é seguido: corrija o endereço em OPENROUTER_BASE_URL e continue',
+  },
   ai_model: {
     status: 502,
     en: '{provider} does not know what it is asked for (status {status}): {words}; see to the model and to OPENROUTER_BASE_URL',

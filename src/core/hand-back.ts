@@ -52,6 +52,8 @@ export const shortestWait = seconds(1)
 /** Whatever it asks for: once a day it is asked whether it still wants that. */
 const longestWait = hours(24)
 export const probeEvery = minutes(1)
+/** A provider that has only ever asked to wait for so long, without one answer, counts as stopped. */
+export const longestUnanswered = minutes(30)
 
 const mostCode = 200
 const mostMessage = 2000

@@ -26,6 +26,8 @@ export interface ProviderView {
   waitUntil: Date | null
   /** Waits in a row, without an answer in between. */
   waits: number
+  /** When the first of those was; null: there is none. */
+  waitsSince: Date | null
   stoppedAt: Date | null
   /** Of a stopped one: when it may be asked again. */
   probeAt: Date | null

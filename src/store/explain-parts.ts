@@ -89,6 +89,7 @@ export const watch = `(
 /** ProviderFacts of the one that waits or is stopped, the stopped ones first; `isMet`: of a row p, that it is one of theirs. */
 export const providerOf = (isMet: string): string => `(
     select jsonb_build_object('name', p.name, 'freeAt', case when p.wait_until > ${now} then p.wait_until end, 'stoppedAt', p.stopped_at,
+      'waits', p.waits, 'waitingSince', p.waits_since,
       'probeAt', p.probe_at, 'code', p.code, 'message', left(p.message, 2000), 'trouble', p.trouble)
     from retoma.provider p
     where (p.wait_until > ${now} or p.stopped_at is not null) and ${isMet}

@@ -4,14 +4,15 @@
  * Invariant: from the commit that says a provider waits or is stopped, whoever asks here is told so, in any process; so at most
  * what was on its way by then still reaches it. What many answers of one storm say counts once: an answer to something that was
  * asked before the last one of its kind came is one of the same storm. Of a stopped one at most one asker a minute is let through,
- * by the statement that notes it. Nothing here holds a fence: what a provider said is true whoever heard it.
+ * by the statement that notes it. One that has had everybody wait for half an hour without one answer counts as stopped. Nothing here holds a fence: what a provider said is true whoever heard it.
  */
-import { firstWait, longestBackoff, probeEvery, shortestWait } from '../core/hand-back.ts'
+import { firstWait, longestBackoff, longestUnanswered, probeEvery, shortestWait } from '../core/hand-back.ts'
 import type { ProviderStand, ProviderView, ProviderWord } from '../core/provider.ts'
 import type { Db } from './db.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 const probe = `make_interval(secs => ${probeEvery / 1000})`
+const limit = `make_interval(secs => ${longestUnanswered / 1000})`
 const ms = (at: string) => `(extract(epoch from ${at} - ${now}) * 1000)::float8`
 const exactly = (at: string) => `(${at} at time zone 'UTC')::text`
 const given = (at: string) => `(${at}::timestamp at time zone 'UTC')`
@@ -21,6 +22,7 @@ interface Row {
   waitMs: number | null
   probeMs: number | null
   mayProbe: boolean | null
+  exhausted: boolean | null
   waits: number | null
   at: string | null
   code: string | null
@@ -28,11 +30,25 @@ interface Row {
   known: boolean | null
 }
 
+/** Whoever is handed back comes again when the wait is over, or when it has been too long. */
+const waitLeft = `least(${ms('p.wait_until')}, greatest(${ms(`p.waits_since + ${limit}`)}, ${shortestWait}))`
+
+// It is asked no sooner than it has said itself.
+const exhaust = {
+  name: 'provider_exhaust',
+  text: `
+    update retoma.provider p
+    set stopped_at = ${now}, probe_at = greatest(${now} + ${probe}, p.wait_until)
+    where p.name = $1 and p.stopped_at is null and p.waits_since <= ${now} - ${limit}
+    returning p.name`,
+}
+
 // One probe of the primary key, and no write: that is what asking costs while all is well.
 const look = {
   name: 'provider_look',
   text: `
-    select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
+    select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
+      p.stopped_at is null and p.wait_until > ${now} and p.waits_since <= ${now} - ${limit} as exhausted,
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs",
       p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now}) as "mayProbe",
       p.waits, ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
@@ -62,8 +78,8 @@ const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, leas
 const wait = {
   name: 'provider_wait',
   text: `
-    insert into retoma.provider as p (name, kinds, wait_until, waits, backoffs, code, message, at)
-    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ($5::float8 is null)::int, $6, $7, ${now})
+    insert into retoma.provider as p (name, kinds, wait_until, waits, waits_since, backoffs, code, message, at)
+    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ${now}, ($5::float8 is null)::int, $6, $7, ${now})
     on conflict (name) do update
     set kinds = ${met},
       wait_until = case
@@ -72,13 +88,15 @@ const wait = {
         else p.wait_until
       end,
       waits = p.waits + ${isNews}::int,
+      waits_since = case when p.waits = 0 then ${now} else coalesce(p.waits_since, ${now}) end,
       backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
       code = case when p.stopped_at is null then $6 else p.code end,
       message = case when p.stopped_at is null then $7 else p.message end,
       trouble = case when p.stopped_at is not null then $7 end,
       trouble_at = case when p.stopped_at is not null then ${now} end,
       at = case when ${isNews} then ${now} else p.at end
-    returning case when p.wait_until > ${now} then ${ms('p.wait_until')} end as "waitMs",
+    returning case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
+      p.stopped_at is null and p.waits_since <= ${now} - ${limit} as exhausted,
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
@@ -113,8 +131,8 @@ const silent = {
 
 /** What ends all that it said. Of a wait that was not over its end is kept: provider-clear.ts calls back what was handed back until then. */
 export const cleared = (now: string) => `
-  waited_until = case when wait_until > ${now} then wait_until else waited_until end,
-  wait_until = '-infinity', waits = 0, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
+  waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
+  wait_until = '-infinity', waits = 0, waits_since = null, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
   cleared_at = ${now}`
 
 // Only what whoever asked had seen comes to an end: somebody may have been told to wait since. But one that answers some of those
@@ -130,7 +148,7 @@ const answer = {
     ), done as (
       update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
     ), eased as (
-      update retoma.provider p set waits = 0, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
+      update retoma.provider p set waits = 0, waits_since = null, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
     )
     select stopped from home where same`,
 }
@@ -162,6 +180,7 @@ export async function tellProvider(
     case 'wait': {
       const { asked, retryAfterMs, code, message } = word
       const [row] = await db.run<Row>(wait, [name, at, kind, asked, retryAfterMs, code, message])
+      if (row!.exhausted) return stopExhausted(db, name, { code, message }, at)
       return { how: 'waiting', ms: row!.waitMs ?? shortestWait, code: row!.code, message: row!.message ?? '' }
     }
     case 'stop': {
@@ -181,15 +200,27 @@ export async function tellProvider(
   }
 }
 
+/** Somebody else may have had it go on, or stopped it, meanwhile: whoever asks next is told. */
+async function stopExhausted(
+  db: Db,
+  name: string,
+  words: { code: string | null; message: string },
+  at: Date | null,
+): Promise<ProviderStand> {
+  await db.run(exhaust, [name, at])
+  return { how: 'stopped', ms: probeEvery, ...words }
+}
+
 async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | null): Promise<ProviderStand> {
   const [row] = await db.run<Row>(look, [name, at, job, kind])
-  const { asked, waitMs, probeMs, mayProbe, waits, at: last, code, message, known } = row!
+  const { asked, waitMs, probeMs, mayProbe, exhausted, waits, at: last, code, message, known } = row!
   const isOpen = waitMs === null && probeMs === null
   const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
   const owes = isProbe || (waits ?? 0) > 0
   if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null, probe: isProbe }
   if (known === false) await db.run(meet, [name, kind])
   const words = { code, message: message ?? '' }
+  if (exhausted === true) return stopExhausted(db, name, words, at)
   return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
 }
 
@@ -199,7 +230,7 @@ const stateOf = (now: string) => `
 
 /** A row p of provider as ProviderView. */
 const providerColumns = (now: string) => `
-  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits,
+  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits, p.waits_since as "waitsSince",
   p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,
   p.trouble, p.trouble_at as "troubleAt"`
 

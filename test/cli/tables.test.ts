@@ -142,7 +142,7 @@ test('schedules: each fact of a schedule is under its own heading', () => {
 
 test('providers: each fact of a provider is under its own heading', () => {
   const provider = {
-    name: 'openrouter', state: 'stopped', kinds: [], waitUntil: null, waits: 0, stoppedAt: daysAgo(1),
+    name: 'openrouter', state: 'stopped', kinds: [], waitUntil: null, waits: 0, waitsSince: null, stoppedAt: daysAgo(1),
     probeAt: daysAgo(-2), code: '402', message: 'no credit', at: daysAgo(1), trouble: null, troubleAt: null,
   } as const // biome-ignore format: one row
   expect(read(providerLines([{ ...provider, kinds: [] }], voice))).toMatchObject([

@@ -52,7 +52,7 @@ describe('a wait that a person ends', () => {
     const { t, job, id } = await waiting(7200)
     const { id: scheduled } = await t.engine.enqueue(job, undefined, { delay: minutes(120) })
     const [snoozed] = await jobsOf(t, id)
-    await sqlOf(t, `update retoma.job set run_at = run_at - interval '1 hour' where id = ${snoozed!.id}`)
+    await sqlOf(t, `update retoma.job set run_at = run_at + interval '1 hour' where id = ${snoozed!.id}`)
     await t.engine.clearProvider('openrouter')
     await t.run()
     for (const each of [scheduled, snoozed!.id]) expect((await t.engine.job(each))!.state).toBe('waiting')

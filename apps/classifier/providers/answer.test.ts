@@ -68,8 +68,13 @@ describe('a status', () => {
     expect(kind(judge(received(200, refusal('rate_limit_exceeded')), about))).toBe('wait')
   })
 
-  test('a redirect is not followed, and is no answer', () => {
-    expect(kind(judge(received(302, ''), about))).toBe('retry')
+  test('a redirect is not followed: the address is wrong, so everything stops until somebody corrects it', () => {
+    for (const status of [301, 302, 303, 307, 308])
+      expect(judge(received(status, ''), about)).toMatchObject({
+        is: 'stop',
+        of: 'provider',
+        why: { code: 'ai_moved' },
+      })
   })
 
   test('says what the provider said, in both languages, and a page of HTML without its tags', () => {

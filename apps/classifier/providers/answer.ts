@@ -132,6 +132,8 @@ function refused(
       return { is: 'wait', why: new RetomaError(errors.ai_busy, facts), retryAfter: retryAfter(received, error) }
     case 'key':
       return { is: 'stop', of: 'provider', why: new RetomaError(errors.ai_refused, facts) }
+    case 'address':
+      return { is: 'stop', of: 'provider', why: new RetomaError(errors.ai_moved, { provider, status }) }
     case 'model':
       return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, facts) }
     case 'document':
@@ -152,8 +154,9 @@ function meaning(
   status: number,
   error: Fields | undefined,
   words: string,
-): 'retry' | 'wait' | 'key' | 'model' | 'document' {
+): 'retry' | 'wait' | 'key' | 'address' | 'model' | 'document' {
   const isSpent = spent.test(`${words} ${word(error?.code)} ${word(error?.type)}`)
+  if (status >= 300 && status < 400) return 'address'
   if (status === 401 || status === 402 || status === 407) return 'key'
   if (status === 403) {
     const metadata = fields(error?.metadata)

@@ -1,9 +1,11 @@
 /** How an execution fares, for who decides whether to wait: counts, the last sign of life, and one sentence of advice. */
-import type { Engine } from 'retoma'
+import type { Engine, ProviderView } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
+import { providerName, providerOf } from '../ask.ts'
 import { diagnose, type Stuck, type Trouble, type Waiting } from '../diagnosis.ts'
+import { defaultModel } from '../providers/openrouter.ts'
 import type { Runs } from '../runs.ts'
-import type { Execution } from '../store/executions.ts'
+import { type Execution, readModel } from '../store/executions.ts'
 import { recentErrors } from '../store/results.ts'
 import { detailed, detailedWire } from '../wire.ts'
 import { executionOf, idParams, tag } from './shared.ts'
@@ -41,7 +43,7 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
   const { sentence, stuckBy } = diagnose({
     execution,
     explained: batch === null || !isAtWork ? null : await engine.explain({ batch }, { language }),
-    waiting: isAtWork ? await waitingOf(engine, runs) : [],
+    waiting: isAtWork ? await waitingOf(engine, runs, execution) : [],
     troubles: status === 'PAUSADO' ? await troublesOf(engine) : [],
     stuck: batch === null || status !== 'TRAVADO' ? [] : await stuckOf(engine, batch),
     now: engine.clock.now(),
@@ -50,11 +52,20 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
 }
 
 /** Providers that keep its documents waiting. */
-async function waitingOf(engine: Engine, { classification }: Runs): Promise<Waiting[]> {
-  const { kind } = classification.job
-  return (await engine.providers()).flatMap(({ name, state, kinds, waitUntil, message }) =>
-    state === 'waiting' && waitUntil !== null && kinds.includes(kind) ? [{ name, until: waitUntil, message }] : [],
-  )
+async function waitingOf(engine: Engine, runs: Runs, { id }: Execution): Promise<Waiting[]> {
+  const { kind } = runs.classification.job
+  const model = (await readModel(engine, id)) ?? runs.model ?? defaultModel
+  const asked = [providerName, providerOf(model)]
+  const isOurs = ({ name, state, kinds }: ProviderView) =>
+    state === 'waiting' && asked.includes(name) && kinds.includes(kind)
+  return (await engine.providers()).filter(isOurs).map(({ name, waitUntil, message, waits, waitsSince }) => ({
+    name,
+    model: name === providerName ? null : model,
+    until: waitUntil!,
+    message,
+    times: waits,
+    since: waitsSince,
+  }))
 }
 
 async function troublesOf(engine: Engine): Promise<Trouble[]> {

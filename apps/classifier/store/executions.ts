@@ -56,6 +56,13 @@ export async function readExecution(home: Home, id: string, at: Date | null): Pr
   return (await home.query<Execution>(one, [id, at])).rows[0]
 }
 
+const model = `select settings ->> 'model' as model from retoma.classifier_run where id = $1`
+
+/** The model that its documents ask; null: it names none. */
+export async function readModel(home: Home, id: string): Promise<string | null> {
+  return (await home.query<{ model: string | null }>(model, [id])).rows[0]?.model ?? null
+}
+
 const list = `
   select ${columns(now(2))}
   from retoma.execucoes_classificacao e

@@ -10,6 +10,7 @@ import { explainBatch } from './batch.ts'
 import { explanationOf, type Told } from './explanation.ts'
 import type { BatchFacts, JobFacts, QueueFacts, WorkerFacts } from './facts.ts'
 import { explainJob } from './job.ts'
+import { whyProvider } from './provider.ts'
 import { explainQueue } from './queue.ts'
 import { nextLook, nextSweep } from './watch.ts'
 
@@ -77,6 +78,8 @@ const around = {
       name: hostile,
       freeAt: maybe(instant),
       stoppedAt: maybe(past),
+      waits: fc.constantFrom(0, 1, 12),
+      waitingSince: maybe(past),
       probeAt: maybe(instant),
       code: fc.constant('402'),
       message: maybe(hostile),
@@ -279,5 +282,19 @@ describe('the next look', () => {
     expect(sweep.getTime() % 295_000).toBe(0)
     expect(sweep.getTime() - at(3).getTime()).toBeGreaterThanOrEqual(0)
     expect(sweep.getTime() - at(3).getTime()).toBeLessThan(295_000)
+  })
+})
+
+test('a provider that asks to wait again and again is told with how often, and for how long nobody was answered', () => {
+  const now = new Date('2030-01-01T12:25:00Z')
+  const since = new Date('2030-01-01T12:00:00Z')
+  const facts = { name: 'openrouter:m', freeAt: new Date('2030-01-01T12:29:00Z'), stoppedAt: null, probeAt: null }
+  const told = whyProvider(
+    { ...facts, waits: 12, waitingSince: since, code: '503', message: 'busy', trouble: null },
+    now,
+  )
+  expect(told).toEqual({
+    en: 'provider "openrouter:m" asks to wait 4 min more: busy; it has asked to wait 12 times in 25 min, without one answer',
+    pt: 'o provedor "openrouter:m" pede para esperar mais 4 min: busy; já pediu para esperar 12 vezes em 25 min, sem uma resposta sequer',
   })
 })

@@ -83,6 +83,9 @@ export interface ProviderFacts {
   /** When it may be asked again, where it has said so. */
   freeAt: Date | null
   stoppedAt: Date | null
+  /** How often it has asked to wait without one answer in between, and since when. */
+  waits: number
+  waitingSince: Date | null
   /** Of a stopped one: when it is asked again. */
   probeAt: Date | null
   code: string | null

@@ -5,7 +5,7 @@ import { append, message, nothing, quoted, typed, until, wait } from './words.ts
 
 /** `provider "openrouter" asks to wait 4 min more: slow down` */
 export function whyProvider(provider: ProviderFacts, now: Date): Saying {
-  const { name, freeAt, stoppedAt, probeAt, message: words } = provider
+  const { name, freeAt, stoppedAt, probeAt, message: words, waits, waitingSince } = provider
   const own = words === null || words.trim() === '' ? nothing : say(`: ${message(words)}`, `: ${message(words)}`)
   if (stoppedAt === null)
     return append(
@@ -14,6 +14,7 @@ export function whyProvider(provider: ProviderFacts, now: Date): Saying {
         `o provedor ${quoted(name)} pede para esperar${freeAt === null ? '' : ` mais ${until(freeAt, now)}`}`,
       ),
       own,
+      unanswered(waits, waitingSince, now),
     )
   const next =
     probeAt === null || probeAt <= now
@@ -22,9 +23,20 @@ export function whyProvider(provider: ProviderFacts, now: Date): Saying {
   return append(
     say(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
     own,
+    unanswered(waits, waitingSince, now),
     lastTrouble(provider),
     say('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
     next,
+  )
+}
+
+/** `; it has asked so 12 times in 25 min, without one answer` */
+function unanswered(waits: number, since: Date | null, now: Date): Saying {
+  if (since === null || waits < 2) return nothing
+  const span = until(now, since)
+  return say(
+    `; it has asked to wait ${waits} times in ${span}, without one answer`,
+    `; já pediu para esperar ${waits} vezes em ${span}, sem uma resposta sequer`,
   )
 }
 

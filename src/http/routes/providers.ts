@@ -11,6 +11,7 @@ const provider = z.object({
   kinds: z.array(z.string()).meta({ description: 'of the jobs that met it waiting or stopped' }),
   wait_until: instant.nullable(),
   waits: z.number().int().meta({ description: 'in a row, without an answer in between' }),
+  waits_since: instant.nullable().meta({ description: 'when the first of those was' }),
   stopped_at: instant.nullable(),
   probe_at: instant.nullable().meta({ description: 'of a stopped one: when one job may ask it again' }),
   code: z.string().nullable(),

@@ -1,0 +1,1 @@
+alter table retoma.provider drop column waits_since;
