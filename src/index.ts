@@ -123,6 +123,7 @@ export type {
   JobError,
   JobEventView,
   JobView,
+  Omitted,
   QueueView,
   WorkerView,
 } from './store/view.ts'

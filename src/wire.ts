@@ -13,6 +13,7 @@ import type {
   GuardView,
   JobDetail,
   JobView,
+  Omitted,
   Passed,
   PerGroupLimits,
   ProviderView,
@@ -31,8 +32,14 @@ export const snakeCase = (view: object): Record<string, unknown> =>
     Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
   )
 
-export const jobWire = (job: JobView) => snakeCase(job)
-export const jobDetailWire = ({ history, checkpoints, events, ...job }: JobDetail) => ({
+export const jobWire = ({ omitted, ...job }: JobView) => ({ ...snakeCase(job), omitted: omittedWire(job.id, omitted) })
+
+/** Each with its size, and where the whole of it is. */
+export const omittedWire = (id: string, omitted: Omitted | null) =>
+  omitted &&
+  Object.fromEntries(Object.entries(omitted).map(([field, bytes]) => [field, { bytes, href: `/api/v1/jobs/${id}` }]))
+
+export const jobDetailWire = ({ history, checkpoints, events, omitted: _, ...job }: JobDetail) => ({
   ...snakeCase(job),
   attempts: attemptsOf({ ...job, history }).map(snakeCase),
   history: history.map(({ evidence, ...failure }) => ({

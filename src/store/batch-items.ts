@@ -5,7 +5,7 @@
 import { type Page, pageOf } from '../core/page.ts'
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
-import { type JobView, jobColumns } from './view.ts'
+import { type JobView, jobColumns, listColumns } from './view.ts'
 
 // A page walks some of the id ranges of the batch's chunks and no further: it may be short though there is more.
 const walk = {
@@ -17,7 +17,7 @@ const walk = {
       order by n
       limit $5
     )
-    select j.*, (select max(last_id)::text from chunk) as "walkedTo", (select count(*) from chunk) = $5 as more
+    select ${listColumns('j')}, (select max(last_id)::text from chunk) as "walkedTo", (select count(*) from chunk) = $5 as more
     from (select 1) always
       left join (
         select found.*
@@ -36,10 +36,14 @@ const walk = {
 const few = (state: 'running' | 'stalled') => ({
   name: `view_items_${state}`,
   text: `
-    select ${jobColumns} from retoma.job
-    where state = '${state}' and batch_id = $1 and id + 0 > $2
-    order by id + 0
-    limit $3`,
+    select ${listColumns('j')}
+    from (
+      select ${jobColumns} from retoma.job
+      where state = '${state}' and batch_id = $1 and id + 0 > $2
+      order by id + 0
+      limit $3
+    ) j
+    order by j.id`,
 })
 const someRunning = few('running')
 const someStalled = few('stalled')
@@ -47,11 +51,15 @@ const someStalled = few('stalled')
 const failed = {
   name: 'view_items_failed',
   text: `
-    select ${jobColumns} from retoma.job
-    where batch_id = $1 and state = 'failed'
-      and (coalesce(error ->> 'cause', ''), id) > ($2, $3::bigint) and coalesce(error ->> 'cause', '') <= coalesce($4, 'g')
-    order by coalesce(error ->> 'cause', ''), id
-    limit $5`,
+    select ${listColumns('j')}
+    from (
+      select ${jobColumns} from retoma.job
+      where batch_id = $1 and state = 'failed'
+        and (coalesce(error ->> 'cause', ''), id) > ($2, $3::bigint) and coalesce(error ->> 'cause', '') <= coalesce($4, 'g')
+      order by coalesce(error ->> 'cause', ''), id
+      limit $5
+    ) j
+    order by coalesce(j.error ->> 'cause', ''), j.id`,
 }
 
 export type ItemPage = Page<JobView>

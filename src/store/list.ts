@@ -8,7 +8,7 @@
 import type { Page } from '../core/page.ts'
 import type { State } from '../core/state.ts'
 import type { Db, Statement } from './db.ts'
-import { type JobView, jobColumns } from './view.ts'
+import { type JobView, jobColumns, listColumns } from './view.ts'
 
 export interface JobFilter {
   state?: State | undefined
@@ -20,6 +20,12 @@ export interface JobFilter {
   key?: string | undefined
   /** Those that came in before. */
   createdBefore?: Date | undefined
+}
+
+/** What is read of retoma.job, and what of that a page shows. */
+interface Columns {
+  columns: string
+  shown: (of: string) => string
 }
 
 /** So many rows a page looks at, and so many of a state it sorts. */
@@ -35,14 +41,14 @@ const wanted = (state: string) => `
   and ($7::timestamptz is null or "createdAt" < $7)`
 
 // Both sides stop where the page is full. Where the walk ended is asked only when it is not, and by the same snapshot.
-const walk = (columns: string, of: string, state: string) => `
+const walk = ({ columns, shown }: Columns, of: string, state: string) => `
     with page as materialized (
       select w.*
       from (select ${columns} from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
       where ${wanted(state)}
       limit $8
     )
-    select p.*, case when (select count(*) from page) < $8 then (
+    select ${shown('p')}, case when (select count(*) from page) < $8 then (
         select case when count(*) = ${walked} then min(id)::text end
         from (select id from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
       ) end as "walkedTo"
@@ -50,7 +56,7 @@ const walk = (columns: string, of: string, state: string) => `
     order by p.id desc`
 
 // Not in the order of ids; while they are not many they are sorted.
-const sort = (columns: string, from: string, state: State) => `
+const sort = ({ columns, shown }: Columns, from: string, state: State) => `
     with few as materialized (
       select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt" from (${from}) l
     ), found as materialized (
@@ -59,7 +65,7 @@ const sort = (columns: string, from: string, state: State) => `
       order by id desc
       limit $8
     )
-    select j.*, (select count(*) from few) > ${sorted} as many
+    select ${shown('j')}, (select count(*) from few) > ${sorted} as many
     from (select 1) always
       left join (select ${columns} from retoma.job where id = any (array(select id from found))) j on true
     order by j.id desc`
@@ -67,8 +73,8 @@ const sort = (columns: string, from: string, state: State) => `
 const live = (state: string) =>
   `select id, kind, queue, group_key, ref, created_at from retoma.job where ${state} limit ${sorted + 1}`
 
-/** The ways to a page, each for what its filter says; `columns` of retoma.job. */
-const ways = (name: string, columns: string) => ({
+/** The ways to a page, each for what its filter says. */
+const ways = (name: string, columns: Columns) => ({
   all: { name: `list_${name}`, text: walk(columns, '', '($2::text is null or state = $2)') },
   // Few as a rule, and in an index of their own, which the text of its predicate stands for.
   failed: {
@@ -92,10 +98,10 @@ const ways = (name: string, columns: string) => ({
   keyed: {
     name: `list_${name}_key`,
     text: `
-    select w.*
+    select ${columns.shown('w')}
     from (select name as known from retoma.kind) k
       cross join lateral (
-        select ${columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id + 0 < $1 offset 0
+        select ${columns.columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id + 0 < $1 offset 0
       ) w
     where ${wanted('($2::text is null or state = $2)')}
     order by id desc
@@ -103,8 +109,11 @@ const ways = (name: string, columns: string) => ({
   },
 })
 
-const whole = ways('jobs', jobColumns)
-const idsOnly = ways('ids', 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt"')
+const whole = ways('jobs', { columns: jobColumns, shown: listColumns })
+const idsOnly = ways('ids', {
+  columns: 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt"',
+  shown: of => `${of}.*`,
+})
 
 const knownKind = { name: 'list_jobs_kind', text: `select 1 from retoma.kind where name = $1` }
 const top = {

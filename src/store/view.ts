@@ -13,6 +13,9 @@ export interface JobError {
   cause?: string
 }
 
+/** By the field of a job; its value is in the view of that job alone. */
+export type Omitted = Partial<Record<'input' | 'result' | 'progress' | 'error', number>>
+
 /** A job as it is now. */
 export interface JobView {
   id: string
@@ -35,6 +38,8 @@ export interface JobView {
   restarts: number
   /** It may have killed its process, or never came further: how it is run until that is known. Null for nearly every job. */
   care: Care | null
+  /** What a list leaves out or cuts because it is large, with the bytes that it takes in the table; null: nothing. */
+  omitted: Omitted | null
   runAt: Date
   input: unknown
   result: unknown
@@ -62,8 +67,31 @@ export interface FailureView {
 
 export const jobColumns = `
   id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, attempt - unspent as starts, failures, crashes,
-  restarts, care, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
+  restarts, care, null::jsonb as omitted, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
+
+/** Characters of a value that a list shows. */
+const shown = 2000
+
+// The stored size first: a value that is stored elsewhere or compressed is not read to be left out.
+const isShort = (value: string, most = shown) =>
+  `case when pg_column_size(${value}) > ${most} then false else octet_length(${value}::text) <= ${most} end`
+const orNull = (value: string) => `case when ${isShort(value)} then ${value} end`
+const sizeUnless = (value: string) => `case when not ${isShort(value)} then pg_column_size(${value}) end`
+
+/**
+ * The columns of a list, from rows that have `jobColumns`: large values do not leave the database. So a page of 500 jobs is some
+ * megabytes at most, whatever the jobs hold.
+ */
+export const listColumns = (of: string): string => `
+  ${of}.id, ${of}.queue, ${of}.kind, ${of}.version, ${of}.key, ${of}.ref, ${of}."batchId", ${of}."groupKey", ${of}.state, ${of}.priority, ${of}.attempt,
+  ${of}.starts, ${of}.failures, ${of}.crashes, ${of}.restarts, ${of}.care, ${of}."runAt",
+  ${orNull(`${of}.input`)} as input, ${orNull(`${of}.result`)} as result, ${orNull(`${of}.progress`)} as progress, ${of}.checkpoint,
+  case when ${isShort(`${of}.error`)} then ${of}.error else ${of}.error || jsonb_build_object(
+    'message', left(${of}.error ->> 'message', ${shown}), 'stack', left(${of}.error ->> 'stack', ${shown})) end as error,
+  nullif(jsonb_strip_nulls(jsonb_build_object('input', ${sizeUnless(`${of}.input`)}, 'result', ${sizeUnless(`${of}.result`)},
+    'progress', ${sizeUnless(`${of}.progress`)}, 'error', ${sizeUnless(`${of}.error`)})), '{}') as omitted,
+  ${of}.worker, ${of}."createdAt", ${of}."startedAt", ${of}."finishedAt"`
 
 const one = { name: 'view_job', text: `select ${jobColumns} from retoma.job where id = $1` }
 
@@ -84,9 +112,17 @@ export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<st
 
 const failures = {
   name: 'view_failures',
-  text: `select attempt, what, code, message, stack, evidence, worker, at from retoma.failure where job_id = $1 order by attempt`,
+  text: `
+    select attempt, what, code, case when place > 100 then left(message, ${shown}) else message end as message,
+      case when place <= 100 then stack end as stack, case when place <= 100 then evidence end as evidence, worker, at
+    from (
+      select *, row_number() over (order by attempt desc) as place
+      from (select * from retoma.failure where job_id = $1 order by attempt desc limit 1000) newest
+    ) numbered
+    order by attempt`,
 }
 
+/** The last thousand; the last hundred of them with their stacks and evidence. */
 export const viewFailures = (db: Db, id: string): Promise<FailureView[]> => db.run<FailureView>(failures, [id])
 
 /** A step that is done, without its value. */
@@ -125,7 +161,11 @@ export interface JobEventView {
 
 const events = {
   name: 'view_job_events',
-  text: `select type, at, data from retoma.event where job_id = $1 order by id + 0 limit 1000`,
+  text: `
+    select type, at,
+      case when ${isShort('data', 8 * shown)} then data else jsonb_build_object('omitted', pg_column_size(data)) end as data
+    from (select id, type, at, data from retoma.event where job_id = $1 order by id + 0 limit 1000) first
+    order by id`,
 }
 
 /** The first thousand. */

@@ -26,8 +26,9 @@ export interface Result {
   resposta_ia: string | null
 }
 
+// Cut here, so that a page of 500 is some megabytes at most.
 const columns = `
-  n, codigo, status, tentativas, erro_mensagem, erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
+  n, codigo, status, tentativas, left(erro_mensagem, 2000) as erro_mensagem, left(erro_stack, 4000) as erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
   justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de, resposta_ia`
 
 const list = `

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
 import type { ItemFilter, JobView } from '../../index.ts'
-import { failureGroupWire, jobWire } from '../../wire.ts'
+import { failureGroupWire, jobWire, omittedWire } from '../../wire.ts'
 import { idParams, pageOf, pageQuery } from '../contract.ts'
 import { given } from '../given.ts'
 import { paged } from '../paged.ts'
@@ -14,9 +14,22 @@ import { job, jobState, noReason, pressed, skipBody } from './job-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
-function failureWire({ id, ref, attempt, failures, error, finishedAt }: JobView) {
+function failureWire({ id, ref, attempt, failures, error, finishedAt, omitted }: JobView) {
   const { what, code, message, stack, cause } = error ?? unknown
-  return { item: id, ref, attempt, failures, what, code, message, stack, cause: cause ?? '', at: finishedAt }
+  const cut = omitted?.error === undefined ? null : omittedWire(id, { error: omitted.error })
+  return {
+    item: id,
+    ref,
+    attempt,
+    failures,
+    what,
+    code,
+    message,
+    stack,
+    cause: cause ?? '',
+    omitted: cut,
+    at: finishedAt,
+  }
 }
 
 const unknown = { what: 'error', code: null, message: '', stack: null, cause: '' }

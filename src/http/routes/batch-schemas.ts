@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { batchStates } from '../../core/batch-state.ts'
 import { instant } from '../contract.ts'
-import { error } from './job-schemas.ts'
+import { error, omitted } from './job-schemas.ts'
 
 export const batchState = z.enum(batchStates)
 
@@ -59,6 +59,7 @@ export const failure = z
     failures: count,
     ...error.shape,
     cause: z.string(),
+    omitted,
     at: instant.nullable(),
   })
   .meta({ id: 'Failure' })

@@ -16,6 +16,18 @@ export const error = z.looseObject({
   cause: z.string().optional(),
 })
 
+const whole = z.object({
+  bytes: z.number().int().meta({ description: 'that it takes in the table, where a large value is compressed' }),
+  href: z.string().meta({ description: 'where the whole of it is, below where this API is mounted' }),
+})
+
+/** Of a list: a value of more than 2,000 bytes is null there, and of an error its message and its stack are cut. */
+export const omitted = z
+  .object({ input: whole, result: whole, progress: whole, error: whole })
+  .partial()
+  .nullable()
+  .meta({ description: 'what this list leaves out or cuts because it is large; null: nothing' })
+
 export const job = z
   .object({
     id: z.string(),
@@ -40,6 +52,7 @@ export const job = z
     progress: z.unknown(),
     checkpoint: z.string().nullable(),
     error: error.nullable(),
+    omitted,
     worker: z.string().nullable(),
     created_at: instant,
     started_at: instant.nullable(),
@@ -77,9 +90,10 @@ const checkpoint = z.object({
 })
 
 export const jobDetail = job
+  .omit({ omitted: true })
   .extend({
     attempts: z.array(attempt).meta({ description: 'the last thousand' }),
-    history: z.array(failure).meta({ description: 'every failure, with its stack' }),
+    history: z.array(failure).meta({ description: 'the last thousand failures, the last hundred with their stacks' }),
     checkpoints: z.array(checkpoint),
     events: z.array(z.object({ type: z.string(), at: instant, data: z.record(z.string(), z.unknown()) })),
     timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), what: z.string() })),
