@@ -136,13 +136,24 @@ test('one foreign file in a folder does not refuse the others: it is a document 
   expect(await codesOf(door, body.id)).toEqual(['a.txt', 'virus.exe'])
 })
 
-test('as many files as texts may come, and the next one is 413', async () => {
+test('2,000 files come in as one execution of 2,000 documents, and 2,001 are 413 with nothing left of them', async () => {
   const door = await classifierDoor()
   const id = await door.project()
   const most = 2000
-  const files = Array.from({ length: most + 1 }, (_, n) => ({ name: `${n}.txt`, bytes: `${n}` }))
+  const files = Array.from({ length: most + 1 }, (_, n) => ({ name: `${n}.txt`, bytes: `texto ${n}` }))
   expect(await upload(door, form(id, files))).toMatchObject({ status: 413, body: { error: { most } } })
   expect(await filesLeft(door)).toBe(0)
+  const made = await upload(door, form(id, files.slice(1)))
+  expect(made).toMatchObject({ status: 201, body: { status: 'PENDENTE', total: most } })
+  expect(await filesLeft(door)).toBe(most)
+  const { rows } = await door.engine.query(
+    `select count(distinct d.code)::int as codes, count(j.id)::int as jobs, count(f.sha256)::int as files
+     from retoma.classifier_document d join retoma.job j on j.id = d.job_id join retoma.file f on f.id = d.file_id
+     where d.run_id = $1`,
+    [made.body.id],
+  )
+  expect(rows).toEqual([{ codes: most, jobs: most, files: most }])
+  expect(await door.status(made.body.id)).toMatchObject({ total: most, pendentes: most })
 })
 
 test('with a key the same files make one execution, and others under it are a conflict', async () => {

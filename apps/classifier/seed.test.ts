@@ -14,6 +14,11 @@ async function halfway() {
   return { ...door, id, sql: await sqlOf(door) }
 }
 
+async function withSql() {
+  const door = await classifierDoor()
+  return { ...door, sql: await sqlOf(door) }
+}
+
 test('status-detalhado has heartbeat, where it stopped, errors and the route of origin', async () => {
   const { id, status } = await halfway()
   expect(await status(id)).toMatchObject({
@@ -42,13 +47,34 @@ test('status-detalhado has heartbeat, where it stopped, errors and the route of 
 })
 
 test('the heartbeat moves with every document that is processed, and says which it was', async () => {
-  const { execution, run, status, clock } = await classifierDoor()
-  const id = await execution(['um'])
+  const { execution, run, status, clock, sql } = await withSql()
+  const codes = ['um', 'falha dois', 'pula três', 'tenta quatro', 'cinco']
+  const id = await execution(codes)
   const before = await status(id)
   expect(before).toMatchObject({ status: 'PENDENTE', ultimo_heartbeat: null, ultimo_codigo_processado: null })
-  await clock.advance(seconds(1))
+  // One document at a time: the others are not due yet.
+  await sql(`update retoma.job set run_at = 'infinity' where kind = 'classify-document'`)
+  for (const codigo of codes) {
+    await clock.advance(seconds(61))
+    const now = clock.now().toISOString()
+    await sql(`update retoma.job set run_at = '${now}' where ref = '${codigo}'`)
+    await run()
+    const told = await status(id)
+    expect(told).toMatchObject({ ultimo_codigo_processado: codigo, segundos_sem_progresso: 0 })
+    expect(new Date(told.ultimo_heartbeat)).toEqual(clock.now())
+  }
+})
+
+test('a code of 100 characters is kept whole wherever it is shown', async () => {
+  const { ask, execution, run, status, sql } = await withSql()
+  const codigo = 'ã'.repeat(100)
+  const id = await execution([codigo])
   await run()
-  expect(await status(id)).toMatchObject({ ultimo_heartbeat: instant, ultimo_codigo_processado: 'um' })
+  expect(await status(id)).toMatchObject({ ultimo_codigo_processado: codigo })
+  expect((await ask('GET', `/execucoes/${id}/documentos`)).body.items).toMatchObject([{ codigo }])
+  expect(await sql(`select ultimo_codigo_processado as codigo from retoma.execucoes_classificacao`)).toEqual([
+    { codigo },
+  ])
 })
 
 test('a document has status, tentativas, erro_mensagem, erro_stack and ultimo_erro_em', async () => {

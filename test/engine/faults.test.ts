@@ -560,3 +560,25 @@ test('a worker that starts over while the database is away leaves nothing behind
   })
   expect(readdirSync(papers).filter(name => name.startsWith('starts.'))).toEqual([`starts.${worker.id}`])
 })
+
+test('a worker says at least every 30 s that it lives, idle and while its job runs', async () => {
+  const { clock, begin, enqueue, sql, runs } = await faultyWorker({ run: ctx => aborted(ctx.signal) })
+  await begin()
+  const ages: number[] = []
+  const pass = async () => {
+    for (let i = 0; i < 20; i++) {
+      await clock.advance(seconds(3))
+      const [row] = await sql<{ beat_at: Date }>(`select beat_at from retoma.worker`)
+      ages.push(clock.now().getTime() - row!.beat_at.getTime())
+    }
+  }
+  await pass()
+  await enqueue()
+  await until(async () => {
+    await clock.advance(seconds(1))
+    return runs.length === 1
+  })
+  await pass()
+  expect(Math.max(...ages)).toBeLessThanOrEqual(30_000)
+  expect(await sql(`select from retoma.job where state = 'running'`)).toHaveLength(1)
+})

@@ -1,6 +1,8 @@
 /** Rate windows in Upstash: a stand-in of its REST API in front of a real Redis. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Judged } from '../../src/core/window.ts'
 import { createUpstash } from '../../src/engine/upstash.ts'
 import type { Log } from '../../src/index.ts'
@@ -22,6 +24,39 @@ function listening() {
   } // biome-ignore format: five verbs
   return { log, lines, told: () => lines.filter(line => line.includes('Upstash')) }
 }
+
+test('with both variables set each check is one question to Upstash, with a window per bucket and user, and none is in PostgreSQL', async () => {
+  const commands: string[][] = []
+  const authorizations = new Set<string | undefined>()
+  /** By key, how often it was asked: each window takes one. */
+  const used = new Map<string, number>()
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    const command = JSON.parse(Buffer.concat(pieces).toString()) as string[]
+    commands.push(command)
+    authorizations.add(request.headers.authorization)
+    const [, , , key = '', limit] = command
+    const before = used.get(key) ?? 0
+    const granted = before < Number(limit)
+    if (granted) used.set(key, before + 1)
+    response.end(JSON.stringify({ result: [granted ? 1 : 0, used.get(key), 60_000] }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>(resolve => void server.close(() => resolve())))
+  vi.stubEnv('UPSTASH_REDIS_REST_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', upstashToken)
+  const t = await engineOf({})
+  const ask = async (who: string) => (await t.engine.limit({ ...asked, who, limit: 1 })).allowed
+  expect([await ask('ana'), await ask('ana'), await ask('rui')]).toEqual([true, false, true])
+  expect(commands.map(([verb, , keys, key]) => [verb, keys, key])).toEqual([
+    ['EVAL', '1', 'retoma:limit/b/ana'],
+    ['EVAL', '1', 'retoma:limit/b/ana'],
+    ['EVAL', '1', 'retoma:limit/b/rui'],
+  ])
+  expect([...authorizations]).toEqual([`Bearer ${upstashToken}`])
+  expect((await t.engine.query('select from retoma.rate_window')).rows).toEqual([])
+})
 
 describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
   test('600 on a bucket of 10, fifty at once: exactly 10 pass, by the clock of Redis', async () => {

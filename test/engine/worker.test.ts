@@ -374,3 +374,27 @@ test('whatever a handler throws, the worker lives on and the job fails', async (
   const jobs = await Promise.all(ids.map(id => engine.job(id)))
   expect(jobs.map(job => [job?.state, job?.error?.code === 'bad_value'])).toEqual(thrown.map(() => ['failed', false]))
 })
+
+test('five workers of 20 jobs each run 100 jobs at once, and no more', async () => {
+  const go = gate()
+  let now = 0
+  let most = 0
+  const job = defineJob({
+    kind: 'quote',
+    queue: 'quotes',
+    run: async () => {
+      most = Math.max(most, ++now)
+      await go.passed
+      now--
+    },
+  })
+  const { engine } = await liveEngine([job])
+  await engine.enqueueMany(job, Array(130).fill(undefined))
+  const workers = []
+  for (let i = 0; i < 5; i++) workers.push(await engine.work({ queues: { quotes: 20 } }))
+  await until(() => now === 100)
+  expect((await engine.workers()).map(each => each.running)).toEqual([20, 20, 20, 20, 20])
+  go.open()
+  await until(async () => (await engine.jobs({ state: 'succeeded', limit: 200 })).items.length === 130)
+  expect(most).toBe(100)
+})

@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { processMetrics, systemMetrics } from '../../src/core/metric.ts'
+import { minutes } from '../../src/index.ts'
 import { doorWith } from '../http/support.ts'
+import { sqlOf } from '../support/events.ts'
 import { promtool } from '../support/promtool.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -86,4 +88,33 @@ test.skipIf(promtool === undefined)('promtool takes the rules, and their unit te
     const { status, stdout, stderr } = spawnSync(promtool!, args, { cwd, encoding: 'utf8' })
     expect(status, stdout + stderr).toBe(0)
   }
+})
+
+test('WorkerHealthCheck is critical, fires after 15 minutes without a heartbeat, and not before', async () => {
+  const { text } = alerts.find(each => each.name === 'WorkerHealthCheck')!
+  expect(text).toContain('severity: critical')
+  // The rule's own numbers, on what /metrics really says.
+  const [, metric, seconds, absentMetric, window] =
+    /expr: min\((\w+)\) > (\d+) or absent_over_time\((\w+)\[(\w+)\]\)/.exec(text)!
+  expect([seconds, absentMetric, window]).toEqual(['900', metric, '15m'])
+  const { ask, engine, clock, databaseUrl } = await doorWith()
+  await (await sqlOf({ databaseUrl }))(
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+     select id, 'h', 1, '0', '{}', '{}', at, at from (values ('early', -60), ('late', 0)) as w (id, ago),
+       lateral (select '${clock.now().toISOString()}'::timestamptz + make_interval(secs => ago) as at) t`,
+  )
+  expect(await engine.workers()).toHaveLength(2)
+  const fires = async () => {
+    const { body } = await ask('GET', '/metrics')
+    const ages = [...String(body).matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map(found =>
+      Number(found[1]),
+    )
+    expect(ages).toHaveLength(2)
+    return Math.min(...ages) > Number(seconds)
+  }
+  expect(await fires()).toBe(false)
+  await clock.advance(minutes(14.9))
+  expect(await fires()).toBe(false)
+  await clock.advance(minutes(0.2))
+  expect(await fires()).toBe(true)
 })

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { claimJobs, giveBackClaims, lookAhead } from '../../src/store/claim.ts'
+import type { Db } from '../../src/store/db.ts'
 import { enqueueJobs } from '../../src/store/enqueue.ts'
 import { until } from '../support/engine.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
@@ -196,5 +197,40 @@ test('claims are handed back in the order of their ids, as a cancel of their bat
     expect(await back).toEqual(new Set(['q']))
   } finally {
     await rival.end()
+  }
+})
+
+test('a claim is atomic with its transaction: one whose connection is lost before the commit leaves the job as it was', async () => {
+  await store.worker('other')
+  const id = await store.put('waiting')
+  const client = new pg.Client({ connectionString: store.url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  const run = async (statement: { text: string }, values: unknown[]) =>
+    (await client.query(statement.text, values)).rows
+  const wants = [{ queue: 'q', want: 1 }]
+  const mine = await claimJobs({ run } as unknown as Db, { wants, kinds: ['k'], worker: 'w' }, at(1))
+  expect(mine.map(each => each.id)).toEqual([id])
+  // Nobody sees that claim, and nobody waits for it either: the row is locked, and is passed by.
+  expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 0, worker_id: null })
+  expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'other' }, at(1))).toEqual([])
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  await store.sql(`select pg_terminate_backend($1, 60000)`, [rows[0].pid])
+  expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 0, worker_id: null })
+  expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'other' }, at(1))).toMatchObject([{ id, attempt: 1 }])
+})
+
+test('a claim passes by rows that another has locked, and does not wait for them', async () => {
+  const ids = await store.putMany(5, 'waiting')
+  const client = new pg.Client({ connectionString: store.url })
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query(`select from retoma.job where id = any ($1::bigint[]) for update`, [ids.slice(0, 2)])
+    const claimed = await claimJobs(store.db, { wants: [{ queue: 'q', want: 5 }], kinds: ['k'], worker: 'w' }, at(1))
+    expect(claimed.map(each => each.id).sort()).toEqual(ids.slice(2).sort())
+  } finally {
+    await client.end()
   }
 })
