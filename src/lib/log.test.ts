@@ -54,3 +54,32 @@ test.each([
 ])('a secret in a text is removed, and the rest of the text stays: %s', (text, without) => {
   expect(withoutSecrets(text)).toBe(without)
 })
+
+test.each([
+  ...[
+    'password',
+    'passwd',
+    'pwd',
+    'secret',
+    'token',
+    'authorization',
+    'Cookie',
+    'api_key',
+    'apikey',
+    'access-key',
+    'signature',
+  ],
+  ...['database_url', 'connection-string', 'client_secret', 'x-api-key', 'set-cookie', 'X-Hub-Signature'],
+  ...[
+    'userPassword',
+    'clientSecret',
+    'refreshToken',
+    'proxyAuthorization',
+    'sessionCookie',
+    'openAiApiKey',
+    'awsAccessKey',
+  ],
+  ...['webhookSignature', 'readDatabaseUrl'],
+])('a fact that is called %s is a secret', name => {
+  expect(logged('json', { [name]: 'S1', deep: [{ [name]: 'S1' }] })).not.toContain('S1')
+})

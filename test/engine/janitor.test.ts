@@ -68,6 +68,21 @@ test('a batch goes with its jobs and everything of theirs', async () => {
   expect(await sql(parts)).toEqual([nothing])
 })
 
+test('an answer that is kept for a key goes after a day, not before', async () => {
+  const { clock, clean, sql } = await ended()
+  const at = clock.now().toISOString()
+  await sql(
+    `insert into retoma.idempotency (who, route, key, body_hash, status, answer, at) values ('ana', 'post /x', 'k', '', 201, '"{}"', '${at}')`,
+  )
+  const kept = async () => (await sql(`select from retoma.idempotency`)).length
+  await clock.advance(hours(23.9))
+  await clean()
+  expect(await kept()).toBe(1)
+  await clock.advance(hours(0.2))
+  await clean()
+  expect(await kept()).toBe(0)
+})
+
 test('each way to end may be kept for another time', async () => {
   const { clock, clean, left, ids } = await ended({ succeeded: days(1), failed: days(30) })
   await clock.advance(days(2))

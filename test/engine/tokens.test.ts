@@ -138,7 +138,7 @@ test('the last token of an admin is revoked only by one who says so, also when t
   expect(await engine.revokeToken(last!.id, { evenLast: true })).toMatchObject({ changed: true })
 })
 
-test('tokens are listed a page at a time, newest first, by user and role', async () => {
+test('tokens are listed a page at a time, newest first, by user and role, with or without those that are revoked', async () => {
   const { engine } = await engineOf({})
   for (const user of ['a', 'b', 'c']) await engine.createToken({ user, role: user === 'b' ? 'admin' : 'viewer' })
   const first = await engine.tokens({ limit: 2 })
@@ -147,6 +147,9 @@ test('tokens are listed a page at a time, newest first, by user and role', async
   expect(second).toMatchObject({ items: [{ user: 'a' }], next: null })
   expect((await engine.tokens({ role: 'admin' })).items).toMatchObject([{ user: 'b' }])
   expect((await engine.tokens({ user: 'a' })).items).toMatchObject([{ user: 'a' }])
+  await engine.revokeToken(second.items[0]!.id, { by: 'b' })
+  expect((await engine.tokens({})).items.map(each => each.user)).toEqual(['c', 'b', 'a'])
+  expect((await engine.tokens({ live: true })).items.map(each => each.user)).toEqual(['c', 'b'])
 })
 
 test('RETOMA_ADMIN_TOKEN is kept once, and a changed value takes the place of the old one', async () => {

@@ -8,7 +8,7 @@ import { storeForFile } from '../support/store.ts'
 const store = storeForFile()
 
 /** Every page of it; also how many pages those are. */
-async function all(filter: JobFilter, limit = 50): Promise<{ ids: string[]; pages: number }> {
+async function allOf(filter: JobFilter, limit = 50): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = []
   let pages = 0
   for (let after: string | undefined; ; ) {
@@ -49,9 +49,9 @@ test('what is not over, or failed, is found at once behind any number of finishe
       (await listIds(store.db, filter, undefined, 50)).items.map(job => job.id),
       state,
     ).toEqual(newestFirst(ids))
-    expect((await all(filter, 2)).ids, state).toEqual(newestFirst(ids))
-    expect((await all({ ...filter, kind: 'rare' })).ids, state).toEqual([])
-    expect((await all({ ...filter, queue: 'q', kind: 'k' })).ids, state).toEqual(newestFirst(ids))
+    expect((await allOf(filter, 2)).ids, state).toEqual(newestFirst(ids))
+    expect((await allOf({ ...filter, kind: 'rare' })).ids, state).toEqual([])
+    expect((await allOf({ ...filter, queue: 'q', kind: 'k' })).ids, state).toEqual(newestFirst(ids))
   }
 })
 
@@ -59,24 +59,24 @@ test('a filter that nothing matches is answered page by page, each empty, and co
   await fill()
   const first = await listJobs(store.db, { kind: 'rare' }, undefined, 50)
   expect(first).toEqual({ items: [], next: expect.any(String) })
-  expect(await all({ kind: 'rare' })).toEqual({ ids: [], pages: 5 })
-  expect(await all({ state: 'cancelled' })).toEqual({ ids: [], pages: 5 })
+  expect(await allOf({ kind: 'rare' })).toEqual({ ids: [], pages: 5 })
+  expect(await allOf({ state: 'cancelled' })).toEqual({ ids: [], pages: 5 })
   // A kind that nobody ever brought is not looked for.
-  expect(await all({ kind: 'unheard' })).toEqual({ ids: [], pages: 1 })
+  expect(await allOf({ kind: 'unheard' })).toEqual({ ids: [], pages: 1 })
 })
 
 test('page by page every job comes once, newest first', async () => {
   const old = await fill()
-  const { ids } = await all({ state: 'succeeded' }, 500)
+  const { ids } = await allOf({ state: 'succeeded' }, 500)
   expect(ids).toHaveLength(45_000)
   expect(ids).toEqual(newestFirst(ids))
-  expect((await all({}, 500)).ids).toHaveLength(45_000 + Object.values(old).flat().length)
+  expect((await allOf({}, 500)).ids).toHaveLength(45_000 + Object.values(old).flat().length)
 })
 
 test('more waiting jobs than are sorted come all the same, page by page', async () => {
   await store.putMany(6000, 'waiting')
   await fill()
-  expect((await all({ state: 'waiting' }, 500)).ids).toHaveLength(6003)
+  expect((await allOf({ state: 'waiting' }, 500)).ids).toHaveLength(6003)
 })
 
 test('no list reads more rows than it may', async () => {
@@ -130,4 +130,38 @@ test('failed jobs are found by their own index, also by a plan made while there 
   })
   expect(plan).toContain('using job_failed')
   expect(plan).not.toContain('using job_pkey')
+})
+
+test('each filter leaves out what it does not name, in every state, and all filters hold at once', async () => {
+  await store.sql(
+    `insert into retoma.kind (name, queue, policy, updated_at) values ('k', 'q', '{}', now()), ('k2', 'q', '{}', now())`,
+  )
+  for (const state of ['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'] as const) {
+    const all = await store.putMany(6, state)
+    const [plain, ...others] = newestFirst(all).reverse()
+    const [kind, queue, group, ref, late] = others
+    await store.sql(
+      `update retoma.job set group_key = 'g', ref = 'r', created_at = '2029-01-01', key = 'x' || id, key_hold = 'day' where id = any ($1)`,
+      [all],
+    )
+    await store.sql(`update retoma.job set kind = 'k2' where id = $1`, [kind])
+    await store.sql(`update retoma.job set queue = 'q2' where id = $1`, [queue])
+    await store.sql(`update retoma.job set group_key = 'g2' where id = $1`, [group])
+    await store.sql(`update retoma.job set ref = 'r2' where id = $1`, [ref])
+    await store.sql(`update retoma.job set created_at = '2031-01-01' where id = $1`, [late])
+    const without = (left: string | undefined) => newestFirst(all.filter(id => id !== left))
+    const filters: [JobFilter, string[]][] = [
+      [{ kind: 'k' }, without(kind)],
+      [{ queue: 'q' }, without(queue)],
+      [{ groupKey: 'g' }, without(group)],
+      [{ ref: 'r' }, without(ref)],
+      [{ createdBefore: new Date('2030-01-01') }, without(late)],
+      [{ key: `x${ref}` }, [ref!]],
+      [{ key: `x${ref}`, ref: 'r' }, []],
+      [{ kind: 'k', queue: 'q', groupKey: 'g', ref: 'r', createdBefore: new Date('2030-01-01') }, [plain!]],
+    ]
+    for (const [filter, expected] of filters)
+      expect((await allOf({ ...filter, state }, 2)).ids, `${state} ${JSON.stringify(filter)}`).toEqual(expected)
+    await store.sql('delete from retoma.job')
+  }
 })
