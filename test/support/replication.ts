@@ -126,7 +126,10 @@ async function proxy(target: () => string | undefined): Promise<{ port: number; 
   const sockets = new Set<Socket>()
   const server = createServer(inside => {
     const folder = target()
-    if (folder === undefined) return inside.destroy()
+    if (folder === undefined) {
+      inside.destroy()
+      return
+    }
     const outside = connect(`${folder}/.s.PGSQL.${port}`)
     for (const [socket, other] of [
       [inside, outside],
