@@ -33,8 +33,16 @@ import { createLimits, type RateLimits } from './engine/limits.ts'
 import { createMeter } from './engine/meter.ts'
 import { checkNotify, type Notify, notifyJob } from './engine/notify.ts'
 import { createOnces } from './engine/once.ts'
-import { databaseHome, type EngineOptions, rateLimitsOf } from './engine/options.ts'
+import {
+  checkEngineOptions,
+  checkRateLimits,
+  databaseHome,
+  type EngineOptions,
+  type ResolvedOptions,
+  withSettings,
+} from './engine/options.ts'
 import { createOwn } from './engine/own.ts'
+import { fileParameters, parameters } from './engine/parameters.ts'
 import { createProviders } from './engine/providers.ts'
 import { applyLimits, createQueues } from './engine/queues.ts'
 import { Registry } from './engine/registry.ts'
@@ -55,6 +63,7 @@ import { readTick } from './store/facts.ts'
 import { viewFindings } from './store/finding.ts'
 import { tellerState } from './store/incident-turn.ts'
 import { checkSchema, migrate } from './store/migrate.ts'
+import { withCode } from './store/trouble.ts'
 import { probe, viewWorkers } from './store/view.ts'
 import { createHinter } from './store/wake.ts'
 
@@ -64,26 +73,35 @@ export { checkedInputs } from './engine/inputs.ts'
 export type { RateLimits } from './engine/limits.ts'
 export type { NotifyOptions } from './engine/notify.ts'
 export type { Exactly } from './engine/once.ts'
-export type { EngineOptions } from './engine/options.ts'
+export { type EngineOptions, rateLimitsOf } from './engine/options.ts'
 export type { PressedQueue } from './engine/queues.ts'
 export type { Passed } from './engine/rounds.ts'
 export type { Made, Order } from './engine/together.ts'
 export type { DrivenEngine, Engine } from './engine/verbs.ts'
 export type { WorkOptions } from './engine/work-options.ts'
+export { openDb } from './store/db.ts'
 export { forgotten, type Kept, type Once } from './store/idempotency.ts'
 
-export const createEngine = (options: EngineOptions = {}): Promise<Engine> => createEngineOn(openDb, options)
+/**
+ * What the options leave out comes from the environment and from `.env` in the working folder, as for the command line. Throws
+ * bad_option, bad_setting, no_database, and what is wrong with the database.
+ */
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  checkEngineOptions(options)
+  return createEngineOn(openDb, withSettings(options))
+}
 
-/** With another way to open the database: the simulation puts its faults in between. */
-export async function createEngineOn(open: typeof openDb, options: EngineOptions): Promise<Engine> {
+/** With nothing of the environment, and perhaps another way to open the database: the simulation puts its faults in between. */
+export async function createEngineOn(open: typeof openDb, options: ResolvedOptions): Promise<Engine> {
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
   const limits = checkLimits(options.limits ?? {})
-  const rateLimits = rateLimitsOf(options)
+  const rateLimits = checkRateLimits(options.rateLimits)
   await checkSchedules(schedules, clock.now())
   checkGuards(guards)
+  const ofBatches = checkBatches(options.batches ?? [])
   const notify = options.notify && checkNotify(options.notify)
-  const home = await databaseHome(options)
+  const home = await databaseHome(options, log)
   const { directUrl } = home
   const db = open({
     url: home.url,
@@ -96,7 +114,6 @@ export async function createEngineOn(open: typeof openDb, options: EngineOptions
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
     const registry = new Registry(db, clock)
-    const ofBatches = checkBatches(options.batches ?? [])
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     if (notify !== undefined) await registry.add(notifyJob({ ...notify, clock, stateOf: job => tellerState(db, job) }))
@@ -114,12 +131,13 @@ export async function createEngineOn(open: typeof openDb, options: EngineOptions
       guards,
       notify,
       rateLimits,
+      workerMemory: options.workerMemory,
     }
     return assemble(parts, changed, home.leave)
   } catch (error) {
     await db.close()
     await home.leave()
-    throw error
+    return withCode(error)
   }
 }
 
@@ -135,10 +153,11 @@ interface Parts {
   guards: readonly Guard[]
   notify: Notify | undefined
   rateLimits: RateLimits
+  workerMemory: number | undefined
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
-  const { db, log, clock, registry, schedules, guards } = parts
+  const { db, log, clock, registry, schedules, guards, workerMemory } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
   const waiters = new Waiters()
@@ -246,7 +265,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     async work(options = {}) {
       // First what this process's forerunner held: it comes back now, and not once its beat is missed.
       await rounds.bury()
-      const worker = await crew.work(options)
+      const worker = await crew.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
       rounds.watch()
       return worker
     },
@@ -262,7 +281,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     sample: () => rounds.sample(),
     endBatches: () => ends.now(),
   }
-  const files = gate.open(createFiles({ db, clock, closing: closing.signal }))
+  const files = gate.open(createFiles({ db, clock, closing: closing.signal }), fileParameters)
   const end = () => gate.close()
-  return { ...gate.open(verbs), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  return { ...gate.open(verbs, parameters), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
 }

@@ -23,6 +23,11 @@ export const errorTable = define({
     en: '{name} is not usable: {problem}',
     pt: '{name} não serve: {problem}',
   },
+  no_database: {
+    status: 500,
+    en: 'no database is set, and NODE_ENV is production; set DATABASE_URL (or databaseUrl) to a PostgreSQL 14 or newer, or to "embedded" for the embedded PostgreSQL of this folder',
+    pt: 'nenhum banco de dados está definido, e NODE_ENV é production; defina DATABASE_URL (ou databaseUrl) com um PostgreSQL 14 ou mais novo, ou com "embedded" para o PostgreSQL embutido desta pasta',
+  },
   notify_unset: {
     status: 400,
     en: 'RETOMA_NOTIFY_URL is not set, so nobody is told of anything; set it to the address of a webhook first',
@@ -170,6 +175,16 @@ export const errorTable = define({
     status: 500,
     en: 'the user {user} may not do this in database {database}: {problem}; as its owner run: {grant}',
     pt: 'o usuário {user} não tem permissão no banco {database}: {problem}; como dono do banco rode: {grant}',
+  },
+  database_error: {
+    status: 500,
+    en: 'the database refused a statement of Retoma ({state}): {problem}',
+    pt: 'o banco de dados recusou um comando do Retoma ({state}): {problem}',
+  },
+  schema_damaged: {
+    status: 500,
+    en: 'a part of the schema retoma is missing: {problem}; run `retoma migrate` for an empty database, or restore a backup',
+    pt: 'falta uma parte do esquema retoma: {problem}; rode `retoma migrate` para um banco vazio, ou restaure um backup',
   },
   postgres_too_old: {
     status: 500,

@@ -11,6 +11,7 @@ import { resolve } from 'node:path'
 import type { Engine, EngineOptions } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
 import type { EmbeddedPostgres } from '../postgres/index.ts'
+import { isEmbedded } from '../settings/index.ts'
 import type { Context } from './context.ts'
 import { hearSignals, whenAborted } from './signals.ts'
 
@@ -32,6 +33,19 @@ export async function openDatabase({ settings, folder, log }: Context): Promise<
   const embedded = await openEmbedded({ dataDir: resolve(folder, settings.RETOMA_DATA_DIR), log })
   return { url: embedded.url, where: embedded.folder, embedded, leave: () => embedded.leave() }
 }
+
+/** Throws no_database where a server of this folder alone is not meant. */
+export function refuseInProduction({ settings }: Context): void {
+  const isMeant = settings.DATABASE_URL !== undefined || isEmbedded(process.env)
+  if (process.env.NODE_ENV === 'production' && !isMeant) throw new RetomaError('no_database', {})
+}
+
+/** What an engine is told of it. The direct address is that of DATABASE_URL's database, and of no other. */
+export const databaseOf = ({ settings }: Context, { url, where, embedded }: Database) => ({
+  databaseUrl: url,
+  databaseDirectUrl: embedded === undefined ? settings.DATABASE_DIRECT_URL : undefined,
+  databaseName: where,
+})
 
 export async function hasData({ settings, folder }: Context): Promise<boolean> {
   if (settings.DATABASE_URL !== undefined) return true
@@ -71,10 +85,16 @@ export function withEngine<T>(
   options: Pick<EngineOptions, 'jobs' | 'batches' | 'schedules' | 'guards' | 'migrate' | 'retention' | 'notify'>,
   work: (engine: Engine, asked: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return withDatabase(context, async ({ url }, asked) => {
+  return withDatabase(context, async (database, asked) => {
     const { log } = context
-    const { createEngine } = await import('../engine.ts')
-    const engine = await createEngine({ migrate: false, ...options, databaseUrl: url, connections: 2, log })
+    const { createEngineOn, openDb } = await import('../engine.ts')
+    const engine = await createEngineOn(openDb, {
+      migrate: false,
+      ...options,
+      ...databaseOf(context, database),
+      connections: 2,
+      log,
+    })
     try {
       return await Promise.race([work(engine, asked), refusalOnceAsked(asked)])
     } finally {

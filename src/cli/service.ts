@@ -9,7 +9,7 @@ import { isIPv6 } from 'node:net'
 import { restartCode } from '../core/death.ts'
 import { days } from '../core/duration.ts'
 import { megabytes } from '../core/megabytes.ts'
-import { createEngine, type Engine, type EngineOptions, type WorkerHandle } from '../engine.ts'
+import { createEngineOn, type Engine, openDb, rateLimitsOf, type WorkerHandle } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { createApp } from '../http/index.ts'
 import { startedFrom } from '../isolation/able.ts'
@@ -19,7 +19,7 @@ import { mark, unmark } from '../supervisor/marks.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { strayLimits } from './config.ts'
 import type { Context } from './context.ts'
-import { type Database, hasData, openDatabase } from './database.ts'
+import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './database.ts'
 import { Door } from './door.ts'
 import { notifyOf } from './notify.ts'
 import { hearSignals, whenAborted } from './signals.ts'
@@ -98,15 +98,15 @@ class House {
     mark(papersFolder(), 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
-    const { url, where, embedded } = this.#database!
-    this.#engine = await createEngine({
-      databaseUrl: url,
+    const { where, embedded } = this.#database!
+    this.#engine = await createEngineOn(openDb, {
+      ...databaseOf(this.#context, this.#database!),
       jobs: loaded.jobs,
       batches: loaded.batches,
       limits: loaded.limits,
       schedules: loaded.schedules,
       guards: loaded.guards,
-      ...rateLimitsOf(settings),
+      rateLimits: rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       notify: notifyOf(settings),
       log,
@@ -179,6 +179,8 @@ class House {
   }
 
   async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
+    // `up` brings its own database with it, and says so; what runs on several hosts has none in common without an address.
+    if (!alone) refuseInProduction(this.#context)
     this.#database ??= await openDatabase(this.#context)
     const { embedded, where } = this.#database
     if (!alone || embedded === undefined) return
@@ -192,12 +194,6 @@ const doorOptions = ({ PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
   trustProxy: TRUST_PROXY,
   cronSecret: CRON_SECRET,
 })
-const rateLimitsOf = (settings: Settings): Pick<EngineOptions, 'rateLimits'> => {
-  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settings
-  if (settings.RETOMA_LIMITS === 'off') return { rateLimits: 'off' }
-  return { rateLimits: url !== undefined && token !== undefined ? { url, token } : 'postgresql' }
-}
-
 const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
 
 /** Whether a Retoma that is not yet up has this port: until it is, its door (door.ts) says so to everybody. */

@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import type { Language } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log, LogFormat, LogLevel } from '../lib/log.ts'
-import { readEnvironment } from '../settings/environment.ts'
+import { isEmbedded, readEnvironment } from '../settings/environment.ts'
 import { ownVariables, papersFolder, terminalVariable } from '../supervisor/papers.ts'
 import { words } from './words/index.ts'
 
@@ -43,7 +43,7 @@ export async function superviseIfAsked(
   const program = { entry, args: argv, execArgv: [...lean(environment), ...process.execArgv], env }
   const ending = await supervise({ program, folder, clock: systemClock, log: () => createLog(environment) })
   if (ending.signal === null) return ending.exitCode ?? 1
-  if (commandOf(argv) === 'up' && !environment.DATABASE_URL) await stopServer(entry)
+  if (commandOf(argv) === 'up' && (!environment.DATABASE_URL || isEmbedded(environment))) await stopServer(entry)
   return endBy(ending.signal as NodeJS.Signals)
 }
 

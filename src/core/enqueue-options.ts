@@ -32,6 +32,8 @@ export interface CheckedOptions {
 const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref']
 
 export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
+  if (options === null || typeof options !== 'object')
+    refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
   refuseUnknownOptions(options, names)
   const { key, keyUntil, priority = 4, runAt, delay = 0, groupKey, ref } = options
   if (keyUntil !== undefined && keyUntil !== 'day' && keyUntil !== 'final')
@@ -66,6 +68,18 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
     groupKey: textOption('groupKey', groupKey),
     ref: textOption('ref', ref),
   }
+}
+
+/** What `each` gives for an item, checked: a promise, or nothing at all, would silently be no options. */
+export function optionsOfItem(given: unknown): EnqueueOptions {
+  if (given instanceof Promise) given.catch(() => {})
+  if (given === null || typeof given !== 'object' || given instanceof Promise || Array.isArray(given))
+    refuseOption(
+      'each',
+      'it gives the options of an item at once, such as { key }',
+      'dá as opções de um item na hora, como { key }',
+    )
+  return given
 }
 
 /** One that PostgreSQL can store, of at most 500 characters. */

@@ -60,7 +60,7 @@ const mostMessage = 2000
 
 /** `throw providerWait({ retryAfter })` inside `ctx.provider`: until then no worker asks it. */
 export function providerWait(options: ProviderWait = {}): Error {
-  refuseUnknownOptions(options, ['retryAfter', 'code', 'message'])
+  refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message'])
   const { retryAfter, code, message } = options
   if (retryAfter !== undefined && !(retryAfter >= 0))
     refuseOption(
@@ -76,14 +76,16 @@ export function providerWait(options: ProviderWait = {}): Error {
  * `throw providerStop({ code, message })` inside `ctx.provider`: it will not answer until somebody does something about it (no
  * credit, a refused key). The job's batch is paused; one job a minute asks it again.
  */
-export function providerStop({ code, message, ...more }: ProviderStop): Error {
-  refuseUnknownOptions(more, ['code', 'message'])
+export function providerStop(options: ProviderStop): Error {
+  refuseUnknownOptions(Object(options), ['code', 'message'])
+  const { code, message } = Object(options) as ProviderStop
   return handBack({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
 }
 
 /** `throw pauseBatch({ code, message })`: the job's batch is paused, until a person has it go on. */
-export function pauseBatch({ code, message, ...more }: BatchPause): Error {
-  refuseUnknownOptions(more, ['code', 'message'])
+export function pauseBatch(options: BatchPause): Error {
+  refuseUnknownOptions(Object(options), ['code', 'message'])
+  const { code, message } = Object(options) as BatchPause
   if (typeof code !== 'string' || !/^[a-z][a-z0-9_]{0,99}$/.test(code) || code === 'person' || code === 'provider')
     refuseOption(
       'code',

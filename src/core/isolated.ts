@@ -32,10 +32,11 @@ export function checkIsolated(
   name: string,
   module: URL,
   input: unknown,
-  { memory = usualMemory, env = [], ...rest }: IsolatedOptions = {},
+  given: IsolatedOptions = {},
 ): { call: IsolatedCall; options: CheckedStep } {
   const step = checkStepName(name)
-  const options = checkStepOptions(rest)
+  const options = checkStepOptions(given, ['memory', 'env'])
+  const { memory = usualMemory, env = [] } = given
   if (!(Number.isSafeInteger(memory) && memory >= leastMemory)) {
     const least = `megabytes(${leastMemory / megabytes(1)})`
     refuseOption(

@@ -143,7 +143,8 @@ export const actions: readonly Action[] = ['retry', 'stall', 'fail']
 const onlyGiven = (policy: { [Option in keyof Policy]: Policy[Option] | undefined }): Partial<Policy> =>
   Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined))
 
-function backoffOf(
+/** A part that is not given is that of `below`. */
+export function backoffOf(
   given: Partial<Backoff> | undefined,
   below: Backoff,
   refuse: Refuse,
@@ -155,6 +156,9 @@ function backoffOf(
     refuse(`${within}backoff takes { ${parts.join(', ')} }`, `${within}backoff recebe { ${parts.join(', ')} }`)
   refuseUnknown(given, parts, refuse, `${within}backoff.`)
   const backoff = { ...below, ...given }
+  for (const [part, value] of Object.entries(given))
+    if (typeof value !== 'number')
+      refuse(`${within}backoff.${part} must be a number`, `${within}backoff.${part} deve ser um número`)
   if (!(backoff.first >= 0 && backoff.first <= longestDuration))
     refuse(
       `${within}backoff.first must be a duration, such as seconds(5)`,

@@ -3,7 +3,8 @@ import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText, maxValueBytes } from './json.ts'
 import { megabytes } from './megabytes.ts'
-import { refuseOption, refuseUnknownOptions } from './refuse.ts'
+import { backoffOf } from './policy-options.ts'
+import { type Refuse, refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface StepOptions {
   /** How often it is tried in all, within this attempt of the job. Default 1. */
@@ -24,6 +25,7 @@ export interface CheckedStep {
 
 const names = ['attempts', 'backoff', 'timeout', 'maxBytes']
 const longestName = 200
+const refusedBackoff: Refuse = (en, pt) => refuseOption('backoff', en, pt)
 
 export function checkStepName(name: unknown): string {
   if (
@@ -41,8 +43,11 @@ export function checkStepName(name: unknown): string {
   return name
 }
 
-export function checkStepOptions(options: StepOptions = {}): CheckedStep {
-  refuseUnknownOptions(options, names)
+/** `more`: the names that a verb takes besides, and checks itself. */
+export function checkStepOptions(options: StepOptions = {}, more: readonly string[] = []): CheckedStep {
+  if (options === null || typeof options !== 'object')
+    refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
+  refuseUnknownOptions(options, [...names, ...more])
   const { attempts = 1, timeout, maxBytes = megabytes(1) } = options
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
     refuseOption(
@@ -65,7 +70,8 @@ export function checkStepOptions(options: StepOptions = {}): CheckedStep {
   return {
     attempts,
     maxBytes,
-    backoff: { ...defaultBackoff, ...options.backoff },
+    backoff:
+      options.backoff === undefined ? defaultBackoff : backoffOf(options.backoff, defaultBackoff, refusedBackoff, '')!,
     timeoutMs: timeout ?? Number.POSITIVE_INFINITY,
   }
 }

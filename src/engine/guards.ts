@@ -38,6 +38,7 @@ export function createGuardDesk(given: {
     async runGuard(which, { dryRun = false, ...pressing } = {}) {
       const by = checkBy(pressing)
       const guard = typeof which === 'string' ? find(guards, which) : which
+      checkGuards([guard])
       const now = () => clock.instant()
       if (dryRun) return previewGuard({ db, guard, now })
       const counted = guards.includes(guard)

@@ -4,7 +4,13 @@
  * Invariant: of a list, however long, at most two chunks are in memory, and the ids it was given; a bad item stops `enqueueMany` at its chunk, with the
  * error that names it, and what was written before stays.
  */
-import { type CheckedOptions, checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
+import {
+  type CheckedOptions,
+  checkEnqueueOptions,
+  duesOf,
+  type EnqueueOptions,
+  optionsOfItem,
+} from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob, Job } from '../core/job.ts'
 import { refuseOption } from '../core/refuse.ts'
@@ -141,7 +147,8 @@ export function createInbox(given: {
       let index = 0
       try {
         for await (const input of inputs) {
-          const asked = each === undefined ? same : checkEnqueueOptions({ ...options, ...each(input, index) })
+          const asked =
+            each === undefined ? same : checkEnqueueOptions({ ...options, ...optionsOfItem(each(input, index)) })
           const text = await checkedInput(job, input, index)
           if (isFull(chunk.length, bytes, text)) {
             await sending

@@ -10,6 +10,7 @@ import { type AnyJob, defineJob } from '../core/job.ts'
 import type { Notice, Writing } from '../core/notice.ts'
 import { judgeAnswer } from '../core/notice-answer.ts'
 import { doNotRetry, skip, snooze } from '../core/outcome.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { isFinal, type State } from '../core/state.ts'
 import { type Language, RetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -32,7 +33,13 @@ export interface Notify {
   writing: Writing
 }
 
-export function checkNotify({ url, secret, link, language = 'pt' }: NotifyOptions): Notify {
+export function checkNotify(options: NotifyOptions): Notify {
+  if (options === null || typeof options !== 'object')
+    refuseOption('notify', 'it is an object with url', 'é um objeto com url')
+  refuseUnknownOptions(options, ['url', 'secret', 'link', 'language'], 'notify.')
+  const { url, secret, link, language = 'pt' } = options
+  if (language !== 'pt' && language !== 'en') refuseOption('notify.language', 'it is "pt" or "en"', 'é "pt" ou "en"')
+  if (secret !== undefined && typeof secret !== 'string') refuseOption('notify.secret', 'it is a text', 'é um texto')
   if (!isWebAddress(url))
     throw new RetomaError('bad_option', {
       option: 'notify.url',

@@ -7,7 +7,7 @@
  * item becomes a job once, however often its chunk is sent and by however many processes.
  */
 import { type AnyBatch, type Batch, type BatchOverrides, batchOverrides, submittedPolicy } from '../core/batch.ts'
-import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
+import { checkEnqueueOptions, duesOf, type EnqueueOptions, optionsOfItem } from '../core/enqueue-options.ts'
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
@@ -162,7 +162,7 @@ export function createSubmits(given: {
       }
 
       const itemOf = async (item: unknown, index: number): Promise<DifferentItem> => {
-        const own = each?.(item as never, index)
+        const own = each === undefined ? undefined : optionsOfItem(each(item as never, index))
         const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own })
         const code = ref === undefined ? checked.ref : checkEnqueueOptions({ ref: ref(item as never, index) }).ref
         const input = await checkedInput(job, item, index)

@@ -6,7 +6,8 @@
  * jobs, and two at once make them once.
  */
 import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
-import type { AnyJob } from '../core/job.ts'
+import { type AnyJob, isJob } from '../core/job.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import type { State } from '../core/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Db, type Run, runOn } from '../store/db.ts'
@@ -47,6 +48,11 @@ export function createTogether(given: {
   const { db, clock, registry, writeShared, admit, tell } = given
 
   async function checked(orders: readonly Order[]): Promise<NewJob[]> {
+    for (const [index, order] of orders.entries()) {
+      refuseUnknownOptions(Object(order), ['job', 'input', 'options'], `orders[${index}].`)
+      if (!isJob(order?.job))
+        refuseOption(`orders[${index}].job`, 'it is made by defineJob', 'é feito por defineJob')
+    }
     const inputs = await checkedInputs(orders, orders.length > 1)
     const jobs = orders.map(({ job: { queue, kind, version }, options = {} }, index): NewJob => {
       return { ...checkEnqueueOptions(options), queue, kind, version, input: inputs[index]! }

@@ -29,7 +29,7 @@ export interface Known {
   role: Role
 }
 
-interface NewToken {
+export interface NewToken {
   user: string
   role: Role
   /** Who makes it. */

@@ -5,7 +5,7 @@
  * Invariant: as in store/rate-window.ts: judged and added in one step that nothing comes between; an answer that is late, or
  * anything but a judgement, is an error. The address and the token are in no error.
  */
-import { refuseOption } from '../core/refuse.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { type Judged, type LimitOptions, mostInstants, type Windows } from '../core/window.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -16,7 +16,11 @@ export interface Upstash {
 
 const patience = 1000
 
-export function checkUpstash({ url, token }: Upstash): void {
+export function checkUpstash(given: Upstash): void {
+  if (given === null || typeof given !== 'object')
+    refuseOption('rateLimits', "it is 'postgresql', 'off' or { url, token }", "é 'postgresql', 'off' ou { url, token }")
+  refuseUnknownOptions(given, ['url', 'token'], 'rateLimits.')
+  const { url, token } = given
   const at = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   if (at === undefined || !/^https?:$/.test(at.protocol) || at.username !== '' || at.password !== '')
     refuseOption(

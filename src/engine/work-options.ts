@@ -49,7 +49,7 @@ export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<
   return queues
 }
 
-function checkMemory(memory: number | undefined): number | undefined {
+export function checkMemory(memory: number | undefined): number | undefined {
   if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
   const problem = say(
     `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,

@@ -7,6 +7,7 @@
  */
 import { Hono } from 'hono'
 import { processMetrics } from '../core/metric.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import type { Engine } from '../engine.ts'
 import { RetomaError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -56,7 +57,21 @@ export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 
   return all
 }
 
+const known = Object.keys({
+  log: true,
+  basePath: true,
+  routes: true,
+  open: true,
+  who: true,
+  cronSecret: true,
+  publicUrl: true,
+  trustProxy: true,
+} satisfies Record<keyof AppOptions, true>)
+
 export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
+  if (typeof engine?.meter?.add !== 'function' || typeof engine.enqueue !== 'function')
+    refuseOption('engine', 'it is made by createEngine', 'é feito por createEngine')
+  refuseUnknownOptions(options, known)
   const { log = silentLog, basePath = '' } = options
   const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))

@@ -3,6 +3,7 @@
  * `?secret=`. Without that setting it answers 503 and is never open.
  */
 import { z } from 'zod'
+import { refuseUnknownOptions } from '../core/refuse.ts'
 import { type Call, type Route, route } from './route.ts'
 
 const secretQuery = z.strictObject({
@@ -18,8 +19,10 @@ export interface CronOptions {
   run(call: Call): unknown
 }
 
-export const cronRoutes = ({ path, name, summary, answer, run }: CronOptions): readonly Route[] =>
-  (['get', 'post'] as const).map(method =>
+export function cronRoutes(options: CronOptions): readonly Route[] {
+  refuseUnknownOptions(options, ['path', 'name', 'summary', 'answer', 'run'])
+  const { path, name, summary, answer, run } = options
+  return (['get', 'post'] as const).map(method =>
     route({
       method,
       path,
@@ -33,3 +36,4 @@ export const cronRoutes = ({ path, name, summary, answer, run }: CronOptions): r
       run: call => run(call as Call),
     }),
   )
+}

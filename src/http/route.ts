@@ -3,9 +3,10 @@
  * printed as OpenAPI (openapi.ts) and is walked by the tests; so nothing is said twice.
  */
 import type { z } from 'zod'
+import { type Refuse, refuseDefinition, refuseUnknown } from '../core/refuse.ts'
 import type { Role } from '../core/token.ts'
 import type { Engine, Once } from '../engine.ts'
-import type { ErrorName, Language } from '../errors.ts'
+import { type ErrorName, type Language, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { RouteLimit } from './limits.ts'
 import type { Streams } from './streams.ts'
@@ -100,6 +101,36 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
 
 export type Route = RouteOptions<z.ZodType, z.ZodType, z.ZodType, z.ZodType>
 
+const known = Object.keys({
+  method: true,
+  path: true,
+  name: true,
+  tag: true,
+  summary: true,
+  role: true,
+  params: true,
+  query: true,
+  body: true,
+  upload: true,
+  answer: true,
+  answers: true,
+  status: true,
+  errors: true,
+  unasked: true,
+  makes: true,
+  limit: true,
+  largest: true,
+  run: true,
+} satisfies Record<keyof Route, true>)
+
+const ofUpload = Object.keys({
+  fields: true,
+  files: true,
+  required: true,
+  mostFiles: true,
+  largestFile: true,
+} satisfies Record<keyof UploadOptions, true>)
+
 /** Types flow from its schemas into `run`. */
 export const route = <
   P extends z.ZodType = z.ZodUndefined,
@@ -108,4 +139,13 @@ export const route = <
   A extends z.ZodType = z.ZodType,
 >(
   given: RouteOptions<P, Q, B, A>,
-): Route => given as unknown as Route
+): Route => {
+  const name = `${given?.method ?? ''} ${given?.path ?? ''}`
+  const refuse: Refuse = refuseDefinition(say(`the route "${name}"`, `rota "${name}"`))
+  if (typeof given?.path !== 'string' || typeof given.method !== 'string' || typeof given.run !== 'function')
+    refuse('it needs method, path and run', 'faltam method, path ou run')
+  refuseUnknown(given, known, refuse)
+  if (given.upload !== undefined) refuseUnknown(given.upload, ofUpload, refuse, 'upload.')
+  if (given.limit !== undefined) refuseUnknown(given.limit, ['bucket', 'limit', 'per'], refuse, 'limit.')
+  return given as unknown as Route
+}

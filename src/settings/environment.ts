@@ -8,6 +8,11 @@ export function readEnvironment(folder: string, real: NodeJS.ProcessEnv): Record
   return { ...(parseEnv(textOf(join(folder, '.env'))) as Record<string, string>), ...real }
 }
 
+/** As DATABASE_URL: the embedded server, asked for by name. */
+export const embedded = 'embedded'
+export const isEmbedded = ({ DATABASE_URL }: Readonly<Record<string, string | undefined>>): boolean =>
+  DATABASE_URL?.trim() === embedded
+
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')

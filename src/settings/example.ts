@@ -13,8 +13,8 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 /** Checked at start, and waiting for the systems that will use them. */
 const waiting = ['ANTHROPIC_', 'SERPAPI_', 'FIPE_', 'PLUGGY_', 'RETOMA_FETCH_ALLOW']
 
-function block(name: string, { meaning, default: usual, absent }: Variable): string {
+function block(name: string, { meaning, default: usual, absent, shown = '' }: Variable): string {
   const otherwise = usual === undefined ? `Absent: ${absent}.` : `Default: ${usual}.`
   const later = waiting.some(begin => name.startsWith(begin)) ? ' Not used yet.' : ''
-  return `# ${meaning}. ${otherwise}${later}\n# ${name}=${usual ?? ''}\n`
+  return `# ${meaning}. ${otherwise}${later}\n# ${name}=${usual ?? shown}\n`
 }

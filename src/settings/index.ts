@@ -8,11 +8,12 @@ import { suggestion } from '../core/suggest.ts'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
 import { Refusal } from './checks.ts'
+import { embedded, isEmbedded } from './environment.ts'
 import { type Settings, type Variable, type VariableName, variables } from './table.ts'
 
 export { suggestion } from '../core/suggest.ts'
 export { isLoopback } from '../lib/address.ts'
-export { readEnvironment } from './environment.ts'
+export { isEmbedded, readEnvironment } from './environment.ts'
 export type { Settings } from './table.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -25,6 +26,45 @@ export function readSettings(environment: Environment): Settings {
   const settings = Object.fromEntries(names.map(name => [name, readOne(name, environment[name])])) as Settings
   checkTogether(settings)
   return settings
+}
+
+/** What an engine of an application's own reads: not where a server listens, nor the keys of systems. */
+const ofTheLibrary = [
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'RETOMA_DATA_DIR',
+  'PUBLIC_URL',
+  'RETOMA_NOTIFY_URL',
+  'RETOMA_NOTIFY_SECRET',
+  'RETOMA_NOTIFY_LANGUAGE',
+  'UPSTASH_REDIS_REST_URL',
+  'UPSTASH_REDIS_REST_TOKEN',
+  'RETOMA_WORKER_MEMORY',
+  'RETOMA_LIMITS',
+  'RETENTION_DAYS',
+  'LOG_FORMAT',
+] as const satisfies readonly VariableName[]
+
+type LibrarySettings = Pick<Settings, (typeof ofTheLibrary)[number]> & { LOG_LEVEL: Settings['LOG_LEVEL'] | undefined }
+
+/** For `createEngine`. `database`: what DATABASE_URL says, where that is a word and not an address. */
+export function readLibrarySettings(environment: Environment): {
+  settings: LibrarySettings
+  database: string | undefined
+} {
+  refuseUnknown(environment)
+  const read = (name: VariableName) => [name, readOne(name, environment[name])] as const
+  const settings = Object.fromEntries(ofTheLibrary.map(read)) as LibrarySettings
+  bothOrNeither(settings, 'UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN')
+  if (settings.RETOMA_LIMITS === 'off' && environment.NODE_ENV === 'production') {
+    throw bad('RETOMA_LIMITS', {
+      en: 'off is for development, and NODE_ENV is production; leave it unset',
+      pt: 'off é para desenvolvimento, e NODE_ENV é production; não a defina',
+    })
+  }
+  const isSet = Boolean(environment.LOG_LEVEL?.trim())
+  settings.LOG_LEVEL = isSet ? (readOne('LOG_LEVEL', environment.LOG_LEVEL) as Settings['LOG_LEVEL']) : undefined
+  return { settings, database: isEmbedded(environment) ? embedded : undefined }
 }
 
 /** For a check-up: all that is wrong, and the settings with the default in the place of what is not usable. */
@@ -47,9 +87,18 @@ export function examineSettings(environment: Environment): { settings: Settings;
   return { settings, problems }
 }
 
-/** An empty variable counts as absent: that is how a shell or a compose file unsets one. */
+/**
+ * An empty variable counts as absent: that is how a shell or a compose file unsets one. But not where that would be another
+ * database than the one that was meant.
+ */
 function readOne(name: VariableName, given: string | undefined): unknown {
   const variable: Variable = variables[name]
+  if (name === 'DATABASE_URL' && given?.trim() === embedded) return undefined
+  if (variable.neverEmpty && given !== undefined && given.trim() === '')
+    throw bad(name, {
+      en: 'it is set to nothing; set it to the address of a database, to "embedded" for the embedded PostgreSQL, or unset it',
+      pt: 'está definida sem valor; defina o endereço de um banco, "embedded" para o PostgreSQL embutido, ou remova-a',
+    })
   const text = given?.trim() || variable.default
   if (text === undefined) return undefined
   try {
@@ -71,7 +120,10 @@ function checkTogether(settings: Settings): void {
   }
 }
 
-function bothOrNeither(settings: Settings, ...pair: [VariableName, VariableName]): void {
+function bothOrNeither(
+  settings: { readonly [Name in VariableName]?: unknown },
+  ...pair: [VariableName, VariableName]
+): void {
   const missing = pair.find(name => settings[name] === undefined)
   const given = pair.find(name => settings[name] !== undefined)
   if (missing === undefined || given === undefined) return

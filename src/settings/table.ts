@@ -14,6 +14,10 @@ export interface Variable {
   absent?: string
   /** Its value is never shown, also not in an error. */
   secret?: true
+  /** How .env.example shows it, where it has no default. */
+  shown?: string
+  /** Set to nothing it is refused, and not absent. */
+  neverEmpty?: true
   read(given: string): unknown
 }
 
@@ -22,8 +26,10 @@ const define = <const T extends Record<string, Variable>>(variables: T): T => va
 export const variables = define({
   DATABASE_URL: {
     meaning: 'PostgreSQL 14 or newer, such as postgres://user:password@host:5432/database',
-    absent: 'an embedded PostgreSQL under RETOMA_DATA_DIR',
+    absent: 'an embedded PostgreSQL under RETOMA_DATA_DIR, as with the word embedded',
     secret: true,
+    shown: 'embedded',
+    neverEmpty: true,
     read: postgresUrl,
   },
   DATABASE_DIRECT_URL: {

@@ -17,7 +17,7 @@ import type { Loan } from './loan.ts'
 import { beginWithSettings, forSession } from './session.ts'
 import { socketOf } from './socket.ts'
 import { streamTexts } from './stream.ts'
-import { cutsConnection, sqlState, told } from './trouble.ts'
+import { cutsConnection, ofOurStatement, sqlState, told } from './trouble.ts'
 
 export interface Statement {
   readonly name: string
@@ -168,7 +168,7 @@ export function openDb(options: {
       })
     } catch (error) {
       if (cutsConnection(error)) broken ??= error as Error
-      throw told(error, options.url)
+      throw ofOurStatement(told(error, options.url))
     } finally {
       client.off('error', heard)
       // Ours wait for what is still to be answered before they say goodbye, which on a dead link is for ever.

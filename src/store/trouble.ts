@@ -36,6 +36,25 @@ export function isLockTimeout(error: unknown): boolean {
   return isRetomaError(error, 'database_locked') || (error as { code?: unknown } | null)?.code === '55P03'
 }
 
+/** Errors of statements of our own, of which `told` has nothing to say. */
+const ofOurStatements = new WeakSet<object>()
+
+/** Notes that a statement of our own raised it. */
+export function ofOurStatement(error: unknown): unknown {
+  if (error instanceof pg.DatabaseError || isFaultOfRow(error)) ofOurStatements.add(error as object)
+  return error
+}
+
+/** Throws it with a code, where a statement of our own raised it: what callers' own code throws stays as it is. */
+export function withCode(error: unknown): never {
+  if (!(typeof error === 'object' && error !== null && ofOurStatements.has(error))) throw error
+  const state = sqlState(error)
+  const problem = textOf(error)
+  if (state === '42P01' || state === '3F000' || state === '42703' || state === '42883')
+    throw new RetomaError('schema_damaged', { problem }, { cause: error })
+  throw new RetomaError('database_error', { state: state ?? '—', problem }, { cause: error })
+}
+
 /** The error as a person should read it; one that says all there is to say stays as it is. */
 export function told(error: unknown, url: string): unknown {
   if (isRetomaError(error)) return error

@@ -6,9 +6,18 @@ import type { AnyBatch } from '../core/batch.ts'
 import type { Guard } from '../core/guard.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Limits } from '../core/limits.ts'
+import { refuseUnknownOptions } from '../core/refuse.ts'
 import type { Retention } from '../core/retention.ts'
 import type { Schedule } from '../core/schedule.ts'
-import { createEngine, type DrivenEngine, type Engine, type NotifyOptions, type RateLimits } from '../engine.ts'
+import { checkEngineOptions } from '../engine/options.ts'
+import {
+  createEngineOn,
+  type DrivenEngine,
+  type Engine,
+  type NotifyOptions,
+  openDb,
+  type RateLimits,
+} from '../engine.ts'
 import type { Log } from '../lib/log.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -51,11 +60,30 @@ export interface TestEngine extends AsyncDisposable {
   close(): Promise<void>
 }
 
+const known = Object.keys({
+  jobs: true,
+  batches: true,
+  schedules: true,
+  guards: true,
+  serverUrl: true,
+  databaseUrl: true,
+  start: true,
+  retention: true,
+  limits: true,
+  notify: true,
+  rateLimits: true,
+  log: true,
+} satisfies Record<keyof TestEngineOptions, true>)
+
+/** Nothing of the environment reaches it: a test does not tell the webhook of RETOMA_NOTIFY_URL. */
 export async function testEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
-  const clock = new VirtualClock(options.start)
+  refuseUnknownOptions(options, known)
+  const { serverUrl: _, start, ...ofEngine } = options
+  checkEngineOptions(ofEngine)
+  const clock = new VirtualClock(start)
   const { databaseUrl: url } = options
   const database = url ? { url, drop: async () => {} } : await createTestDatabase(options.serverUrl)
-  const engine = (await createEngine({
+  const engine = (await createEngineOn(openDb, {
     databaseUrl: database.url,
     jobs: options.jobs ?? [],
     batches: options.batches ?? [],

@@ -3,6 +3,7 @@
  * its clock, and every SQL statement takes the instant from it, so a test passes ten minutes in no time at all.
  */
 import type { Duration } from '../core/duration.ts'
+import { refuseOption } from '../core/refuse.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
 const longestAnswerMs = 2000
@@ -18,6 +19,8 @@ export class VirtualClock implements Clock {
   readonly #underWay = new Set<Promise<unknown>>()
 
   constructor(start: Date = new Date('2030-01-01T12:00:00Z')) {
+    if (!(start instanceof Date && Number.isFinite(start.getTime())))
+      refuseOption('start', 'it is a valid Date', 'é um Date válido')
     this.#now = start.getTime()
   }
 
@@ -59,6 +62,12 @@ export class VirtualClock implements Clock {
    * the engine asked of the database is answered: otherwise a heartbeat on its way would look a minute old.
    */
   async advance(duration: Duration): Promise<void> {
+    if (!(Number.isFinite(duration) && duration >= 0))
+      refuseOption(
+        'duration',
+        'it is a duration from zero on, such as minutes(5)',
+        'é uma duração a partir de zero, como minutes(5)',
+      )
     const end = this.#now + duration
     for (;;) {
       await this.#quiet()

@@ -3,7 +3,7 @@
  *
  * Invariant: a row that cannot be marked, or that no job can be made of, is left as it is and told of; it holds up no other.
  */
-import { checkEnqueueOptions } from '../core/enqueue-options.ts'
+import { checkEnqueueOptions, optionsOfItem } from '../core/enqueue-options.ts'
 import type { Guard, GuardedRow } from '../core/guard.ts'
 import { checkedInput } from '../core/input.ts'
 import { isRetomaError, RetomaError, type Saying, say } from '../errors.ts'
@@ -103,7 +103,7 @@ async function jobOf({ job, input, options }: NonNullable<Guard['enqueue']>, { r
     given.catch(() => {})
     throw new TypeError('it is a promise; what takes time belongs in the job')
   }
-  const checked = checkEnqueueOptions(options(row as GuardedRow))
+  const checked = checkEnqueueOptions(optionsOfItem(options(row as GuardedRow)))
   const text = await checkedInput(job, given)
   return {
     ...checked,

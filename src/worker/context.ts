@@ -14,6 +14,7 @@ import { isNoChildFree } from '../core/hand-back.ts'
 import { checkIsolated, type IsolatedCall } from '../core/isolated.ts'
 import { asText, storable } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
+import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { checkStepName } from '../core/step.ts'
 import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
@@ -131,7 +132,11 @@ export class Context implements JobContext {
     return (name, data, options = {}) => this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
   }
 
-  async #checkpoint(name: string, data: unknown, { progress }: { progress?: Progress }): Promise<void> {
+  async #checkpoint(name: string, data: unknown, options: { progress?: Progress }): Promise<void> {
+    if (options === null || typeof options !== 'object')
+      refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
+    refuseUnknownOptions(options, ['progress'])
+    const { progress } = options
     const encoded = encodeValue(data)
     if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
     const noted = { checkpoint: checkStepName(name), resume: encoded.text }

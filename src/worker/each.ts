@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto'
 import type { Collected, EachOptions } from '../core/context.ts'
 import { asText } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
+import { refuseOption } from '../core/refuse.ts'
 import { checkStepName, checkStepOptions } from '../core/step.ts'
 import { encodeValue } from '../core/value.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
@@ -19,10 +20,15 @@ export async function each<Item, Result>(
   name: string,
   list: Iterable<Item>,
   run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
-  { key, concurrency = 1, collect = false, ...rest }: EachOptions<Item> = {},
+  given: EachOptions<Item> = {},
 ): Promise<(Result | Collected<Result>)[]> {
   checkStepName(name)
-  const options = checkStepOptions(rest)
+  const options = checkStepOptions(given, ['key', 'concurrency', 'collect'])
+  const { key, concurrency = 1, collect = false } = given
+  if (key !== undefined && typeof key !== 'function')
+    refuseOption('key', 'it is a function of an element', 'é uma função do elemento')
+  if (typeof list !== 'object' || typeof list?.[Symbol.iterator] !== 'function')
+    refuseOption('items', 'it is a list', 'é uma lista')
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new RetomaError('bad_option', {
       option: 'concurrency',

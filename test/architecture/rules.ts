@@ -31,7 +31,9 @@ const arrows: Record<string, string[]> = {
   watchdog: ['store', 'core', 'lib', 'errors'],
   scheduler: ['store', 'core', 'lib', 'errors'],
   // The composition root, for jobs and (without a database of one's own) for the embedded server.
-  engine: ['worker', 'watchdog', 'supervisor', 'scheduler', 'store', 'postgres', 'core', 'lib', 'errors', 'version'],
+  engine: [
+    'worker', 'watchdog', 'supervisor', 'scheduler', 'store', 'postgres', 'settings', 'core', 'lib', 'errors', 'version',
+  ], // biome-ignore format: read as one list
   // The other way to the store: what an operator does to the database without an engine, a guard's sweep included.
   maintenance: ['watchdog', 'store', 'core', 'lib', 'errors', 'version'],
   config: ['core'],

@@ -38,11 +38,19 @@ test('with nothing set everything has its default', () => {
 })
 
 test('an empty variable counts as absent, and space around a value does not count', () => {
-  expect(readSettings({ PORT: '', DATABASE_URL: ' ', LOG_LEVEL: ' debug ' })).toMatchObject({
+  expect(readSettings({ PORT: '', DATABASE_DIRECT_URL: ' ', LOG_LEVEL: ' debug ' })).toMatchObject({
     PORT: 3000,
-    DATABASE_URL: undefined,
+    DATABASE_DIRECT_URL: undefined,
     LOG_LEVEL: 'debug',
   })
+})
+
+test.each(['', '  ', '\t'])('DATABASE_URL set to nothing (%j) is refused: it would be another database than was meant', empty => {
+  expect(sentence({ DATABASE_URL: empty })).toContain('DATABASE_URL is not usable: it is set to nothing')
+})
+
+test('DATABASE_URL=embedded asks for the embedded PostgreSQL by name', () => {
+  expect(readSettings({ DATABASE_URL: ' embedded ' }).DATABASE_URL).toBeUndefined()
 })
 
 test('what is well-formed is accepted', () => {

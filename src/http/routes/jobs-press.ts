@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import type { ErrorCode } from '../../errors.ts'
-import type { By, Pressed } from '../../index.ts'
+import type { By, Pressed, State } from '../../index.ts'
 import { anyInstant, idParams } from '../contract.ts'
+import { given } from '../given.ts'
 import { refuseInternalKind } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
 import { noReason, pressed, skipBody } from './job-schemas.ts'
@@ -53,13 +54,15 @@ const pressedMany = z
   })
   .meta({ id: 'PressedMany' })
 
-const asFilter = (given: z.output<z.ZodObject<typeof filter>>) => ({
-  kind: given.kind,
-  queue: given.queue,
-  groupKey: given.group_key,
-  batchId: given.batch_id,
-  createdBefore: given.created_before === undefined ? undefined : new Date(given.created_before),
-})
+const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: State | undefined }) =>
+  given({
+    state: body.state,
+    kind: body.kind,
+    queue: body.queue,
+    groupKey: body.group_key,
+    batchId: body.batch_id,
+    createdBefore: body.created_before === undefined ? undefined : new Date(body.created_before),
+  })
 
 export const jobPressRoutes: readonly Route[] = [
   route({
@@ -72,7 +75,7 @@ export const jobPressRoutes: readonly Route[] = [
     body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
     answer: pressedMany,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.cancelJobs({ state: body.state, ...asFilter(body) }, { by: who.user }),
+    run: ({ engine, body, who }) => engine.cancelJobs(asFilter(body), { by: who.user }),
   }),
   route({
     method: 'post',
@@ -88,8 +91,7 @@ export const jobPressRoutes: readonly Route[] = [
     }),
     answer: pressedMany,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) =>
-      engine.retryJobs({ state: body.state, ...asFilter(body) }, { by: who.user, after: body.after }),
+    run: ({ engine, body, who }) => engine.retryJobs(asFilter(body), { by: who.user, after: body.after }),
   }),
   // The engine's cancel and resume take a batch as well: here it is not meant.
   verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', async (engine, id, by) => {
