@@ -1,6 +1,7 @@
 /** Jobs, batches, queues, workers and guards as HTTP and --json show them: snake_case, ids as strings, instants in ISO 8601 UTC. */
 import { attemptsOf } from './core/attempts.ts'
 import { timelineOf } from './core/timeline.ts'
+import { readableValue } from './core/value.ts'
 import type { Language } from './errors.ts'
 import type {
   BatchView,
@@ -32,7 +33,18 @@ export const snakeCase = (view: object): Record<string, unknown> =>
     Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
   )
 
-export const jobWire = ({ omitted, ...job }: JobView) => ({ ...snakeCase(job), omitted: omittedWire(job.id, omitted) })
+/** What a user's own value is, in JSON. */
+const values = ({ input, result, progress }: Pick<JobView, 'input' | 'result' | 'progress'>) => ({
+  input: readableValue(input),
+  result: readableValue(result),
+  progress: readableValue(progress),
+})
+
+export const jobWire = ({ omitted, ...job }: JobView) => ({
+  ...snakeCase(job),
+  ...values(job),
+  omitted: omittedWire(job.id, omitted),
+})
 
 /** Each with its size, and where the whole of it is. */
 export const omittedWire = (id: string, omitted: Omitted | null) =>
@@ -41,6 +53,7 @@ export const omittedWire = (id: string, omitted: Omitted | null) =>
 
 export const jobDetailWire = ({ history, checkpoints, events, omitted: _, ...job }: JobDetail) => ({
   ...snakeCase(job),
+  ...values(job),
   attempts: attemptsOf({ ...job, history }).map(snakeCase),
   history: history.map(({ evidence, ...failure }) => ({
     ...snakeCase(failure),
@@ -65,7 +78,7 @@ export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEv
     at: at.toISOString(),
     job_id: jobId,
     batch_id: batchId,
-    ...snakeCase(data),
+    ...snakeCase(readableValue(data) as object),
     ...(type === 'progress' && jobId === null ? { counts: countsIn(data) } : {}),
   },
 })

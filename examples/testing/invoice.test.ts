@@ -1,5 +1,5 @@
 /** How to test your own jobs: a real PostgreSQL, a clock you move, a worker that works when told to. */
-import { seconds } from 'retoma'
+import { defineJob, minutes, seconds } from 'retoma'
 import { testEngine } from 'retoma/testing'
 import { expect, test } from 'vitest'
 import { remindOf } from './invoice.ts'
@@ -25,4 +25,43 @@ test('a reminder goes out although the mail server is down at first', async () =
   await t.run()
   expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', result: { sentTo: 'ana@example.com' } })
   expect(sent).toEqual(['ana@example.com'])
+})
+
+test('a job that makes no progress is stalled, and the person who resumes it finds it where it was', async () => {
+  let hangs = true
+  let began = () => {}
+  const hasBegun = new Promise<void>(resolve => {
+    began = resolve
+  })
+  const sync = defineJob({
+    kind: 'sync',
+    stallAfter: minutes(5),
+    timeout: minutes(60),
+    async run(ctx) {
+      await ctx.step('first page', () => 1)
+      if (!hangs) return 'done'
+      began()
+      await new Promise(resolve => ctx.signal.addEventListener('abort', resolve)) // a bank that does not answer
+      throw ctx.signal.reason
+    },
+  })
+
+  await using t = await testEngine({ jobs: [sync] })
+  const { id } = await t.engine.enqueue(sync, undefined)
+
+  const running = t.run()
+  await hasBegun
+  await t.clock.advance(minutes(4)) // the worker beats with the clock: nobody takes it for dead
+  await t.tick()
+  expect(await t.engine.job(id)).toMatchObject({ state: 'running' })
+  await t.clock.advance(minutes(2))
+  await t.tick()
+  expect(await t.engine.job(id)).toMatchObject({ state: 'stalled' })
+  await t.clock.advance(seconds(10)) // with its next beat the worker learns that it has lost the job
+  await running
+
+  hangs = false
+  await t.engine.resume(id)
+  await t.run()
+  expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', result: 'done' })
 })

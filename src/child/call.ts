@@ -4,7 +4,7 @@
  */
 import type { JobLog } from '../core/context.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
-import { decodeValue } from '../core/value.ts'
+import { decodeText } from '../core/value.ts'
 import type { Called } from '../isolation/handler.ts'
 import { packError } from '../isolation/packed-error.ts'
 import type { CallEnd } from '../isolation/wire.ts'
@@ -36,7 +36,7 @@ export class Call {
     const { step, input, maxBytes } = this.#call
     try {
       const given = { signal: this.#controller.signal, log: this.#log }
-      return { text: textOf(step, await this.#called(decodeValue(JSON.parse(input)), given), maxBytes) }
+      return { text: textOf(step, await this.#called(decodeText(input), given), maxBytes) }
     } catch (error) {
       this.#failed = true
       return { error: packError(error) }

@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { AnyJob } from '../core/job.ts'
-import { decodeValue } from '../core/value.ts'
+import { decodeText } from '../core/value.ts'
 import type { RetomaError } from '../errors.ts'
 import {
   type Handler,
@@ -121,7 +121,7 @@ function jobOf({ job, input }: Errand, work: Handler): AnyJob {
     ...job,
     oldestVersion: 1,
     policy: { ...job.policy, isolation: 'inline' },
-    parse: async () => ({ value: decodeValue(JSON.parse(input)) }),
+    parse: async () => ({ value: decodeText(input) }),
     run: async (context, value) => work(context, value),
     handler: null,
     internal: false,

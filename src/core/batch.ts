@@ -61,7 +61,15 @@ export interface Batch<Input = never> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
 export type AnyBatch = Batch<any>
 
-export interface BatchOptions<Input> {
+/** Types only: a job that takes a `BatchEnd` as its input, or none at all. */
+type TakesEnd<End> = [BatchEnd] extends [End]
+  ? unknown
+  : [End] extends [undefined]
+    ? unknown
+    : { readonly 'its input is not what a batch gives it: a BatchEnd': never }
+
+// biome-ignore lint/suspicious/noExplicitAny: the input of a job that is not named may be any
+export interface BatchOptions<Input, End = any> {
   name: string
   job: Job<Input, unknown>
   /** Without the end of an attempt for so long it is stalled. */
@@ -74,8 +82,8 @@ export interface BatchOptions<Input> {
   stopAfter?: StopAfter
   /** For its items, in place of what their kind says: `items: { attempts: 5 }`. */
   items?: ItemOptions
-  /** Enqueued once for each end, with a `BatchEnd` as its input. */
-  onComplete?: AnyJob
+  /** Enqueued once for each end, with a `BatchEnd` as its input: a job that takes one, or no input at all. */
+  onComplete?: Job<End, unknown> & TakesEnd<NoInfer<End>>
   /** What a person is told of it, where a webhook is set. Default: that it stalled, failed, was paused by itself, succeeded. */
   notify?: readonly BatchNotice[]
 }
@@ -95,7 +103,7 @@ export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter
 // What one is known by is its own.
 const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
 
-export function defineBatch<Input>(given: BatchOptions<Input>): Batch<Input> {
+export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, End>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
   const refuse: Refuse = refuseDefinition(name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote'))
   if (given === null || typeof given !== 'object')

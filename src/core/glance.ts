@@ -5,6 +5,7 @@
 import { type BatchState, isFinalBatch } from './batch-state.ts'
 import { etaOf, rateOf, type Sample } from './rate.ts'
 import { isFinal, type State } from './state.ts'
+import { viewValue } from './value.ts'
 
 /** One form for jobs and batches. */
 export interface Glance {
@@ -52,7 +53,7 @@ export function glanceAtJob(job: JobFacts): Glance {
     pending,
     idleSeconds,
     state: { to: state, attempt, what: error?.what ?? null, code: error?.code ?? null, reason: error?.message ?? null },
-    progress: { progress, checkpoint },
+    progress: { progress: viewValue(progress), checkpoint },
   }
 }
 

@@ -2,10 +2,11 @@
 import { type Duration, longestDuration, seconds } from './duration.ts'
 import { isName } from './guard-table.ts'
 import { type GuardValue, isNow } from './guard-value.ts'
-import { asText, storable } from './json.ts'
+import { asText } from './json.ts'
 import { isTimeZone } from './plan.ts'
 import type { Refuse } from './refuse.ts'
 import { suggestion } from './suggest.ts'
+import { encodeValue, maxValueBytes } from './value.ts'
 
 export function duration(option: string, given: Duration, refuse: Refuse): Duration {
   if (Number.isInteger(given) && given >= seconds(1) && given <= longestDuration) return given
@@ -52,8 +53,10 @@ export function value(option: string, given: unknown, refuse: Refuse): GuardValu
       `${option} must be a text, a number, true, false, a Date, an object or null`,
       `${option} deve ser um texto, um número, true, false, uma Date, um objeto ou null`,
     )
-  const checked = storable(typeof given === 'bigint' ? String(given) : given)
-  if (!checked.ok) refuse(`${option}: ${checked.problem.en}`, `${option}: ${checked.problem.pt}`)
+  // Another program reads it: nothing in it may need a mark of ours.
+  const plain = typeof given === 'bigint' ? String(given) : given instanceof Date ? given.toISOString() : given
+  const encoded = encodeValue(plain, { root: option, maxBytes: maxValueBytes, jsonb: true, plain: true })
+  if (!encoded.ok) refuse(encoded.problem.en, encoded.problem.pt)
   return given as GuardValue
 }
 

@@ -98,14 +98,14 @@ test.each<[string, unknown, string, string]>([
   [
     'a NUL',
     { ...good, set: { status: 'a\u0000' } },
-    'set.status: it holds a NUL character',
-    'set.status: tem um caractere NUL',
+    'set.status holds a NUL character',
+    'set.status tem um caractere NUL',
   ],
   [
     'a circle',
     { ...good, set: { status: circle() } },
-    'set.status: Converting circular',
-    'set.status: Converting circular',
+    'set.status.self contains itself',
+    'set.status.self contém a si mesmo',
   ],
   [
     'a job that is none',

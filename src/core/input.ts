@@ -1,7 +1,7 @@
 /** A job's input on its way in: checked by its schema, as JSON text. */
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { AnyJob } from './job.ts'
-import { storable } from './json.ts'
+import { decodeText, encodeStored } from './value.ts'
 
 /** Of an input that is longer, each of the steps takes a noticeable time. */
 const longText = 64 * 1024
@@ -19,15 +19,15 @@ export async function checkedInput(
     const told = index === undefined ? facts : { ...facts, item: index }
     throw new RetomaError(code, told)
   }
-  const checked = storable(input)
-  if (!checked.ok) return refuse(checked.problem, checked.isTooLarge ? 'input_too_large' : 'bad_input')
+  const encoded = encodeStored(input, 'input')
+  if (!encoded.ok) return refuse(encoded.problem, encoded.isTooLarge ? 'input_too_large' : 'bad_input')
   // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
-  // it will be read: a Date that a schema takes only as a Date is refused here, not at its run.
-  const isLong = checked.text.length > longText
+  // it will be read.
+  const isLong = encoded.text.length > longText
   if (isLong) await between()
-  const read = JSON.parse(checked.text)
+  const read = decodeText(encoded.text)
   if (isLong) await between()
   const parsed = await job.parse(read)
   if ('problem' in parsed) return refuse(parsed.problem)
-  return checked.text
+  return encoded.text
 }

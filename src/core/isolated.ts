@@ -70,7 +70,7 @@ function addressOf(module: unknown): string {
 
 /** What would arrive as something else does not go. */
 function textOf(step: string, input: unknown): string {
-  const encoded = encodeValue(input)
+  const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text
   const what = say(`the input of step "${step}"`, `a entrada da etapa "${step}"`)
   throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))

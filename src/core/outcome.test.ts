@@ -62,9 +62,11 @@ describe('a handler that returns', () => {
 
   test('fails for good when its result cannot be stored: the work would be done again for nothing', () => {
     const failure = { what: 'error', code: 'bad_value', stack: null }
-    const message = 'bad_value: the result of a greet job cannot be stored: a function is not JSON'
+    const message =
+      'bad_value: the result of a greet job cannot be stored: result is a function, which cannot be stored'
     expect(after({ returned: () => 1 })).toEqual({ state: 'failed', failure: { ...failure, message } })
-    expect(after({ returned: 1n })).toMatchObject({ state: 'failed', failure })
+    expect(after({ returned: new Error('x') })).toMatchObject({ state: 'failed', failure })
+    expect(after({ returned: { n: 1n } })).toMatchObject({ state: 'succeeded' })
   })
 
   test('fails for good when its result cannot even be looked at', () => {

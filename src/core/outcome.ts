@@ -9,9 +9,10 @@ import { backoffAfter } from './backoff.ts'
 import { type Care, careOf } from './care.ts'
 import { type Duration, longestDuration, milliseconds } from './duration.ts'
 import { delayOf, handBackOf, type PauseReason, pauseOf, probeEvery } from './hand-back.ts'
-import { asText, cleanText, storable } from './json.ts'
+import { asText, cleanText } from './json.ts'
 import { poisonFailure } from './poison.ts'
 import type { Policy } from './policy.ts'
+import { encodeStored } from './value.ts'
 
 /** What is kept of an error: on the job, and in its failure history. */
 export interface Failure {
@@ -107,7 +108,7 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
-  const result = storable(ended.returned)
+  const result = encodeStored(ended.returned, 'result')
   if (result.ok) return { state: 'succeeded', result: result.text }
   // The work is done and would be done again for nothing: a result that cannot be stored is not retried.
   const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`

@@ -1,10 +1,11 @@
 /** What may be said of a step, checked when it is called. */
 import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
-import { asText, maxValueBytes } from './json.ts'
+import { asText } from './json.ts'
 import { megabytes } from './megabytes.ts'
 import { backoffOf } from './policy-options.ts'
 import { type Refuse, refuseOption, refuseUnknownOptions } from './refuse.ts'
+import { maxValueBytes } from './value.ts'
 
 export interface StepOptions {
   /** How often it is tried in all, within this attempt of the job. Default 1. */

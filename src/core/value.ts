@@ -1,15 +1,30 @@
 /**
- * What a step returns, on its way into the database and back. JSON has no Date, bigint, Map, Set, bytes or undefined; a
- * handler that goes on after a crash must get what it got the first time. So they are kept as `{ "$retoma": type, value }`,
- * and an object of the user's that has such a key is wrapped likewise.
+ * The one codec for values of users on their way into the database and back: inputs, results, steps, data of checkpoints,
+ * progress. JSON has no Date, bigint, Map, Set, bytes or undefined; whoever reads a value must get what was written. So those are
+ * stored as `{ "$retoma": type, value }`, and an object of the user's that has such a key is wrapped likewise. Plain JSON, which
+ * nearly every value is, is stored as it is (docs/adr/0037-values.md).
  *
- * Invariant: what `encodeValue` accepts `decodeValue` gives back equal. What would come back as something else (an instance
- * of a class, a function, a symbol, a circle) is refused, with the place where it is.
+ * Invariant: what `encodeValue` accepts `decodeValue` gives back equal. What would come back as something else (an instance of a
+ * class, a function, a symbol, a circle, a list with names besides its places) is refused by its path; nothing is left out.
  */
 import { RetomaError, type Saying, say } from '../errors.ts'
-import { maxDepth, tooDeep } from './json.ts'
+import { asText, maxDepth, unstorable } from './json.ts'
 
-type Encoded = { ok: true; text: string } | { ok: false; problem: Saying }
+/** Of one input or result, as JSON. More belongs into a file or an object store, and its name into the job. */
+export const maxValueBytes = 8 * 1024 * 1024
+
+export type Encoded = { ok: true; text: string } | { ok: false; problem: Saying; isTooLarge?: true }
+
+export interface EncodeOptions {
+  /** How the value is called in the path of what is wrong with it: `input`, `result`. */
+  root?: string
+  /** Of its JSON text. */
+  maxBytes?: number
+  /** A column of type jsonb has no NUL and no half of a surrogate pair. */
+  jsonb?: true
+  /** Nothing that needs a mark of ours: for what others read as JSON. */
+  plain?: true
+}
 
 const mark = '$retoma'
 
@@ -22,14 +37,25 @@ export class Sleep {
   }
 }
 
-export function encodeValue(value: unknown): Encoded {
+export function encodeValue(value: unknown, options: EncodeOptions = {}): Encoded {
+  const { root = 'it', maxBytes = Number.POSITIVE_INFINITY, jsonb, plain = false } = options
   try {
-    return { ok: true, text: JSON.stringify(convert(value, '', new Set())) }
+    const text = JSON.stringify(isJson(value, maxBytes) ? value : new Conversion(root, maxBytes, plain).of(value))
+    // A character is at least one byte, so most values need no second pass to know that they fit.
+    const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
+    if (bytes > maxBytes) throw new TooLarge()
+    if (jsonb && unstorable(text) !== undefined) refuseUnstorable(value, root)
+    return { ok: true, text }
   } catch (error) {
+    if (error instanceof TooLarge) return { ok: false, problem: tooLarge(maxBytes), isTooLarge: true }
     if (error instanceof Refusal) return { ok: false, problem: error.saying }
     throw error
   }
 }
+
+/** Of an input or a result, for a column of type jsonb. One that is left out, or nothing, is null. */
+export const encodeStored = (value: unknown, root: 'input' | 'result' | 'progress'): Encoded =>
+  value === undefined ? { ok: true, text: 'null' } : encodeValue(value, { root, maxBytes: maxValueBytes, jsonb: true })
 
 class Refusal extends Error {
   readonly saying: Saying
@@ -40,76 +66,320 @@ class Refusal extends Error {
   }
 }
 
-function convert(value: unknown, at: string, above: Set<object>): unknown {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value
-    case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0)
-        ? value
-        : tag('number', Object.is(value, -0) ? '-0' : `${value}`)
-    case 'undefined':
-      return tag('undefined')
-    case 'bigint':
-      return tag('bigint', `${value}`)
-    case 'object':
-      return value === null ? null : object(value, at, above)
-    default:
-      return refuse(at, `is a ${typeof value}`, `é do tipo ${typeof value}`)
+class TooLarge extends Error {}
+
+/** Counts what the JSON of a value has at least, so that the text of 300 MB is never made. */
+class Walk {
+  readonly #most: number
+  #length = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(length: number): void {
+    this.#length += length
+    if (this.#length > this.#most) throw new TooLarge()
   }
 }
 
-function object(value: object, at: string, above: Set<object>): unknown {
-  if (above.has(value)) refuse(at, 'contains itself', 'contém a si mesmo')
-  if (above.size >= maxDepth) throw new Refusal(tooDeep)
-  above.add(value)
-  const kept = parts(value, at, above)
-  above.delete(value)
-  return kept
+/**
+ * Whether JSON.stringify writes it just as it is. Quick, because every input and every result passes here: no path is made, and the
+ * first thing that is not plain leaves it to a Conversion.
+ */
+function isJson(value: unknown, most: number): boolean {
+  try {
+    return isPlain(value, new Walk(most), 0)
+  } catch (error) {
+    if (error instanceof TooLarge) throw error
+    // A getter or a proxy that throws: the Conversion says where.
+    return false
+  }
 }
 
-function parts(value: object, at: string, above: Set<object>): unknown {
-  const item = (each: unknown, index: number) => convert(each, `${at}[${index}]`, above)
-  if (Array.isArray(value)) return Array.from(value, item)
-  if (value instanceof Date) return tag('date', Number.isNaN(value.getTime()) ? null : value.toISOString())
-  if (value instanceof Map)
-    return tag(
-      'map',
-      Array.from(value, (pair, index) => item([...pair], index)),
-    )
-  if (value instanceof Set) return tag('set', Array.from(value, item))
-  if (Buffer.isBuffer(value)) return tag('buffer', value.toString('base64'))
-  if (value instanceof Uint8Array) return tag('bytes', Buffer.from(value).toString('base64'))
-  if (value instanceof Sleep) return tag('sleep', value.until)
+function isPlain(value: unknown, walk: Walk, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+      walk.add(value.length + 2)
+      return true
+    case 'number':
+      walk.add(1)
+      return Number.isFinite(value) && !(value === 0 && 1 / value < 0)
+    case 'boolean':
+      walk.add(4)
+      return true
+    case 'object':
+      if (value === null) return true
+      break
+    default:
+      return false
+  }
+  if (depth >= maxDepth) return false
+  return Array.isArray(value) ? isPlainList(value, walk, depth) : isPlainObject(value, walk, depth)
+}
+
+function isPlainList(list: readonly unknown[], walk: Walk, depth: number): boolean {
+  walk.add(list.length + 1)
+  if (Object.getPrototypeOf(list) !== Array.prototype) return false
+  for (let i = 0; i < list.length; i++) if (!isPlain(list[i], walk, depth + 1)) return false
+  // Nothing but its places: no holes were found above.
+  return Reflect.ownKeys(list).length === list.length + 1
+}
+
+function isPlainObject(value: object, walk: Walk, depth: number): boolean {
   const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) refuseInstance(at, prototype)
-  if (Object.getOwnPropertySymbols(value).length > 0) refuse(at, 'has a symbol as key', 'tem um symbol como chave')
-  const entries = Object.entries(value).map(([key, each]) => [key, convert(each, `${at}.${key}`, above)] as const)
-  const plain = Object.fromEntries(entries)
-  return Object.hasOwn(value, mark) ? tag('object', plain) : plain
+  if (prototype !== Object.prototype && prototype !== null) return false
+  let keys = 0
+  for (const key in value) {
+    keys++
+    if (key === mark) return false
+    walk.add(key.length + 4)
+    if (!isPlain((value as Record<string, unknown>)[key], walk, depth + 1)) return false
+  }
+  // No symbols, nothing that cannot be seen, nothing that is inherited.
+  return Reflect.ownKeys(value).length === keys
 }
 
-const tag = (type: string, value?: unknown) => ({ [mark]: type, ...(value === undefined ? {} : { value }) })
+/** The slow way: makes of a value what JSON can write, and knows where in it every part is. */
+class Conversion {
+  readonly #root: string
+  readonly #walk: Walk
+  readonly #plain: boolean
+  readonly #above = new Set<object>()
 
-function refuse(at: string, en: string, pt: string): never {
-  const place = at.replace(/^\./, '')
-  throw new Refusal(
+  constructor(root: string, most: number, plain: boolean) {
+    this.#root = root
+    this.#walk = new Walk(most)
+    this.#plain = plain
+  }
+
+  of(value: unknown): unknown {
+    return this.#convert(value, '')
+  }
+
+  #convert(value: unknown, at: string): unknown {
+    switch (typeof value) {
+      case 'string':
+        this.#walk.add(value.length + 2)
+        return value
+      case 'boolean':
+        return value
+      case 'number':
+        this.#walk.add(1)
+        if (Number.isFinite(value) && !Object.is(value, -0)) return value
+        return this.#tag(at, String(value), 'number', Object.is(value, -0) ? '-0' : `${value}`)
+      case 'undefined':
+        return this.#tag(at, 'undefined', 'undefined')
+      case 'bigint':
+        return this.#tag(at, 'bigint', 'bigint', `${value}`)
+      case 'object':
+        return value === null ? null : this.#object(value, at)
+      default:
+        return this.#refuse(at, `is a ${typeof value}`, `é do tipo ${typeof value}`)
+    }
+  }
+
+  #object(value: object, at: string): unknown {
+    if (this.#above.has(value)) this.#refuse(at, 'contains itself', 'contém a si mesmo')
+    if (this.#above.size >= maxDepth) throw new Refusal(tooDeep)
+    this.#above.add(value)
+    const kept = this.#parts(value, at)
+    this.#above.delete(value)
+    return kept
+  }
+
+  #parts(value: object, at: string): unknown {
+    if (this.#read(at, () => Array.isArray(value))) return this.#list(value as unknown[], at)
+    const prototype = this.#read(at, () => Object.getPrototypeOf(value) as object | null)
+    if (isPlainPrototype(prototype)) return this.#entries(value, at)
+    if (value instanceof Date && prototype === Date.prototype) {
+      this.#only(value, at)
+      const time = value.getTime()
+      return this.#tag(at, 'Date', 'date', Number.isNaN(time) ? null : value.toISOString())
+    }
+    if (value instanceof Map && prototype === Map.prototype) {
+      this.#only(value, at)
+      return this.#tag(
+        at,
+        'Map',
+        'map',
+        Array.from(value, (pair, i) => this.#object([...pair], `${at}[${i}]`)),
+      )
+    }
+    if (value instanceof Set && prototype === Set.prototype) {
+      this.#only(value, at)
+      return this.#tag(
+        at,
+        'Set',
+        'set',
+        Array.from(value, (each, i) => this.#convert(each, `${at}[${i}]`)),
+      )
+    }
+    if (Buffer.isBuffer(value)) return this.#bytes(value, at, 'buffer')
+    if (value instanceof Uint8Array && prototype === Uint8Array.prototype) return this.#bytes(value, at, 'bytes')
+    if (value instanceof Sleep) return this.#tag(at, 'sleep', 'sleep', value.until)
+    return this.#refuseInstance(at, prototype)
+  }
+
+  #bytes(value: Uint8Array, at: string, type: string): unknown {
+    this.#walk.add(Math.ceil(value.byteLength / 3) * 4)
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    return this.#tag(at, type, type, bytes.toString('base64'))
+  }
+
+  #list(list: unknown[], at: string): unknown {
+    this.#walk.add(list.length + 1)
+    const prototype = this.#read(at, () => Object.getPrototypeOf(list) as object | null)
+    if (!isListPrototype(prototype)) this.#refuseInstance(at, prototype)
+    const more = Reflect.ownKeys(list).find(key => key !== 'length' && !isPlace(key, list.length))
+    if (more !== undefined)
+      this.#refuse(
+        at,
+        `is a list that has "${String(more)}" besides its places`,
+        `é uma lista que tem "${String(more)}" além das posições`,
+      )
+    return Array.from({ length: list.length }, (_, i) => {
+      const place = `${at}[${i}]`
+      if (!(i in list)) this.#refuse(place, 'is a hole in a list', 'é um buraco numa lista')
+      return this.#convert(
+        this.#read(place, () => list[i]),
+        place,
+      )
+    })
+  }
+
+  #entries(value: object, at: string): unknown {
+    const keys = Object.keys(value)
+    this.#only(value, at, keys.length)
+    const entries = keys.map(key => {
+      const place = `${at}${stepTo(key)}`
+      this.#walk.add(key.length + 4)
+      return [
+        key,
+        this.#convert(
+          this.#read(place, () => (value as Record<string, unknown>)[key]),
+          place,
+        ),
+      ] as const
+    })
+    const plain = Object.fromEntries(entries)
+    return Object.hasOwn(value, mark) ? this.#tag(at, `an object with a key ${mark}`, 'object', plain) : plain
+  }
+
+  /** Refuses what would be left out: names that are symbols, or that cannot be seen. */
+  #only(value: object, at: string, visible = 0): void {
+    const all = Reflect.ownKeys(value)
+    if (all.length === visible) return
+    if (all.some(key => typeof key === 'symbol')) this.#refuse(at, 'has a symbol as key', 'tem um symbol como chave')
+    const hidden = all.find(key => visible === 0 || !Object.prototype.propertyIsEnumerable.call(value, key))
+    this.#refuse(
+      at,
+      `has "${String(hidden)}", which is not among its values`,
+      `tem "${String(hidden)}", que não está entre os valores`,
+    )
+  }
+
+  #read<T>(at: string, read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      const why = asText(error).split('\n', 1)[0]!.slice(0, 200)
+      return this.#refuse(at, `cannot be read (${why})`, `não pode ser lido (${why})`)
+    }
+  }
+
+  #tag(at: string, is: string, type: string, value?: unknown): unknown {
+    this.#walk.add(20)
+    if (this.#plain) this.#refuse(at, `is ${is}`, `é ${is}`)
+    return value === undefined ? { [mark]: type } : { [mark]: type, value }
+  }
+
+  #refuse(at: string, en: string, pt: string): never {
+    throw refusal(`${this.#root}${at}`, en, pt)
+  }
+
+  #refuseInstance(at: string, prototype: { constructor?: unknown } | null): never {
+    const name = this.#read(at, () => (prototype?.constructor as { name?: unknown } | undefined)?.name)
+    return typeof name === 'string' && name !== ''
+      ? this.#refuse(at, `is an instance of ${name.slice(0, 100)}`, `é uma instância de ${name.slice(0, 100)}`)
+      : this.#refuse(at, 'is an instance of a class', 'é uma instância de uma classe')
+  }
+}
+
+const isPlace = (key: string | symbol, length: number): boolean =>
+  typeof key === 'string' && String(Number(key)) === key && Number(key) < length
+
+/** Also of an object of another realm, such as a test runner's. */
+function isPlainPrototype(prototype: object | null): boolean {
+  if (prototype === null || prototype === Object.prototype) return true
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
+}
+
+function isListPrototype(prototype: object | null): boolean {
+  if (prototype === null || prototype === Array.prototype) return prototype !== null
+  const above = Object.getPrototypeOf(prototype) as object | null
+  return above !== null && above !== Array.prototype && isPlainPrototype(above)
+}
+
+const stepTo = (key: string): string =>
+  /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+
+const longestPath = 200
+
+function refusal(path: string, en: string, pt: string): Refusal {
+  const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
+  return new Refusal(say(`${place} ${en}, which cannot be stored`, `${place} ${pt}, que não pode ser guardado`))
+}
+
+/** Says which text it is that PostgreSQL cannot hold. */
+function refuseUnstorable(value: unknown, root: string): never {
+  const look = (part: unknown, at: string): void => {
+    if (typeof part === 'string') {
+      const held = unstorable(JSON.stringify(part))
+      if (held !== undefined) throw holds(at, held)
+    } else if (part instanceof Map) {
+      Array.from(part).forEach((pair, i) => void look(pair, `${at}[${i}]`))
+    } else if (part instanceof Set || Array.isArray(part)) {
+      Array.from(part).forEach((each, i) => void look(each, `${at}[${i}]`))
+    } else if (typeof part === 'object' && part !== null && isPlainPrototype(Object.getPrototypeOf(part))) {
+      for (const [key, each] of Object.entries(part)) {
+        const held = unstorable(JSON.stringify(key))
+        if (held !== undefined) throw holds(at, held)
+        look(each, `${at}${stepTo(key)}`)
+      }
+    }
+  }
+  look(value, root)
+  throw holds(root, say('text', 'texto'))
+}
+
+function holds(path: string, held: Saying): Refusal {
+  const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
+  return new Refusal(
     say(
-      `${place || 'it'} ${en}, which cannot be kept; return plain data`,
-      `${place || 'ele'} ${pt}, que não pode ser guardado; devolva dados simples`,
+      `${place} holds ${held.en}, which PostgreSQL cannot store`,
+      `${place} tem ${held.pt}, que o PostgreSQL não consegue guardar`,
     ),
   )
 }
 
-function refuseInstance(at: string, prototype: { constructor?: { name?: unknown } }): never {
-  const name = prototype.constructor?.name
-  return typeof name === 'string' && name !== ''
-    ? refuse(at, `is a ${name}`, `é um ${name}`)
-    : refuse(at, 'is an instance of a class', 'é uma instância de uma classe')
+const tooDeep = say(`it is nested more than ${maxDepth} deep`, `tem mais de ${maxDepth} níveis`)
+
+function tooLarge(most: number): Saying {
+  const megabytes = Math.round((most / 1024 / 1024) * 10) / 10
+  return say(
+    `it is more than ${megabytes} MB of JSON; store it elsewhere and pass a reference`,
+    `passa de ${megabytes} MB de JSON; guarde em outro lugar e passe uma referência`,
+  )
 }
 
-/** What `encodeValue` was given, from its text as JSON.parse reads it. */
+/** Whether there may be something to decode in it: of nearly every text not. */
+export const isMarked = (text: string): boolean => text.includes(`"${mark}"`)
+
+/** What `encodeValue` was given, from its text. */
+export const decodeText = (text: string): unknown => (isMarked(text) ? decodeValue(JSON.parse(text)) : JSON.parse(text))
+
+/** The same from its text as JSON.parse reads it. */
 export function decodeValue(kept: unknown): unknown {
   if (kept === null || typeof kept !== 'object') return kept
   if (Array.isArray(kept)) return kept.map(decodeValue)
@@ -138,7 +408,7 @@ export function decodeValue(kept: unknown): unknown {
       return new Sleep(value as number)
     default:
       throw new RetomaError('bad_value', {
-        what: say('a checkpoint', 'um checkpoint'),
+        what: say('a stored value', 'um valor guardado'),
         problem: say(
           `it was kept as "${type}", which this version does not know`,
           `foi guardado como "${type}", que esta versão não conhece`,
@@ -149,3 +419,42 @@ export function decodeValue(kept: unknown): unknown {
 
 const decodeEntries = (kept: object) =>
   Object.fromEntries(Object.entries(kept).map(([key, each]) => [key, decodeValue(each)]))
+
+/** For views, which show what is there: what this version does not know stays as it is stored. */
+export function viewValue(kept: unknown): unknown {
+  try {
+    return decodeValue(kept)
+  } catch {
+    return kept
+  }
+}
+
+/**
+ * A value as people and programs read it in JSON, over HTTP and with --json: an instant as ISO 8601, a bigint and a number that JSON
+ * does not have as text, bytes as base64, a Set as a list, a Map as an object where its keys are texts and else as a list of pairs.
+ */
+export function readableValue(value: unknown): unknown {
+  switch (typeof value) {
+    case 'bigint':
+      return `${value}`
+    case 'number':
+      return Number.isFinite(value) ? value : `${value}`
+    case 'object':
+      return value === null ? null : readableObject(value)
+    default:
+      return value
+  }
+}
+
+function readableObject(value: object): unknown {
+  if (Array.isArray(value)) return value.map(each => (each === undefined ? null : readableValue(each)))
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+  if (value instanceof Set) return readableObject([...value])
+  if (value instanceof Map) {
+    const isNamed = [...value.keys()].every(key => typeof key === 'string')
+    return isNamed ? readableObject(Object.fromEntries(value)) : readableObject(Array.from(value, pair => [...pair]))
+  }
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, readableValue(each)]))
+}

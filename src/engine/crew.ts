@@ -6,6 +6,7 @@
  * keep a process from ending.
  */
 import { seconds } from '../core/duration.ts'
+import { suggestion } from '../core/suggest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -78,6 +79,7 @@ export class Crew {
     const papers = papersFolder()
     if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
     const worker = await this.begin(options, 'loops')
+    this.#warnIfIdle(worker)
     this.listen()
     const stop = () => worker.stop()
     return {
@@ -120,6 +122,22 @@ export class Crew {
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
+  }
+
+  /** Once, when it begins: a worker that has nothing to run looks just like one that waits for work. */
+  #warnIfIdle(worker: Worker): void {
+    const { registry, log } = this.#given
+    const home = new Set(Array.from(registry.jobs.values(), job => job.queue))
+    const facts = { worker: worker.id, kinds: [...registry.jobs.keys()] }
+    if (worker.queues.length === 0)
+      log.warn(
+        facts,
+        'this worker serves no queue and will run nothing: give createEngine its jobs before work(), or work({ queues }) a queue',
+      )
+    for (const queue of worker.queues.filter(each => !home.has(each))) {
+      const hint = suggestion(queue, [...home]).en
+      log.warn({ ...facts, queue }, `this worker serves queue "${queue}", but no job of this engine is in it${hint}`)
+    }
   }
 
   /** From now on this process hears what others tell. */

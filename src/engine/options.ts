@@ -23,6 +23,7 @@ import { postgresUrl, Refusal } from '../settings/checks.ts'
 import { embedded } from '../settings/environment.ts'
 import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
 import { addressOf } from '../store/trouble.ts'
+import { ownVariables } from '../supervisor/papers.ts'
 import type { RateLimits } from './limits.ts'
 import type { NotifyOptions } from './notify.ts'
 import { checkUpstash } from './upstash.ts'
@@ -160,7 +161,10 @@ function checkUrl(option: string, url: unknown): void {
 
 /** What the options leave out, from the environment and from `.env` in `folder`. Throws bad_setting and no_database. */
 export function withSettings(options: EngineOptions, folder = process.cwd()): ResolvedOptions {
-  const { settings, database } = readLibrarySettings(readEnvironment(folder, process.env))
+  const environment = readEnvironment(folder, process.env)
+  // Between a supervisor and its worker, and no settings.
+  for (const name of ownVariables) delete environment[name]
+  const { settings, database } = readLibrarySettings(environment)
   const isProduction = process.env.NODE_ENV === 'production'
   const byName = options.databaseUrl === embedded || (options.databaseUrl === undefined && database === embedded)
   const databaseUrl = options.databaseUrl === embedded ? undefined : (options.databaseUrl ?? settings.DATABASE_URL)

@@ -5,7 +5,7 @@
 import { type Page, pageOf } from '../core/page.ts'
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
-import { type JobView, jobColumns, listColumns } from './view.ts'
+import { type JobView, jobColumns, listColumns, withValues } from './view.ts'
 
 // A page walks some of the id ranges of the batch's chunks and no further: it may be short though there is more.
 const walk = {
@@ -74,6 +74,17 @@ export interface ItemFilter {
 
 /** Jobs of a batch in the order of their ids; failed ones by cause, and then so. */
 export async function viewItems(
+  db: Db,
+  batch: string,
+  filter: ItemFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<ItemPage> {
+  const page = await readItems(db, batch, filter, after, limit)
+  return { ...page, items: page.items.map(withValues) }
+}
+
+async function readItems(
   db: Db,
   batch: string,
   { state, cause }: ItemFilter,

@@ -7,6 +7,7 @@
  */
 import type { Care } from '../core/care.ts'
 import type { Policy } from '../core/policy.ts'
+import { isMarked } from '../core/value.ts'
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun, countMoves } from './batch-count.ts'
 import type { Db } from './db.ts'
@@ -17,7 +18,9 @@ export interface Claimed {
   attempt: number
   queue: string
   kind: string
+  /** As JSON.parse reads it; `decodeValue` of it where it is marked. */
   input: unknown
+  input_marked: boolean
   failures: number
   crashes: number
   ref: string | null
@@ -129,6 +132,7 @@ const claim = {
 export function unpack(row: Claimed): Claimed {
   const text = row.input as string
   row.input = JSON.parse(text)
+  row.input_marked = isMarked(text)
   row.input_bytes = text.length
   row.override = null
   return row

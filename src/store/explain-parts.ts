@@ -4,6 +4,7 @@
  */
 import { most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
+import { takesVersion } from './takes.ts'
 
 export const now = `coalesce($1::timestamptz, now())`
 
@@ -28,17 +29,15 @@ const names = (select: string): string => `array(select distinct n from (${selec
  */
 export function takersOf(queue: string, kind?: string, version = '1'): string {
   const knows = kind === undefined ? 'true' : `(${kind} = any (w.kinds) or w.versions ? ${kind})`
-  const takes =
-    kind === undefined
-      ? 'true'
-      : `case when ${version} = 1 then ${kind} = any (w.kinds)
-          else coalesce(${version} between (w.versions -> ${kind} -> 0)::int and (w.versions -> ${kind} -> 1)::int, false) end`
+  const takes = kind === undefined ? 'true' : takesVersion('w', kind, version)
   const serving = `retoma.worker w where ${isLive('w')} and w.queues ? ${queue}`
   const versions =
     kind === undefined
       ? `'{}'::text[]`
       : names(`
-          select coalesce((w.versions -> ${kind} ->> 0) || ' to ' || (w.versions -> ${kind} ->> 1), '1') from ${serving} and ${knows}`)
+          select case when w.versions -> ${kind} -> 0 = w.versions -> ${kind} -> 1 then w.versions -> ${kind} ->> 0
+            else coalesce((w.versions -> ${kind} ->> 0) || ' to ' || (w.versions -> ${kind} ->> 1), '1') end
+          from ${serving} and ${knows}`)
   return `(
     select jsonb_build_object('live', count(*), 'serving', count(*) filter (where serves),
       'knowing', count(*) filter (where serves and knows), 'taking', count(*) filter (where takes),

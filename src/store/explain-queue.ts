@@ -2,6 +2,7 @@
 import { most, type QueueFacts } from '../core/explain/facts.ts'
 import type { Db } from './db.ts'
 import { countOf, gatesOf, isLive, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { takesVersion } from './takes.ts'
 
 // One probe a lane: the first that is ready, or the first that is not yet.
 const head = (due: '<=' | '>') => `
@@ -20,8 +21,7 @@ const seenAll = `(select count(*) from gated) < ${most}`
 const notTaken = `not exists (
   select from retoma.worker w
   where ${isLive('w')} and w.queues ? $2
-    and case when s.version = 1 then s.kind = any (w.kinds)
-      else s.version between (w.versions -> s.kind -> 0)::int and (w.versions -> s.kind -> 1)::int end
+    and ${takesVersion('w', 's.kind', 's.version')}
 )`
 
 const queue = {

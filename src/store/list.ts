@@ -8,7 +8,7 @@
 import type { Page } from '../core/page.ts'
 import type { State } from '../core/state.ts'
 import type { Db, Statement } from './db.ts'
-import { type JobView, jobColumns, listColumns } from './view.ts'
+import { type JobView, jobColumns, listColumns, withValues } from './view.ts'
 
 export interface JobFilter {
   state?: State | undefined
@@ -133,7 +133,7 @@ type Row<T> = T & { walkedTo?: string | null; many?: boolean }
 
 /** `after`: the `next` of the page before. */
 export const listJobs = (db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<Page<JobView>> =>
-  list<JobView>(db, whole, filter, after, limit)
+  list<JobView>(db, whole, filter, after, limit).then(page => ({ ...page, items: page.items.map(withValues) }))
 
 /** The same for who needs no more: what jobs hold may be large. */
 export const listIds = (

@@ -7,6 +7,7 @@ import { defaultPolicy } from '../core/policy.ts'
 import { starvedAfter } from '../core/verdict.ts'
 import { notHeld } from './claim.ts'
 import type { Db } from './db.ts'
+import { takesVersion } from './takes.ts'
 
 /** Rows of a lane that are looked at: when all kinds of its queue are taken, and when one is not. */
 const few = 100
@@ -104,10 +105,7 @@ const starved = {
       and not exists (
         select from live w
         where w.queues ? l.queue
-          and case
-            when l.version = 1 and not w.versions ? l.kind then l.kind = any (w.kinds)
-            else l.version between (w.versions -> l.kind -> 0)::int and (w.versions -> l.kind -> 1)::int
-          end
+          and ${takesVersion('w', 'l.kind', 'l.version')}
       )
     order by l.run_at
     limit 100`,

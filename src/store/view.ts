@@ -2,6 +2,7 @@
 import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
+import { viewValue } from '../core/value.ts'
 import type { Db, Run } from './db.ts'
 
 export interface JobError {
@@ -97,8 +98,16 @@ const one = { name: 'view_job', text: `select ${jobColumns} from retoma.job wher
 
 export async function viewJob(db: Db, id: string): Promise<JobView | undefined> {
   const [row] = await db.run<JobView>(one, [id])
-  return row
+  return row && withValues(row)
 }
+
+/** A row of `jobColumns` with the values that were written, where it has only how they are stored. */
+export const withValues = (row: JobView): JobView => ({
+  ...row,
+  input: viewValue(row.input),
+  result: viewValue(row.result),
+  progress: viewValue(row.progress),
+})
 
 const someStates = {
   name: 'view_states',

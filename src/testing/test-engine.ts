@@ -43,7 +43,10 @@ export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine
   readonly clock: VirtualClock
   readonly databaseUrl: string
-  /** Works until no job is ready; answers how many attempts it ran. */
+  /**
+   * Works until no job is ready; answers how many attempts it ran. Meanwhile its worker beats with the clock: time that passes while a
+   * handler runs makes its job late or stalled, not an orphan.
+   */
   run(): Promise<number>
   /** One pass of the watchdog, at the clock's instant. */
   tick(): Promise<void>
@@ -111,6 +114,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     databaseUrl: database.url,
     async run() {
       const worker = await engine.begin({}, 'by hand')
+      worker.beat()
       try {
         for (let total = 0; ; ) {
           total += await worker.drain()

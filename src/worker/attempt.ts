@@ -14,6 +14,7 @@ import type { AnyJob } from '../core/job.ts'
 import { doNotRetry, type Ended, Snooze } from '../core/outcome.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ProviderStand, ProviderWord } from '../core/provider.ts'
+import { decodeValue } from '../core/value.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { handlerOf, isolationOf } from '../isolation/able.ts'
 import type { Isolate } from '../isolation/calls.ts'
@@ -238,11 +239,17 @@ export class Attempt {
     return this.#span?.traceparent ?? this.claimed.trace
   }
 
+  /** Throws bad_value for one that a newer version has written. */
+  get #input(): unknown {
+    const { input, input_marked: isMarked } = this.claimed
+    return isMarked ? decodeValue(input) : input
+  }
+
   /** The handler, and after it whatever it has begun to write. */
   async #handle(): Promise<void> {
     let ended: Ended | Away
     try {
-      const parsed = await runAs(this.claimed, false, () => this.job.parse(this.claimed.input))
+      const parsed = await runAs(this.claimed, false, () => this.job.parse(this.#input))
       ended =
         'problem' in parsed
           ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }

@@ -79,7 +79,7 @@ function known(ended: Awaited<Run['ended']>, facts: Record<string, unknown>, log
 
 /** What a schema makes of an input may be anything; what arrives as something else does not go. */
 function textOf(kind: string, input: unknown): string {
-  const encoded = encodeValue(input)
+  const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text
   const what = say(
     `the input of a ${kind} job, on its way to its child,`,

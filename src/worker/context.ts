@@ -12,11 +12,11 @@ import type {
 import { type Duration, longestDuration } from '../core/duration.ts'
 import { isNoChildFree } from '../core/hand-back.ts'
 import { checkIsolated, type IsolatedCall } from '../core/isolated.ts'
-import { asText, storable } from '../core/json.ts'
+import { asText } from '../core/json.ts'
 import { doNotRetry } from '../core/outcome.ts'
 import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { checkStepName } from '../core/step.ts'
-import { decodeValue, encodeValue, Sleep } from '../core/value.ts'
+import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../core/value.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Answer } from '../store/loan.ts'
@@ -137,7 +137,7 @@ export class Context implements JobContext {
       refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
     refuseUnknownOptions(options, ['progress'])
     const { progress } = options
-    const encoded = encodeValue(data)
+    const encoded = encodeValue(data, { root: 'data' })
     if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
     const noted = { checkpoint: checkStepName(name), resume: encoded.text }
     const how = await this.#host.place.keep(
@@ -183,7 +183,7 @@ export class Context implements JobContext {
 
   async #isolated(name: string, module: URL, input: unknown, given?: IsolatedOptions): Promise<unknown> {
     const { call, options } = checkIsolated(name, module, input, given)
-    const work = async (signal: AbortSignal) => decodeValue(JSON.parse(await this.#host.isolate(call, signal)))
+    const work = async (signal: AbortSignal) => decodeText(await this.#host.isolate(call, signal))
     try {
       return await this.#host.steps.keep(call.step, work, options)
     } catch (error) {
@@ -214,7 +214,7 @@ function heard<T>(work: Promise<T>): Promise<T> {
 }
 
 function progressText(progress: Progress): string {
-  const checked = storable(progress)
+  const checked = encodeStored(progress, 'progress')
   if (!checked.ok) throw unkept(say('the progress', 'o progresso'), checked.problem)
   return checked.text
 }

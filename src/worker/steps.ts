@@ -214,7 +214,7 @@ interface Timed {
 
 /** What is kept of it. */
 export function textOf(name: string, value: unknown, most: number): string {
-  const encoded = encodeValue(value)
+  const encoded = encodeValue(value, { root: 'result' })
   if (!encoded.ok) throw unkept(name, encoded.problem)
   const bytes = Buffer.byteLength(encoded.text)
   if (bytes > most) throw doNotRetry(new RetomaError('step_too_large', { step: name, bytes, most }))

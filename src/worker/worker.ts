@@ -159,6 +159,11 @@ export class Worker {
     await this.#intake.holdBack(queue, batch)
   }
 
+  /** One that is worked by hand beats too, with its clock: time that a test moves on is no silence of the worker's. */
+  beat(): void {
+    this.#pulse.start()
+  }
+
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
   drain(): Promise<number> {
     return this.#intake.drain()

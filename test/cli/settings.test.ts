@@ -45,9 +45,12 @@ test('an empty variable counts as absent, and space around a value does not coun
   })
 })
 
-test.each(['', '  ', '\t'])('DATABASE_URL set to nothing (%j) is refused: it would be another database than was meant', empty => {
-  expect(sentence({ DATABASE_URL: empty })).toContain('DATABASE_URL is not usable: it is set to nothing')
-})
+test.each(['', '  ', '\t'])(
+  'DATABASE_URL set to nothing (%j) is refused: it would be another database than was meant',
+  empty => {
+    expect(sentence({ DATABASE_URL: empty })).toContain('DATABASE_URL is not usable: it is set to nothing')
+  },
+)
 
 test('DATABASE_URL=embedded asks for the embedded PostgreSQL by name', () => {
   expect(readSettings({ DATABASE_URL: ' embedded ' }).DATABASE_URL).toBeUndefined()

@@ -63,8 +63,7 @@ test('a later attempt gets what was saved, and goes on after it', async () => {
     ['b', 1],
     ['first', 1],
   ])
-  // A Map is for steps; a result is JSON.
-  expect((await engine.job(id))?.result).toEqual(['2030-01-01T00:00:00.000Z', true, {}])
+  expect((await engine.job(id))?.result).toEqual(['2030-01-01T00:00:00.000Z', true, new Map([[1n, 'x']])])
 })
 
 describe('with a fault at every call of the store', () => {

@@ -135,6 +135,29 @@ describe('during a deploy', () => {
     expect(await old!.run()).toBe(1)
   })
 
+  test('explain says that no live worker takes this version, also where a live one knows the kind', async () => {
+    const [v1, v3] = [release(1), release(3, { oldestVersion: 3 })]
+    const batch = defineBatch({ name: 'bills', job: v1 })
+    const [old, next] = await deploy(v1, v3)
+    const { id } = await old!.engine.enqueue(v1, undefined)
+    const { id: ofBatch } = await old!.engine.submit(batch, [undefined])
+    await using worker = await next!.engine.work()
+    expect(worker.id).not.toBe('')
+    const nobody = 'no live worker of queue "default" runs version 1 of "bill" (they run 3)'
+    expect(await next!.engine.explain({ job: id })).toMatchObject({
+      verdict: 'starved',
+      sentence: expect.stringContaining(nobody),
+      advice: { action: 'deploy' },
+    })
+    expect(await next!.engine.explain({ batch: ofBatch })).toMatchObject({ sentence: expect.stringContaining(nobody) })
+    expect(await next!.engine.explain({ queue: 'default' })).toMatchObject({
+      verdict: 'starved',
+      sentence: expect.stringContaining('ready jobs that none of its live workers takes: 2 of "bill"'),
+    })
+    const { id: newer } = await next!.engine.enqueue(v3, undefined)
+    expect((await next!.engine.explain({ job: newer })).verdict).not.toBe('starved')
+  })
+
   test('a limited queue holds to it as well', async () => {
     const [v1, v2] = [release(1), release(2)]
     const [old, next] = await deploy(v1, v2)

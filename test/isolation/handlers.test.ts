@@ -60,7 +60,7 @@ test('an input that a child would get as something else is refused', async () =>
   const { ends } = await workingOn(job)
   const ended = await ends(job as never, {} as never)
   expect(ended).toMatchObject({ state: 'failed', attempt: 1, error: { code: 'bad_value' } })
-  expect(ended.error!.message).toContain('price is a Money')
+  expect(ended.error!.message).toContain('input.price is an instance of Money')
 })
 
 test('a suspect that is to run alone runs in a process of its own, whatever its kind says', async () => {

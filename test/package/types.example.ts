@@ -109,6 +109,19 @@ const batch = defineBatch({
   onComplete: report,
 })
 
+defineBatch({
+  name: 'typed-end-1',
+  job,
+  onComplete: defineJob({ kind: 'typed-e1', run: (_, end: { batch: string }) => end.batch }),
+})
+defineBatch({ name: 'typed-end-2', job, onComplete: defineJob({ kind: 'typed-e2', run: () => 1 }) })
+defineBatch({ name: 'typed-end-3', job, onComplete: defineJob({ kind: 'typed-e3', run: (_, end: unknown) => end }) })
+// @ts-expect-error: what a batch gives its onComplete job is a BatchEnd, which has no code
+defineBatch({ name: 'typed-end-4', job, onComplete: job })
+const wrongEnd = defineJob({ kind: 'typed-e5', run: (_, end: { total: string }) => end })
+// @ts-expect-error: and whose total is a number
+defineBatch({ name: 'typed-end-5', job, onComplete: wrongEnd })
+
 export async function useBatch(engine: Engine, after: string | undefined): Promise<BatchView> {
   const items = [{ code: 'A-17' }]
   const { id } = await engine.submit(batch, items, { key: 'may', ref: item => item.code, priority: 2 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cleanText, storable } from '../../src/core/json.ts'
+import { cleanText } from '../../src/core/json.ts'
+import { encodeStored } from '../../src/core/value.ts'
 import { storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -50,10 +51,10 @@ const refusedBy = async (values: unknown[], cast: string): Promise<string[]> => 
   }
 }
 
-test('every value that storable accepts is accepted by PostgreSQL, and comes back the same', async () => {
+test('every value that the codec accepts is accepted by PostgreSQL, and comes back the same', async () => {
   const values = fc.sample(hardValue, 2000)
   const accepted = values.flatMap(value => {
-    const checked = storable(value)
+    const checked = encodeStored(value, 'input')
     return checked.ok ? [checked.text] : []
   })
   expect(accepted.length).toBeGreaterThan(300)
@@ -62,17 +63,17 @@ test('every value that storable accepts is accepted by PostgreSQL, and comes bac
   expect(rows.map(row => row.x)).toEqual(accepted.map(text => JSON.parse(text)))
 })
 
-test('every value that storable refuses for its characters is refused by PostgreSQL, too', async () => {
-  const refused = fc.sample(hardValue, 500).filter(value => !storable(value).ok)
+test('every value that the codec refuses for its characters is refused by PostgreSQL, too', async () => {
+  const refused = fc.sample(hardValue, 500).filter(value => !encodeStored(value, 'input').ok)
   expect(refused.length).toBeGreaterThan(50)
   for (const value of refused.slice(0, 100)) expect(await refusedBy([JSON.stringify(value)], 'jsonb')).toHaveLength(1)
 })
 
-test('the deepest and the longest that storable accepts are accepted by PostgreSQL', async () => {
+test('the deepest and the longest that the codec accepts are accepted by PostgreSQL', async () => {
   const deepest = JSON.parse('['.repeat(1000) + ']'.repeat(1000))
   const longest = 'é'.repeat(4 * 1024 * 1024 - 1)
   const texts = [deepest, longest].map(value => {
-    const checked = storable(value)
+    const checked = encodeStored(value, 'input')
     return checked.ok ? checked.text : 'refused'
   })
   expect(await refusedBy(texts, 'jsonb')).toEqual([])

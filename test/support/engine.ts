@@ -1,6 +1,7 @@
 /** Engines on the run's shared server, closed when the test ends, and ways to wait for them without sleeping. */
 import pg from 'pg'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/log.ts'
 import { type TestEngine, type TestEngineOptions, testEngine, type VirtualClock } from '../../src/testing/index.ts'
 import { migratedDatabase } from './database.ts'
 import { emptyTables } from './store.ts'
@@ -27,7 +28,7 @@ export async function liveEngine(
   shared?: string,
 ): Promise<{ engine: Engine; url: string }> {
   const { url, giveBack } = shared === undefined ? await borrowDatabase() : { url: shared, giveBack: async () => {} }
-  const engine = await createEngine({ ...options, jobs, databaseUrl: url })
+  const engine = await createEngine({ log: silentLog, ...options, jobs, databaseUrl: url })
   onTestFinished(async () => {
     await engine.close()
     await giveBack()

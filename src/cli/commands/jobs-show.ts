@@ -1,5 +1,6 @@
 /** `retoma jobs show ID`: everything about one job, what happened to it, and what went wrong in full. */
 import type { Command } from 'commander'
+import { readableValue } from '../../core/value.ts'
 import { RetomaError } from '../../errors.ts'
 import type { JobDetail } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -92,5 +93,5 @@ const errorLine = ({ error }: JobDetail) =>
 function readable(value: unknown, now: Date, language: Voice['language']): string | undefined {
   if (value === null || value === undefined) return undefined
   if (value instanceof Date) return when(value, now, language)
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : JSON.stringify(readableValue(value))
 }
