@@ -50,8 +50,7 @@ export function createTogether(given: {
   async function checked(orders: readonly Order[]): Promise<NewJob[]> {
     for (const [index, order] of orders.entries()) {
       refuseUnknownOptions(Object(order), ['job', 'input', 'options'], `orders[${index}].`)
-      if (!isJob(order?.job))
-        refuseOption(`orders[${index}].job`, 'it is made by defineJob', 'é feito por defineJob')
+      if (!isJob(order?.job)) refuseOption(`orders[${index}].job`, 'it is made by defineJob', 'é feito por defineJob')
     }
     const inputs = await checkedInputs(orders, orders.length > 1)
     const jobs = orders.map(({ job: { queue, kind, version }, options = {} }, index): NewJob => {

@@ -120,6 +120,7 @@ const known = Object.keys({
   makes: true,
   limit: true,
   largest: true,
+  mostValues: true,
   run: true,
 } satisfies Record<keyof Route, true>)
 

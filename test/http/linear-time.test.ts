@@ -14,10 +14,11 @@ import { readCursor } from '../../src/core/cursor.ts'
 import { quoted, typed } from '../../src/core/explain/words.ts'
 import { cleanFileName, isFileType } from '../../src/core/file.ts'
 import { parsePair, parseTable } from '../../src/core/guard-table.ts'
-import { storable } from '../../src/core/json.ts'
+
 import { judgeAnswer } from '../../src/core/notice-answer.ts'
 import { nearest } from '../../src/core/suggest.ts'
 import { checkUser } from '../../src/core/token.ts'
+import { encodeStored } from '../../src/core/value.ts'
 import { bearerOf, cookieOf } from '../../src/http/bearer.ts'
 import { refuseForeignHost, refuseForeignOrigin } from '../../src/http/foreign.ts'
 import { languageOf } from '../../src/http/language.ts'
@@ -70,7 +71,7 @@ const readers: Record<string, (text: string) => unknown> = {
   'the type of a file': isFileType,
   'the name of a user': checkUser,
   'the name of a kind that does not exist': text => nearest(text, ['classify-document', 'report', 'notify']),
-  'a value to be stored': text => storable({ text }),
+  'a value to be stored': text => encodeStored({ text }, 'input'),
   'a message to be logged': withoutSecrets,
   'the name of a logged fact': isSecretName,
   'a logged line': text =>
