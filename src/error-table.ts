@@ -145,8 +145,8 @@ export const errorTable = define({
   database_unreachable: {
     status: 503,
     retryable: true,
-    en: 'the database at {address} does not answer: {problem}',
-    pt: 'o banco de dados em {address} não responde: {problem}',
+    en: 'the database at {address} does not answer: {problem}; {outcome}',
+    pt: 'o banco de dados em {address} não responde: {problem}; {outcome}',
   },
   database_refused: {
     status: 503,
@@ -162,8 +162,8 @@ export const errorTable = define({
   database_timeout: {
     status: 503,
     retryable: true,
-    en: 'the database did not answer within {seconds} s; the connection was dropped',
-    pt: 'o banco de dados não respondeu em {seconds} s; a conexão foi encerrada',
+    en: 'the database did not answer within {seconds} s, and the connection was dropped; {outcome}',
+    pt: 'o banco de dados não respondeu em {seconds} s, e a conexão foi encerrada; {outcome}',
   },
   database_locked: {
     status: 503,

@@ -38,9 +38,15 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   readonly facts: Readonly<Record<string, Fact>>
   /** When it is worth trying again, where that is known. */
   readonly retryAfterSeconds?: number
+  /** Of a database that did not answer: true, what was being written may have been committed; false, it was not. */
+  readonly maybeCommitted?: boolean
   readonly #entry: Readonly<Entry> | OwnError
 
-  constructor(error: N, facts: Facts<N>, options?: ErrorOptions & { retryAfterSeconds?: number }) {
+  constructor(
+    error: N,
+    facts: Facts<N>,
+    options?: ErrorOptions & { retryAfterSeconds?: number; maybeCommitted?: boolean },
+  ) {
     const entry = entryOf(error)
     const code = codeOf(error)
     super(`${code}: ${sentence(entry, facts, 'en')}`, options)
@@ -48,6 +54,7 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
     this.code = code
     this.facts = facts
     if (options?.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds
+    if (options?.maybeCommitted !== undefined) this.maybeCommitted = options.maybeCommitted
     brand(this, 'error')
   }
 

@@ -7,7 +7,7 @@
  * happen twice has a key of its own.
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
-import { RetomaError } from '../errors.ts'
+import { databaseTimeout } from '../core/in-doubt.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Db } from '../store/db.ts'
 import { beginFenced, commitFenced, undo } from '../store/fenced.ts'
@@ -36,13 +36,14 @@ export function createOwn({ db, patienceMs = deadlineMs }: { db: Db; patienceMs?
     work: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
   ): Promise<T> {
     const tooLong = new AbortController()
+    const doubt = { isCommitting: false }
     const late = () => {
-      const error = new RetomaError('database_timeout', { seconds: patienceMs / 1000 })
+      const error = databaseTimeout(patienceMs, doubt.isCommitting)
       tooLong.abort(error)
       return error
     }
     const { signal } = tooLong
-    const whole = once(db, name, async tx => work(tx, signal), signal)
+    const whole = once(db, name, async tx => work(tx, signal), signal, doubt)
     return withDeadline(whole, patienceMs, late)
   }
 
@@ -57,6 +58,7 @@ async function once<T>(
   name: string,
   work: (tx: JobTransaction) => Promise<T>,
   signal: AbortSignal,
+  doubt: { isCommitting: boolean },
 ): Promise<T> {
   const loan = await db.lend()
   const tx = new Tx(loan, name, signal)
@@ -65,6 +67,7 @@ async function once<T>(
     await beginFenced(loan)
     const value = await tx.during(work)
     signal.throwIfAborted()
+    doubt.isCommitting = true
     await commit(loan, tx)
     loan.giveBack('ended')
     return value
@@ -72,7 +75,7 @@ async function once<T>(
     await undo(loan)
     signal.throwIfAborted()
     const found = judged(tx, error)
-    throw loan.trouble !== undefined || sqlState(found) !== undefined ? db.told(found) : found
+    throw loan.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
   }
 }
 

@@ -41,6 +41,8 @@ export interface Stats {
   findings: Record<string, number>
   /** Null: no watchdog ever looked. */
   watchdogLagSeconds: number | null
+  /** Of the schema `retoma` in the database: the number of its newest migration. */
+  schemaVersion: number
   /** When jobs were counted; null: not yet. */
   sampledAt: Date | null
 }

@@ -6,6 +6,8 @@
  * Invariant: the address of a client lets nobody in when the app is mounted in another server or when `who` is given. While it is
  * not known whether there is a token, nobody is let in without one; a route may have something to say to nobody (`unasked`).
  */
+
+import { databaseTimeout } from '../core/in-doubt.ts'
 import { refuseOption } from '../core/refuse.ts'
 import { roles } from '../core/token.ts'
 import type { Engine } from '../engine.ts'
@@ -42,7 +44,7 @@ export interface Doorkeeper {
 
 /** A scraper does not wait for long. */
 const unaskedMs = 2000
-const away = () => new RetomaError('database_timeout', { seconds: unaskedMs / 1000 })
+const away = () => databaseTimeout(unaskedMs, false)
 
 const nobody: Principal = { user: '', role: 'viewer', via: 'open', token: null }
 

@@ -27,7 +27,13 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
     for (const [name, value] of Object.entries(refusedHeaders(known))) headers.set(name, value)
   }
   const body = {
-    error: { code: known.code, message: known.in(language), ...fieldOf(known), ...known.factsIn(language) },
+    error: {
+      code: known.code,
+      message: known.in(language),
+      ...fieldOf(known),
+      ...known.factsIn(language),
+      ...(known.maybeCommitted === undefined ? {} : { maybe_committed: known.maybeCommitted }),
+    },
   }
   return Response.json(body, { status: known.status, headers })
 }
@@ -35,7 +41,11 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
 /** Where the database is, and in which words it was refused, is for the log: whoever asks may be anybody. */
 function unplaced(error: RetomaError): RetomaError {
   const hidden = { address: '…', problem: say('see the log of the server', 'veja o log do servidor') }
-  if (isRetomaError(error, 'database_unreachable')) return new RetomaError('database_unreachable', hidden)
+  if (isRetomaError(error, 'database_unreachable')) {
+    const facts = { ...hidden, outcome: error.facts.outcome! }
+    const { maybeCommitted } = error
+    return new RetomaError('database_unreachable', facts, maybeCommitted === undefined ? {} : { maybeCommitted })
+  }
   if (isRetomaError(error, 'database_refused')) return new RetomaError('database_refused', hidden)
   return error
 }

@@ -46,7 +46,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
       return { file, bytes, schema: snapshot.schema, at: snapshot.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw told(error, url)
+      throw told(error, url, false)
     } finally {
       // Half-read or not: it has written nothing, and there is nothing to say goodbye to.
       connection.destroy()

@@ -78,7 +78,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw told(error, url)
+      throw told(error, url, true)
     } finally {
       signal?.removeEventListener('abort', stop)
       // Committed or rolled back by now, or the link is gone: no goodbye to wait for.

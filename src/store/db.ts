@@ -6,7 +6,7 @@
  * gives to somebody else next: no setting, no prepared statement, no LISTEN (docs/adr/0009-pooler.md).
  */
 import pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { databaseTimeout } from '../core/in-doubt.ts'
 import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/log.ts'
@@ -58,8 +58,8 @@ export interface Db {
   connect(): Promise<Connection>
   /** The same for what outlives a transaction, LISTEN; undefined: there is none, a pooler shares every session. */
   session(): Promise<Connection | undefined>
-  /** What an error of a lent connection's means to who reads it. */
-  told(error: unknown): unknown
+  /** What an error of a lent connection's means to who reads it. `begun`: its commit was on its way. */
+  told(error: unknown, begun: boolean): unknown
   close(): Promise<void>
 }
 
@@ -109,7 +109,7 @@ export function openDb(options: {
   function greeted(client: pg.ClientBase, greeting: (client: Client) => Promise<unknown>): Promise<unknown> {
     return withDeadline(greeting(client as Client), connectDeadline, () => {
       hangUp(client)
-      return late(connectDeadline)
+      return databaseTimeout(connectDeadline, false)
     })
   }
 
@@ -147,13 +147,18 @@ export function openDb(options: {
     })
     return withDeadline(coming, deadlineMs, () => {
       isLate = true
-      return late(deadlineMs)
+      return databaseTimeout(deadlineMs, false)
     }).catch(error => {
-      throw told(error, options.url)
+      throw told(error, options.url, false)
     })
   }
 
-  async function onConnection<T>(deadlineMs: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /** `isBegun`: what `work` does may be committed by now. */
+  async function onConnection<T>(
+    deadlineMs: number,
+    work: (client: pg.PoolClient) => Promise<T>,
+    isBegun = () => true,
+  ): Promise<T> {
     const client = await borrow(deadlineMs)
     let broken: Error | undefined
     // Between a server's stop and the query's own error the client emits 'error'; unheard it would end the process.
@@ -163,12 +168,12 @@ export function openDb(options: {
     client.on('error', heard)
     try {
       return await withDeadline(work(client), deadlineMs, () => {
-        broken = late(deadlineMs)
+        broken = databaseTimeout(deadlineMs, isBegun())
         return broken
       })
     } catch (error) {
       if (cutsConnection(error)) broken ??= error as Error
-      throw ofOurStatement(told(error, options.url))
+      throw ofOurStatement(told(error, options.url, isBegun()))
     } finally {
       client.off('error', heard)
       // Ours wait for what is still to be answered before they say goodbye, which on a dead link is for ever.
@@ -204,33 +209,37 @@ export function openDb(options: {
         }),
       )
     },
-    transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) =>
-      onConnection(deadlineMs, async client => {
+    transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) => {
+      let isCommitting = false
+      const whole = async (client: pg.PoolClient) => {
         await client.query(beginWithSettings)
         try {
           const value = await work(client)
+          isCommitting = true
           await client.query('commit')
           return value
         } catch (error) {
           await client.query('rollback').catch(() => {})
           throw error
         }
-      }),
-    lend: () => loans.lend().catch(error => Promise.reject(told(error, options.url))),
-    told: error => told(error, options.url),
-    connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl))),
+      }
+      return onConnection(deadlineMs, whole, () => isCommitting)
+    },
+    lend: () => loans.lend().catch(error => Promise.reject(told(error, options.url, false))),
+    told: (error, begun) => told(error, options.url, begun),
+    connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl, false))),
     async session() {
       let client: (pg.Client & Probed) | undefined
       try {
         client = await open(listenUrl)
         const probed = probeLink(client, () => open(listenUrl))
-        const found = await withDeadline(probed, connectDeadline, () => late(connectDeadline))
+        const found = await withDeadline(probed, connectDeadline, () => databaseTimeout(connectDeadline, false))
         if (found === 'sessions') return asConnection(client)
         await client.end()
         return undefined
       } catch (error) {
         if (client) hangUp(client)
-        throw told(error, listenUrl)
+        throw told(error, listenUrl, false)
       }
     },
     // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
@@ -249,8 +258,6 @@ export function openDb(options: {
   }
   return db
 }
-
-const late = (deadlineMs: number) => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })
 
 /** Without saying goodbye. */
 const hangUp = (client: pg.ClientBase): void => void socketOf(client).destroy()

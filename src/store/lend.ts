@@ -6,7 +6,7 @@
  * one that nobody can vouch for is destroyed, which rolls back whatever was open on it.
  */
 import pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { databaseTimeout } from '../core/in-doubt.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { endPool } from './goodbye.ts'
 import type { Answer, Loan, Loans } from './loan.ts'
@@ -38,8 +38,8 @@ export function createLoans(given: {
       trouble ??= error
     }
     client.on('error', heard)
-    const unheard = (deadlineMs: number) => () => {
-      trouble ??= late(deadlineMs)()
+    const unheard = (deadlineMs: number, query: unknown) => () => {
+      trouble ??= databaseTimeout(deadlineMs, query === 'commit')
       return trouble
     }
     let unanswered = 0
@@ -53,7 +53,8 @@ export function createLoans(given: {
     /** Nobody waits for it. */
     const clear = async () => {
       try {
-        if (!(await isShared())) await withDeadline(client.query('discard all'), clearDeadline, late(clearDeadline))
+        if (!(await isShared()))
+          await withDeadline(client.query('discard all'), clearDeadline, () => databaseTimeout(clearDeadline, false))
         client.off('error', heard)
         client.release()
       } catch {
@@ -71,7 +72,9 @@ export function createLoans(given: {
         unanswered++
         const answer = during(client.query(asked as unknown as pg.QueryConfig))
         try {
-          const got = await (deadlineMs === undefined ? answer : withDeadline(answer, deadlineMs, unheard(deadlineMs)))
+          const got = await (deadlineMs === undefined
+            ? answer
+            : withDeadline(answer, deadlineMs, unheard(deadlineMs, query)))
           return got as unknown as Answer
         } catch (error) {
           if (endsSession(error) || socketOf(client).destroyed) trouble ??= error as Error
@@ -103,5 +106,3 @@ export function createLoans(given: {
  * not do in time, and what the driver makes nothing of.
  */
 const endsSession = (error: unknown): boolean => /^(08|57P|25006|25P03)/.test(sqlState(error) ?? '')
-
-const late = (deadlineMs: number) => () => new RetomaError('database_timeout', { seconds: deadlineMs / 1000 })

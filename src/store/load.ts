@@ -6,6 +6,8 @@
  * table that is neither ours nor in the backup loses nothing even when asked. Afterwards no worker of the backup counts
  * as alive, so that the watchdog takes up what it was running.
  */
+
+import { databaseTimeout } from '../core/in-doubt.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -56,7 +58,7 @@ const bounded = (connection: Connection): Queryable => ({
   query: (text, values) =>
     withDeadline(connection.query(text, values), stepMs, () => {
       connection.destroy()
-      return new RetomaError('database_timeout', { seconds: stepMs / 1000 })
+      return databaseTimeout(stepMs, false)
     }),
 })
 

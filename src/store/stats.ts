@@ -46,6 +46,7 @@ const read = {
         ) b
       ), '{}') as batches,
       (select case when isfinite(at) then ${since('at')} end from retoma.tick where name = 'watchdog') as "watchdogLagSeconds",
+      (select max(version) from retoma.migration) as "schemaVersion",
       (select at from sampled) as "sampledAt",
       (select ${since('at')} from sampled) as "sampleAgeSeconds"`,
 }
@@ -83,6 +84,7 @@ export interface Readings {
   /** Those that are not over, by state. */
   batches: Record<string, number>
   watchdogLagSeconds: number | null
+  schemaVersion: number
   /** Null: nothing was counted yet. */
   sampledAt: Date | null
   sampleAgeSeconds: number | null

@@ -5,7 +5,7 @@
  * Invariant: a link that says nothing for `silenceMs`, while somebody waits for it, is given up.
  */
 import pg from 'pg'
-import { RetomaError } from '../errors.ts'
+import { databaseTimeout } from '../core/in-doubt.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { socketOf } from './socket.ts'
 
@@ -41,7 +41,7 @@ export async function* streamTexts(client: pg.Client, text: string): AsyncGenera
       const news = new Promise<void>(resolve => {
         wake = resolve
       })
-      await withDeadline(news, silenceMs, () => new RetomaError('database_timeout', { seconds: silenceMs / 1000 }))
+      await withDeadline(news, silenceMs, () => databaseTimeout(silenceMs, false))
     }
     const ready = batch
     batch = []

@@ -5,6 +5,7 @@
  * server's or the administrator's, passes some day, and costs nobody anything until then.
  */
 import pg from 'pg'
+import { databaseUnreachable } from '../core/in-doubt.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 
 /** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
@@ -55,18 +56,27 @@ export function withCode(error: unknown): never {
   throw new RetomaError('database_error', { state: state ?? '—', problem }, { cause: error })
 }
 
-/** The error as a person should read it; one that says all there is to say stays as it is. */
-export function told(error: unknown, url: string): unknown {
+/**
+ * The error as a person should read it; one that says all there is to say stays as it is. `begun`: what it was about may be committed,
+ * unless PostgreSQL has said that it is not.
+ */
+export function told(error: unknown, url: string, begun: boolean): unknown {
   if (isRetomaError(error)) return error
   const state = sqlState(error)
   const problem = textOf(error)
   if (state === undefined) {
     if (isFaultOfRow(error)) return error
-    return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
+    return databaseUnreachable({ address: addressOf(url), problem, begun, cause: error })
   }
   // 53: full, such as of connections; 55000: it takes none just now, as before it is dropped or renamed.
   if (/^(08|57P|53[^1]|55000)/.test(state)) {
-    return new RetomaError('database_unreachable', { address: addressOf(url), problem }, { cause: error })
+    // Full, or closed for the moment, is an answer: the statement was not done. A link that is cut under it is none.
+    return databaseUnreachable({
+      address: addressOf(url),
+      problem,
+      begun: begun && /^(08|57P)/.test(state),
+      cause: error,
+    })
   }
   if (/^(28|3D)/.test(state)) {
     return new RetomaError('database_refused', { address: addressOf(url), problem }, { cause: error })

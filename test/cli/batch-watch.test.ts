@@ -41,7 +41,7 @@ const running: BatchView = {
   finishedAt: null,
 }
 const over: BatchView = { ...running, state: 'succeeded', succeeded: 1980, waiting: 0, running: 0, percent: 100 }
-const gone = new RetomaError('database_unreachable', { address: 'db:5432/x', problem: 'off' })
+const gone = new RetomaError('database_unreachable', { address: 'db:5432/x', problem: 'off', outcome: '' })
 
 /** Says everything into two lists. */
 function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {

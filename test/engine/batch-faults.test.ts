@@ -21,7 +21,7 @@ const over = defineJob<unknown>({ kind: 'over', run: () => {} })
 const batch = defineBatch({ name: 'b', job, onComplete: over, maxResumes: 0 })
 const list = (length: number) => Array.from({ length }, (_, n) => n)
 /** As the store tells of a cut link. */
-const unreachable = () => new RetomaError('database_unreachable', { address: 'here', problem: 'cut' })
+const unreachable = () => new RetomaError('database_unreachable', { address: 'here', problem: 'cut', outcome: '' })
 
 async function world() {
   const { url, giveBack } = await borrowDatabase()

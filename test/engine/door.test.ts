@@ -199,7 +199,7 @@ test('a key in a transaction that does not end is refused in time, with the word
 })
 
 test('a lock that is not let go in time is a sentence of ours, and can be tried again', () => {
-  const locked = told(databaseError('55P03'), 'postgres://h/d')
+  const locked = told(databaseError('55P03'), 'postgres://h/d', false)
   expect(locked).toMatchObject({ name: 'RetomaError', code: 'database_locked', retryable: true })
   expect(isLockTimeout(locked)).toBe(true)
 })

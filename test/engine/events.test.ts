@@ -325,7 +325,7 @@ async function faultyEvents() {
   return { db, clock, feed, events, sql, looks, listeners }
 }
 
-const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone' })
+const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
 
 describe('many readers, slow readers, no readers:', () => {
   test('a crowd is told in turns, each everything once; one that comes back meanwhile is not told again', async () => {

@@ -332,8 +332,8 @@ describe('whoever waits for a job', () => {
     })
     return { ...worker, closing, wait: waiting.wait }
   }
-  const away = new RetomaError('database_unreachable', { address: 'here', problem: 'ECONNREFUSED' })
-  const silent = new RetomaError('database_timeout', { seconds: 30 })
+  const away = new RetomaError('database_unreachable', { address: 'here', problem: 'ECONNREFUSED', outcome: '' })
+  const silent = new RetomaError('database_timeout', { seconds: 30, outcome: '' })
 
   test('goes on waiting while the database is away, and hears the end when it is back', async () => {
     const { db, clock, begin, enqueue, wait } = await desk()

@@ -112,7 +112,11 @@ test('where the database is, is for the log: whoever asks may be anybody', async
     path: '/away',
     name: 'away',
     run() {
-      throw new RetomaError('database_unreachable', { address: 'db.internal (prod)', problem: 'refused by 10.0.0.5' })
+      throw new RetomaError('database_unreachable', {
+        address: 'db.internal (prod)',
+        problem: 'refused by 10.0.0.5',
+        outcome: '',
+      })
     },
   })
   const { ask } = await doorWith([], { app: { log, routes: [away] } })

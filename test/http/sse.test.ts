@@ -278,7 +278,7 @@ describe("an app's own stream", () => {
   })
 
   test('ends once its reader is no longer let in, and not while nobody can tell', async () => {
-    let refusal: Error = new RetomaError('database_unreachable', { address: 'here', problem: 'gone' })
+    let refusal: Error = new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
     const { call, clock } = callWith(async () => Promise.reject(refusal))
     const never = gate()
     async function* quiet() {

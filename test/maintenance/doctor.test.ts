@@ -35,6 +35,6 @@ test('a lock that is in the way is no fault of the database, and the advice for 
   expect((await withoutWorkers(locked)).workers).toMatchObject({ verdict: 'unseen' })
   const advice = async (error: Error) => (await withoutWorkers(error)).workers!.advice!.en
   expect(await advice(databaseError('42703'))).not.toContain('DATABASE_URL')
-  const away = new RetomaError('database_unreachable', { address: 'here', problem: 'gone' })
+  const away = new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
   expect(await advice(away)).toContain('DATABASE_URL')
 })

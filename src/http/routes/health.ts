@@ -1,5 +1,6 @@
 /** Is it there, and can it work: for load balancers and for whoever starts it. */
 import { z } from 'zod'
+import { databaseTimeout } from '../../core/in-doubt.ts'
 import { unclaimedAfter, unwatchedAfter } from '../../core/policy.ts'
 import { RetomaError } from '../../errors.ts'
 import { withDeadline } from '../../lib/deadline.ts'
@@ -31,7 +32,7 @@ export const healthRoutes: readonly Route[] = [
     answer: z.object({ status: z.literal('ok') }),
     errors: ['database_unreachable', 'database_timeout', 'watchdog_missing', 'watchdog_late', 'cannot_claim'],
     async run({ engine }) {
-      const late = () => new RetomaError('database_timeout', { seconds: answerMs / 1000 })
+      const late = () => databaseTimeout(answerMs, false)
       const asked = Promise.all([engine.watchdogLag(), engine.claimLag()])
       const [unwatched, unclaimed] = await withDeadline(asked, answerMs, late)
       if (unwatched === null) throw new RetomaError('watchdog_missing', {})

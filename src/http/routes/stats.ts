@@ -25,6 +25,10 @@ export const statsRoutes: readonly Route[] = [
       oldest_ready_seconds: z.number().nullable(),
       workers: z.number().int(),
       watchdog_lag_seconds: z.number().nullable(),
+      schema_version: z
+        .number()
+        .int()
+        .meta({ description: 'of the schema retoma: the number of its newest migration' }),
       sampled_at: instant.nullable(),
     }),
     run: async ({ engine }) => statsWire(await engine.stats()),
