@@ -81,9 +81,23 @@ function withHeaders({ body, status, statusText, headers }: Response, more: Reco
 
 const mostParameters = 100
 
+/** What belongs into the body of a request that acts, and stands in its address, would act on more than was meant. */
+function refuseStrayQuery({ method, role }: Route, request: Request): void {
+  if (method === 'get' || (role !== 'operator' && role !== 'admin')) return
+  const [name] = new URL(request.url).searchParams.keys()
+  if (name !== undefined)
+    throw new RetomaError('bad_request', {
+      field: name.slice(0, 200),
+      problem: say('this route takes no query; send it in the body', 'esta rota não tem query; envie no corpo'),
+    })
+}
+
 /** A name given twice is a list. */
 function checkedQuery(route: Route, request: Request): unknown {
-  if (route.query === undefined) return undefined
+  if (route.query === undefined) {
+    refuseStrayQuery(route, request)
+    return undefined
+  }
   const given: Record<string, string | string[]> = {}
   let parameters = 0
   for (const [name, value] of new URL(request.url).searchParams) {

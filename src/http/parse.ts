@@ -68,13 +68,18 @@ function list(schema: Schema, element: Schema, given: readonly unknown[]): Parse
   return checkedBesides(schema, given, { value }, given.length === 0)
 }
 
+/** `known`: for whoever says what was meant. */
+const unknownName = (name: string, input: Record<string, unknown>, known: readonly string[]): Issue => {
+  const issue = { code: 'unrecognized_keys' as const, keys: [name], path: [], input, message: '', known }
+  return issue
+}
+
 function object(schema: z.core.$ZodObject, given: Record<string, unknown>): Parsed {
   const { shape, catchall } = schema._zod.def
   const isStrict = (catchall as z.core.$ZodTypes | undefined)?._zod.def.type === 'never'
   if (isStrict) {
     for (const name in given) {
-      if (!Object.hasOwn(shape, name))
-        return { issue: { code: 'unrecognized_keys', keys: [name], path: [], input: given, message: '' } }
+      if (!Object.hasOwn(shape, name)) return { issue: unknownName(name, given, Object.keys(shape)) }
     }
   }
   if (!isWalked(schema)) return whole(schema, given)

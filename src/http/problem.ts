@@ -3,6 +3,7 @@
  * only by half; for what has no words here they are said all the same.
  */
 import { z } from 'zod'
+import { suggestion } from '../core/suggest.ts'
 import { type Language, type Saying, say } from '../errors.ts'
 
 type Issue = z.core.$ZodRawIssue
@@ -43,7 +44,7 @@ function problemOf(issue: Issue): Saying | undefined {
     case 'invalid_union':
       return say('it has none of the forms that are taken here', 'não tem nenhuma das formas aceitas aqui')
     case 'unrecognized_keys':
-      return say('there is no such field', 'não existe esse campo')
+      return unknownField(issue)
     case 'too_small':
       return atLeast(String(issue.origin), Number(issue.minimum))
     case 'too_big':
@@ -54,6 +55,13 @@ function problemOf(issue: Issue): Saying | undefined {
     default:
       return undefined
   }
+}
+
+/** With the field that was meant, where one is near enough to be. */
+function unknownField(issue: Issue): Saying {
+  const { keys, known = [] } = issue as { keys?: readonly string[]; known?: readonly string[] }
+  const hint = suggestion(String(keys?.[0]), known)
+  return say(`there is no such field${hint.en}`, `não existe esse campo${hint.pt}`)
 }
 
 function atLeast(of: string, least: number): Saying {

@@ -157,6 +157,10 @@ test('a filter that says nothing, or what it cannot, is refused by its name', as
     expect(await press({})).toMatchObject({ status: 400, body: { error: { option: 'filter' } } })
     expect(await press({ state: 'succeeded' })).toMatchObject({ status: 400, body: { error: { field: 'state' } } })
     expect(await press({ kin: 'x' })).toMatchObject({ status: 400, body: { error: { field: 'kin' } } })
+    expect(await press({ kind: 'x', groupkey: 'ana' })).toMatchObject({
+      status: 400,
+      body: { error: { field: 'groupkey', problem: 'there is no such field, did you mean "group_key"?' } },
+    })
     expect(await press({ batch_id: 'x' })).toMatchObject({ status: 404 })
     expect(await press({ batch_id: '999' })).toMatchObject({ status: 404 })
     expect(await press({ kind: 'a\u0000' })).toMatchObject({ status: 200, body: { changed: 0, done: true } })
@@ -166,4 +170,16 @@ test('a filter that says nothing, or what it cannot, is refused by its name', as
     status: 400,
     body: { error: { option: 'after' } },
   })
+})
+
+test('a filter in the address of a request that acts is refused, not left out', async () => {
+  const { ask, engine, run } = await door()
+  const { id } = await engine.submit(pile, times(2))
+  await run()
+  expect(await ask('POST', `/api/v1/batches/${id}/retry-failed?cause=0a`)).toMatchObject({
+    status: 400,
+    body: { error: { code: 'bad_request', field: 'cause' } },
+  })
+  expect(await ask('POST', '/api/v1/jobs/cancel?kind=works', { body: { queue: 'a' } })).toMatchObject({ status: 400 })
+  expect(await engine.batch(id)).toMatchObject({ failed: 2 })
 })
