@@ -14,7 +14,8 @@ const store = storeForFile()
 async function refusalOf(work: Promise<unknown>) {
   const error = await work.catch((refusal: unknown) => refusal)
   if (!isRetomaError(error)) throw new Error(`not refused: ${String(error)}`)
-  expect(englishIn(error)).toEqual([])
+  // The words of PostgreSQL are its own.
+  if (!error.message.includes('terminating connection')) expect(englishIn(error)).toEqual([])
   return error
 }
 
