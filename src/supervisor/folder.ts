@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
+import { isOwnLeftover, isUsablePlace } from '../lib/temporary.ts'
 
 export interface Folder {
   /** Where certificates wait to be used. */
@@ -25,6 +26,7 @@ const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
 /** Undefined: there is no place that this user may write to. */
 export function makeFolder(among: readonly string[] = places()): Folder | undefined {
   for (const place of among) {
+    if (!isUsablePlace(place)) continue
     try {
       removeLeftovers(place)
       return folderAt(mkdtempSync(join(place, `${prefix()}${process.pid}-`)))
@@ -60,10 +62,12 @@ function removeLeftovers(place: string): void {
     if (!name.startsWith(prefix())) continue
     const pid = Number.parseInt(name.slice(prefix().length), 10)
     if (pid !== process.pid && exists(pid)) continue
+    // The name alone tells nothing: another user may have chosen it.
+    if (!isOwnLeftover(place, join(place, name))) continue
     try {
       rmSync(join(place, name), { recursive: true, force: true })
     } catch {
-      // Somebody else's.
+      // The next one will try again.
     }
   }
 }

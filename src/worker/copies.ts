@@ -5,9 +5,10 @@
  * Invariant: nothing of an attempt that has ended stays, however it ended. A process that was killed leaves its folder, which
  * names it; the next worker that begins on this machine takes away those whose process is gone.
  */
-import { lstat, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OpenFile } from '../core/file.ts'
+import { isOwnLeftover } from '../lib/temporary.ts'
 
 const prefix = 'retoma-files-'
 
@@ -101,8 +102,7 @@ export async function removeLeftCopies(place: string): Promise<number> {
     const [, pid, birth] = new RegExp(`^${prefix}(\\d+)-(\\d+)-`).exec(name) ?? []
     if (pid === undefined || isThere(Number(pid), Number(birth))) continue
     const folder = join(place, name)
-    const found = await lstat(folder).catch(() => undefined)
-    if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
+    if (!isOwnLeftover(place, folder)) continue
     await remove(folder)
     removed++
   }

@@ -5,7 +5,7 @@
  * Invariant: nothing is claimed under an id whose row is not known to be there and alive: such a claim would be an orphan
  * from its first moment. Once stop() was called nothing starts.
  */
-import { hostname, tmpdir } from 'node:os'
+import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
 import { type Takes, takesOf } from '../core/version.ts'
 import { Calls } from '../isolation/calls.ts'
@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
+import { temporaryPlace } from '../lib/temporary.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from '../store/heartbeat.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
@@ -70,7 +71,7 @@ export class Worker {
   readonly #takes: Required<Takes>
   readonly #intake: Intake
   readonly #children: Children
-  readonly #copies = new Copies(tmpdir())
+  readonly #copies = new Copies(temporaryPlace())
   readonly #calls: Calls
   readonly #waiters: ChildWaiters
   #life: Life
@@ -241,7 +242,9 @@ export class Worker {
   /** Nobody waits for it. */
   #tidy(): void {
     const { log } = this.#options
-    removeLeftCopies(tmpdir()).catch(error => log.debug({ err: error }, 'copies of files were left where they are'))
+    removeLeftCopies(temporaryPlace()).catch(error =>
+      log.debug({ err: error }, 'copies of files were left where they are'),
+    )
   }
 
   async #register(id: string): Promise<void> {

@@ -1,4 +1,5 @@
 /** Every rule of the settings, and the words it is told in. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -177,10 +178,23 @@ describe('.env', () => {
     mkdirSync(join(folder, '.env'))
     const error = refused(() => readEnvironment(folder, {}))
     expect(error.in('en')).toBe(`${folder}/.env is not usable: it is a folder, not a file`)
-    if (process.geteuid?.() === 0) return
-    const closed = folderWith({ '.env': 'PORT=1' })
-    chmodSync(join(closed, '.env'), 0)
-    expect(refused(() => readEnvironment(closed, {})).in('en')).toContain('this user may not read it')
+  })
+
+  test('that this user may not read is named', async context => {
+    const folder = folderWith({ '.env': 'PORT=1' })
+    chmodSync(join(folder, '.env'), 0)
+    if (process.geteuid?.() !== 0)
+      return expect(refused(() => readEnvironment(folder, {})).in('en')).toContain('this user may not read it')
+    // Root may read everything: another user tries.
+    chmodSync(folder, 0o755)
+    const module = new URL('../../dist/settings/environment.js', import.meta.url).href
+    const code = `const { readEnvironment } = await import(${JSON.stringify(module)}); readEnvironment(${JSON.stringify(folder)}, {})`
+    const nobody = { uid: 65534, gid: 65534, cwd: '/', encoding: 'utf8' } as const
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], nobody)
+    if (stderr.includes('ERR_MODULE_NOT_FOUND'))
+      return context.skip('this checkout lies below a folder that only root may enter')
+    expect(status).toBe(1)
+    expect(stderr).toContain('this user may not read it')
   })
 })
 

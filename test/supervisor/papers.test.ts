@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -187,6 +189,34 @@ test('what a supervisor that was killed has left is removed by the next one, and
       .filter(name => names.includes(name))
       .sort(),
   ).toEqual(names.slice(1).sort())
+})
+
+test('what another user has put under the name of a leftover stays where it is, and so does what a link leads to', async context => {
+  if (process.getuid?.() !== 0) return context.skip('only root can make a folder of another user')
+  const place = scratch()
+  const dead = spawn(process.execPath, ['-e', ''])
+  await once(dead, 'exit')
+  const name = (end: string) => join(place, `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-${dead.pid}-${end}`)
+  mkdirSync(join(place, 'victim', 'kept'), { recursive: true })
+  mkdirSync(name('theirs'))
+  chownSync(name('theirs'), 65534, 65534)
+  symlinkSync(join(place, 'victim'), name('link'))
+  mkdirSync(name('ours'))
+  makeFolder([place])
+  expect(
+    [name('theirs'), name('link'), name('ours'), join(place, 'victim', 'kept')].map(each => existsSync(each)),
+  ).toEqual([true, true, false, true])
+  // Where others may write, and what they like, nothing of root's own is removed either: it could be changed for a link meanwhile.
+  mkdirSync(name('ours'))
+  chmodSync(place, 0o777)
+  makeFolder([place])
+  expect(existsSync(name('ours'))).toBe(true)
+  chmodSync(place, 0o1777)
+  makeFolder([place])
+  expect(existsSync(name('ours'))).toBe(false)
+  // In a place that is another user's root keeps nothing.
+  chownSync(place, 65534, 65534)
+  expect(makeFolder([place])).toBeUndefined()
 })
 
 test('where nothing can be written there is no folder, and where one place will do there is', () => {
