@@ -122,7 +122,7 @@ test('an input that may be left out is accepted again when it is read as null', 
   expect(await needed.parse(null)).toMatchObject({ problem: { en: expect.stringContaining('null') } })
 })
 
-test('the types of input and output flow from the schema and the handler', () => {
+test('the types of input and output flow from the schema and the handler', async () => {
   const job = defineJob({
     kind: 'a',
     input: z.object({ at: z.coerce.date(), n: z.string().transform(Number) }),
@@ -143,6 +143,12 @@ test('the types of input and output flow from the schema and the handler', () =>
   expectTypeOf(defineJob<{ n: number }>({ kind: 'e', handler })).toEqualTypeOf<Job<{ n: number }, unknown>>()
   const bare = defineJob({ kind: 'c', run: () => 1 })
   expectTypeOf(bare).toEqualTypeOf<Job<undefined, number>>()
+  // And at run time: what the handler gets is what its schema makes of the input, and what is no such input is refused.
+  expect(await job.parse({ at: '2030-01-01T00:00:00Z', n: '3' })).toEqual({
+    value: { at: new Date(Date.UTC(2030, 0)), n: 3 },
+  })
+  expect(await job.parse({ at: '2030-01-01T00:00:00Z', n: 3 })).toMatchObject({ problem: { en: expect.any(String) } })
+  expect(await plain.parse({ name: 'ana' })).toEqual({ value: { name: 'ana' } })
 })
 
 test('a kind may have its own words for what the watchdog does to its jobs', () => {

@@ -3,10 +3,11 @@
  * it, and in those a client that sends a byte a minute would hold a connection as well.
  *
  * Invariant: a body that is not here whole after its patience has brought at least `leastBytes` in that time, and so on, or it is
- * cut. The client is not blamed for what it has sent and we have not read.
+ * cut. The client is not blamed for what it has sent and we have not read, nor for the time in which this process was blocked.
  */
 import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../lib/clock.ts'
+import { afterThis } from '../lib/later.ts'
 
 /** In each patience: over the default 120 s that is 2 KB a second. */
 const leastBytes = 256 * 1024
@@ -42,10 +43,16 @@ export class Arrivals {
 
   async #watch(): Promise<void> {
     const { signal } = this.#ended
+    const stepMs = Math.min(this.#patienceMs / 4, 5000)
     while (!signal.aborted) {
-      await systemClock.sleep(Math.min(this.#patienceMs / 4, 5000), signal)
+      const began = systemClock.elapsed()
+      await systemClock.sleep(stepMs, signal)
+      // Sockets are read after timers: what came while this process was blocked is counted before anybody is judged.
+      await new Promise<void>(resolve => afterThis(systemClock, resolve))
       const now = systemClock.elapsed()
+      const blockedMs = Math.max(0, now - began - 2 * stepMs)
       for (const [incoming, arriving] of this.#open) {
+        arriving.since += blockedMs
         if (now - arriving.since >= this.#patienceMs) this.#judge(incoming, arriving, now)
       }
     }

@@ -3,10 +3,12 @@
  * byte is here long before the last row, and who sent them would see the connection close, not the answer.
  *
  * Invariant: one is cut when its client is waited for, to send or to take something, or nobody is; never while we are at work on
- * what it asked.
+ * what it asked. If this process was blocked, timers run before sockets are read: so a connection is judged once its socket was read.
  */
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { systemClock } from '../lib/clock.ts'
+import { afterThis } from '../lib/later.ts'
 
 interface Asked {
   incoming: IncomingMessage
@@ -24,11 +26,17 @@ export function cutIdle(server: HttpServer, idleMs: number): void {
     outgoing.once('close', () => underWay.get(socket) === asked && underWay.delete(socket))
   })
   server.on('timeout', (socket: Socket) => {
-    const asked = underWay.get(socket)
-    if (asked !== undefined && isAtWork(asked)) socket.setTimeout(idleMs)
-    else socket.destroy()
+    const before = movedOn(socket)
+    afterThis(systemClock, () => {
+      if (socket.destroyed) return
+      const asked = underWay.get(socket)
+      if (movedOn(socket) !== before || (asked !== undefined && isAtWork(asked))) socket.setTimeout(idleMs)
+      else socket.destroy()
+    })
   })
 }
+
+const movedOn = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten
 
 /** All that it sent is here, or waits for us to read it; and nothing that we sent waits for it. */
 const isAtWork = ({ incoming, outgoing }: Asked): boolean =>

@@ -22,11 +22,12 @@ export function logOfTrouble(): Log {
 const looksLikeAStack = /\n\s+at |\.ts:\d+|\.js:\d+|node_modules|node:internal/
 
 /** `fetch` has held the answer against the document already. */
-export async function harmless(fetch: (request: Request) => Promise<Response>, request: Request): Promise<void> {
+export async function harmless(fetch: (request: Request) => Promise<Response>, request: Request): Promise<number> {
   const response = await fetch(request)
   const text = await response.text()
   expect(response.status, text).not.toBe(500)
   if (response.status >= 400) expect(text).not.toMatch(looksLikeAStack)
+  return response.status
 }
 
 export const headerText = fc.oneof(

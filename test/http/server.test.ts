@@ -96,7 +96,7 @@ test('a client that does not end its headers is told and cut', async () => {
 })
 
 test('a body that drips is cut, though something always comes', async () => {
-  const socket = await client(await serve(echo, { headers: 100, request: 300 }))
+  const socket = await client(await serve(echo, { request: 300 }))
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
   const drip = setInterval(() => socket.write('x'), 20)
   onTestFinished(() => clearInterval(drip))
@@ -126,7 +126,7 @@ const weighing = (waitMs = 0) =>
   })
 
 test('a large body may take longer than any patience, as long as it comes', async () => {
-  const answer = await upload(await serve(weighing(), { headers: 100, request: 1000 }), 15, 100)
+  const answer = await upload(await serve(weighing(), { request: 1000 }), 15, 100)
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*4608000$/)
 })
 
@@ -139,12 +139,12 @@ test('one that stops in the middle is cut', async () => {
 })
 
 test('what we are slow to read is not held against who has sent it', async () => {
-  const answer = await upload(await serve(weighing(1500), { headers: 500, request: 500 }), 2, 0)
+  const answer = await upload(await serve(weighing(1500), { request: 500 }), 2, 0)
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
 })
 
 test('what takes us longer than any patience is answered all the same', async () => {
-  const late = { headers: 500, request: 500, idle: 500 }
+  const late = { request: 500, idle: 500 }
   expect(await upload(await serve(weighing(1500), late), 2, 0)).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
   const slow = appOf(async request => {
     const text = await request.text()
@@ -153,6 +153,19 @@ test('what takes us longer than any patience is answered all the same', async ()
   })
   const post = 'POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi'
   expect(await say(await serve(slow, late), post)).toContain('made hi')
+})
+
+test('while this process is blocked for longer than any patience, nobody is cut for it', async () => {
+  const socket = await client(await serve(echo, { request: 300, idle: 300 }))
+  const answer = heard(socket)
+  socket.write('POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhi')
+  // The server has read that much, and waits for the rest.
+  await new Promise(resolve => setTimeout(resolve, 50))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  socket.write('y')
+  await new Promise(resolve => setTimeout(resolve, 50))
+  socket.write('a')
+  expect(await answer).toContain('POST /b hiya')
 })
 
 test('a client that says nothing at all is cut', async () => {
