@@ -20,8 +20,11 @@ test('a route of the classifier answers as its document says, whatever it is ask
   const asked = routes.filter(({ answers }) => answers !== 'text/event-stream')
   const document = openApiOf(asked)
   for (const route of asked) {
-    const property = fc.asyncProperty(requestsTo(route, document, [over, paused, of, 'a.pdf']), ({ url, ...init }) =>
-      harmless(fetch, new Request(url, init)),
+    const property = fc.asyncProperty(
+      requestsTo(route, document, [over, paused, of, 'a.pdf']),
+      async ({ url, ...init }) => {
+        await harmless(fetch, new Request(url, init))
+      },
     )
     await fc.assert(property, { seed, numRuns: runs * 2 })
   }

@@ -48,9 +48,9 @@ test('the command line begins without the engine, the server, maintenance and HT
   expect([...reached].filter(path => heavy.test(path))).toEqual([])
 })
 
-test('no file is longer than 450 lines; only the tables of errors and settings may be', () => {
+test('no file is longer than 600 lines; only the tables of errors and settings may be', () => {
   const tables = ['src/error-table.ts', 'src/settings/table.ts']
-  const long = [...sources].filter(([path, text]) => !tables.includes(path) && text.split('\n').length > 450)
+  const long = [...sources].filter(([path, text]) => !tables.includes(path) && text.split('\n').length > 600)
   expect(long.map(([path]) => path)).toEqual([])
 })
 
