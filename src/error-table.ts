@@ -119,8 +119,8 @@ export const errorTable = define({
   },
   no_unprivileged_user: {
     status: 500,
-    en: 'PostgreSQL refuses to run as root, and neither a user namespace nor the user nobody can be used here ({problem}); start Retoma as an ordinary user, or set DATABASE_URL',
-    pt: 'o PostgreSQL se recusa a rodar como root, e aqui nem um namespace de usuário nem o usuário nobody servem ({problem}); inicie o Retoma como usuário comum, ou defina DATABASE_URL',
+    en: 'PostgreSQL refuses to run as root, and no other user can run it here ({problem}); start Retoma as an ordinary user, or set DATABASE_URL',
+    pt: 'o PostgreSQL se recusa a rodar como root, e nenhum outro usuário pode rodá-lo aqui ({problem}); inicie o Retoma como usuário comum, ou defina DATABASE_URL',
   },
 
   // The database

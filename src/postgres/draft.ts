@@ -2,9 +2,11 @@
  * Data in the making: a folder beside the data, named after the process that makes it. Made by init.ts; whoever makes
  * data next removes what dead processes left.
  */
-import { readdir, rm } from 'node:fs/promises'
+import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomName } from '../lib/random.ts'
+import type { Owner } from './owner.ts'
+import { type Runner, run } from './privilege.ts'
 import { allPids, commandLine, exists, workingFolder } from './processes.ts'
 
 const prefix = 'postgres.init-'
@@ -19,16 +21,27 @@ export async function isBeingMade(folder: string): Promise<boolean> {
 }
 
 /** Never fails: what cannot be removed now harms nobody, and is tried again by the next. */
-export async function removeAbandoned(folder: string): Promise<void> {
-  for (const { path, alive } of await drafts(folder)) {
+export async function removeAbandoned(home: Maker): Promise<void> {
+  for (const { path, alive } of await drafts(home.folder)) {
     if (alive) continue
     await endMakers(path)
-    await removeDraft(path)
+    await removeDraft(home, path)
   }
 }
 
-export async function removeDraft(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+interface Maker {
+  folder: string
+  owner: Owner
+  runner: Runner
+}
+
+/** What another user may have put in its place is removed with that user's rights, not with root's. */
+export async function removeDraft({ owner, runner }: Maker, path: string): Promise<void> {
+  // On root's own ground what is root's was put there by root.
+  const isRoots = owner.uid === 0 && (await lstat(path).catch(() => undefined))?.uid === 0
+  if (runner.as === 'self' || isRoots) return rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+  await run(runner, 'rm', ['-rf', '--', path], [path]).catch(() => {})
+  if (owner.uid === 0) await rmdir(path).catch(() => {})
 }
 
 async function drafts(folder: string): Promise<{ path: string; alive: boolean }[]> {

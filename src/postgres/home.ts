@@ -2,20 +2,25 @@
  * Where a server lives and who runs it: the data folder the user named, with postgres (the data), socket and
  * postgres.log in it. Called by every open, before init and start.
  */
-import { access, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { constants } from 'node:fs'
+import { access, open, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { RetomaError, say } from '../errors.ts'
 import { isBeingMade } from './draft.ts'
 import { type Binaries, complete, copyBinaries } from './find.ts'
 import { makeFolder } from './folder.ts'
+import { groundOf } from './ground.ts'
 import { type Machine, thisMachine } from './machine.ts'
-import { ownerOf, shortHash } from './owner.ts'
-import { type Runner, self } from './privilege.ts'
+import type { OwnFolder } from './own-files.ts'
+import { type Owner, ownerOf, shortHash } from './owner.ts'
+import { asUser, type Runner, run, self } from './privilege.ts'
 import { type Choice, chooseAsRoot, systemFolderOf } from './root.ts'
 import { folderTrouble } from './trouble.ts'
 
 export interface Home {
   folder: string
+  /** On whose ground the folder lies; nobody else makes anything in it. */
+  owner: Owner
   data: string
   socket: string
   log: string
@@ -23,6 +28,32 @@ export interface Home {
   binaries: Binaries
   /** The folder that was made for it, when there was none. */
   made: string | undefined
+}
+
+/** The folder as its few files are opened in it. */
+export const ownFolder = ({ folder, owner, runner }: Home): OwnFolder => ({
+  path: folder,
+  uid: runner.as === 'user' ? owner.uid : undefined,
+})
+
+/** A folder that the server's user owns, such as that of the data or of the socket. */
+export const serverFolder = ({ runner }: Home, path: string): OwnFolder => ({
+  path,
+  uid: runner.as === 'user' ? runner.uid : undefined,
+})
+
+/** A folder that only the server's user may enter: made by that user, or on root's own ground by root, and handed over. */
+export async function makeServerFolder({ folder, owner, runner }: Home, path: string): Promise<void> {
+  if (runner.as === 'self') return void (await makeFolder(path, 0o700))
+  // Outside of the data folder it lies in a folder of the system's, where everybody has only what is his own.
+  if (owner.uid !== 0 && dirname(path) === folder) return must(runner, 'mkdir', ['-p', '-m', '700', path])
+  await makeFolder(path, 0o700)
+  const held = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  try {
+    if ((await held.stat()).uid === 0) await held.chown(runner.uid, runner.gid)
+  } finally {
+    await held.close()
+  }
 }
 
 /** Keeps the data of a project out of its repository. */
@@ -34,16 +65,42 @@ const longestSocket = 103
 export async function settle(dataDir: string, found: Binaries, machine: Machine): Promise<Home> {
   const named = resolve(dataDir)
   try {
-    const fresh = await makeFolder(named, 0o700)
-    const folder = await realpath(named)
-    const choose = machine.uid === 0 ? chooseAsRoot : chooseAsSelf
-    const choice = await choose(folder, found, machine)
-    // Only into a folder we made: one that was there may hold what its owner wants in git.
-    if (fresh) await writeFile(join(folder, gitIgnore), '*\n')
-    return { made: fresh && folder, ...layout(choice, machine) }
+    return machine.uid === 0 ? await settleAsRoot(named, found, machine) : await settleAsSelf(named, found, machine)
   } catch (error) {
     throw folderTrouble(named, error)
   }
+}
+
+async function settleAsSelf(named: string, found: Binaries, machine: Machine): Promise<Home> {
+  const fresh = await makeFolder(named, 0o700)
+  const folder = await realpath(named)
+  const choice = await chooseAsSelf(folder, found, machine)
+  // Only into a folder we made: one that was there may hold what its owner wants in git.
+  if (fresh) await writeFile(join(folder, gitIgnore), '*\n', { flag: 'wx' })
+  return { made: fresh && folder, ...layout(choice, machine) }
+}
+
+async function settleAsRoot(named: string, found: Binaries, machine: Machine): Promise<Home> {
+  const ground = await groundOf(named)
+  const { path: folder, owner } = ground
+  if (!ground.exists) {
+    if (owner.uid === 0) {
+      await makeFolder(folder, 0o700)
+      await writeFile(join(folder, gitIgnore), '*\n', { flag: 'wx' })
+    } else await must(asUser(owner), 'sh', ['-c', makeScript, 'sh', folder, gitIgnore])
+  }
+  const choice = await chooseAsRoot(ground, found, machine)
+  const home = layout(choice, machine)
+  const data = await realpath(home.data).catch(() => home.data)
+  return { made: ground.exists ? undefined : folder, ...home, data }
+}
+
+const makeScript = `umask 077 && mkdir -p "$1" && printf '*\\n' > "$1/$2"`
+
+/** On another user's ground what must be made is made by that user. */
+async function must(runner: Runner, file: string, args: string[]): Promise<void> {
+  const { code, output } = await run(runner, file, args)
+  if (code !== 0) throw Object.assign(new Error(output.trim()), { code: 'EACCES' })
 }
 
 /** Whether a folder has data, or somebody is making it at this moment. Asking makes nothing. */
@@ -67,6 +124,11 @@ function holdsData(folder: string): Promise<boolean> {
 export async function unsettle(home: Home): Promise<void> {
   if (!home.made) return
   if ((await readdir(home.made).catch(() => [])).join() !== gitIgnore) return
+  if (home.runner.as === 'user' && home.owner.uid !== 0) {
+    const script = 'rm -f "$1/$2" && rmdir "$1"'
+    await run(asUser(home.owner), 'sh', ['-c', script, 'sh', home.made, gitIgnore]).catch(() => {})
+    return
+  }
   await rm(join(home.made, gitIgnore), { force: true }).catch(() => {})
   await rmdir(home.made).catch(() => {})
 }
@@ -79,7 +141,7 @@ async function chooseAsSelf(folder: string, found: Binaries, machine: Machine): 
       problem: say(`it belongs to the user with uid ${owner.uid}`, `ela pertence ao usuário de uid ${owner.uid}`),
     })
   const binaries = (await complete(found)) ? found : await copyBinaries(found, folder)
-  return { folder, runner: self(machine), binaries }
+  return { folder, owner: { uid: machine.uid, gid: machine.gid }, runner: self(machine), binaries }
 }
 
 function layout(choice: Choice, machine: Machine): Omit<Home, 'made'> {

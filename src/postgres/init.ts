@@ -4,12 +4,13 @@
  * Invariant: the data appears whole, by a rename, or not at all; of two processes that make it at once one wins and the
  * other throws its own away.
  */
-import { chown, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open, readdir, rename } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { RetomaError, say } from '../errors.ts'
 import { newDraft, removeAbandoned, removeDraft } from './draft.ts'
 import { program } from './find.ts'
-import type { Home } from './home.ts'
+import { type Home, makeServerFolder, ownFolder, serverFolder } from './home.ts'
+import { inFolder, readOwn } from './own-files.ts'
 import { run } from './privilege.ts'
 import { folderTrouble, serverTrouble } from './trouble.ts'
 
@@ -29,7 +30,7 @@ const settings = {
 }
 
 export async function isMade(home: Home): Promise<boolean> {
-  const version = await readFile(join(home.data, 'PG_VERSION'), 'utf8').catch(
+  const version = await readOwn(serverFolder(home, home.data), 'PG_VERSION').catch(
     unlessMissing(async () => {
       const files = await readdir(home.data).catch(unlessMissing(() => []))
       if (files.length === 0) return undefined
@@ -49,29 +50,37 @@ export async function isMade(home: Home): Promise<boolean> {
 }
 
 export async function makeData(home: Home, options: { sync: boolean }): Promise<void> {
-  await removeAbandoned(home.folder)
+  await removeAbandoned(home)
   const draft = newDraft(home.folder)
   try {
-    await mkdir(draft, { mode: 0o700 })
-    if (home.runner.as === 'user') await chown(draft, home.runner.uid, home.runner.gid)
-    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), [
+    await makeServerFolder(home, draft)
+    const args = [
       ...['-D', draft, '-U', 'retoma', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'],
       ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ...(options.sync ? [] : ['--no-sync']),
-    ])
+    ]
+    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), args, [draft])
     if (code !== 0) throw await initTrouble(home, output)
-    await writeFile(
-      join(draft, 'pg_hba.conf'),
-      '# The socket lies in a folder only its owner may enter.\nlocal all all trust\n',
+    await writeHba(home, draft)
+    await inFolder(ownFolder(home), at => rename(`${at}/${basename(draft)}`, `${at}/${basename(home.data)}`)).catch(
+      unlessTaken,
     )
-    await rename(draft, home.data).catch(unlessTaken)
     if (options.sync) await syncFolder(home.folder)
   } catch (error) {
     throw folderTrouble(home.folder, error)
   } finally {
-    await removeDraft(draft)
+    await removeDraft(home, draft)
   }
+}
+
+const hba = '# The socket lies in a folder only its owner may enter.\nlocal all all trust\n'
+
+/** By the user whose folder it is: what root writes there could lead elsewhere. */
+async function writeHba({ runner }: Home, draft: string): Promise<void> {
+  const script = 'printf %s "$1" > "$2/pg_hba.conf"'
+  const { code, output } = await run(runner, 'sh', ['-c', script, 'sh', hba, draft], [draft])
+  if (code !== 0) throw new Error(output.trim())
 }
 
 async function initTrouble(home: Home, output: string): Promise<RetomaError> {

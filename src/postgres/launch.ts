@@ -5,14 +5,15 @@
  * session of its own: Ctrl-C in the terminal is for Retoma, which stops the server in order; a killed Retoma leaves it
  * running.
  */
-import { chown, lstat, open, readFile, rename, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, rename } from 'node:fs/promises'
 import { RetomaError, say } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { program } from './find.ts'
-import { makeFolder } from './folder.ts'
-import type { Home } from './home.ts'
+import { type Home, makeServerFolder, ownFolder } from './home.ts'
 import { isMade } from './init.ts'
 import { port } from './knock.ts'
+import { inFolder, openOwn } from './own-files.ts'
 import { begin } from './privilege.ts'
 import { folderTrouble, type Words } from './trouble.ts'
 
@@ -27,6 +28,7 @@ export interface Launch {
 
 const largestLog = 1_000_000
 const takeBackMs = 10_000
+const mostSaid = 1_000_000
 
 export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   try {
@@ -43,6 +45,7 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
     const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
+      needs: [home.data, home.socket],
     })
     let ended: Words = ''
     const end = new Promise<void>(resolve => {
@@ -64,7 +67,7 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
       get ended() {
         return ended !== ''
       },
-      said: async () => (await readFile(home.log)).subarray(before).toString().trim() || ended,
+      said: async () => (await logSince(home, before)) || ended,
       takeBack: async () => {
         if (ended) return
         child.ref()
@@ -95,12 +98,12 @@ function serverOptions(home: Home, fsync: boolean): string[] {
 
 /** Trust is by the folder: whoever may enter it is the owner. One that a stranger put in its place is refused. */
 async function prepareSocket(home: Home): Promise<void> {
-  const { uid, gid } = home.runner
-  await makeFolder(home.socket, 0o700)
-  const made = await lstat(home.socket)
-  const handOver = home.runner.as === 'user' && made.isDirectory() && made.uid === 0
-  if (handOver) await chown(home.socket, uid, gid)
-  const found = handOver ? await lstat(home.socket) : made
+  const { uid } = home.runner
+  await makeServerFolder(home, home.socket).catch(error => {
+    // A link or a file lies there: told below.
+    if (!['ELOOP', 'ENOTDIR', 'EEXIST'].includes(error.code)) throw error
+  })
+  const found = await lstat(home.socket)
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new RetomaError('data_unreadable', {
       folder: home.folder,
@@ -111,12 +114,32 @@ async function prepareSocket(home: Home): Promise<void> {
     })
 }
 
+const logName = 'postgres.log'
+
 /** A log that has grown large is put aside first; the one before it goes. */
-async function openLog(home: Home) {
-  const size = await stat(home.log).then(
-    found => found.size,
-    () => 0,
-  )
-  if (size > largestLog) await rename(home.log, `${home.log}.1`)
-  return open(home.log, 'a', 0o600)
+async function openLog(home: Home): Promise<FileHandle> {
+  const folder = ownFolder(home)
+  const log = await openForAppend(home)
+  if ((await log.stat()).size <= largestLog) return log
+  await log.close()
+  await inFolder(folder, at => rename(`${at}/${logName}`, `${at}/${logName}.1`))
+  return openForAppend(home)
+}
+
+/** On another user's ground it is that user's, who may be the next to start the server. */
+async function openForAppend(home: Home): Promise<FileHandle> {
+  const { runner, owner } = home
+  const log = await openOwn(ownFolder(home), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
+  if (runner.as === 'user' && owner.uid !== 0 && (await log.stat()).uid === 0) await log.chown(owner.uid, owner.gid)
+  return log
+}
+
+async function logSince(home: Home, from: number): Promise<string> {
+  const log = await openOwn(ownFolder(home), logName, constants.O_RDONLY)
+  try {
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(mostSaid), 0, mostSaid, from)
+    return buffer.subarray(0, bytesRead).toString('utf8').trim()
+  } finally {
+    await log.close()
+  }
 }

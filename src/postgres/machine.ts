@@ -13,7 +13,7 @@ export interface Machine {
   glibc: boolean
   uid: number
   gid: number
-  /** The program that opens a user namespace; only root asks for it. */
+  /** The program that opens a mount namespace; only root asks for it. */
   unshare: string
   /** Where root keeps what an unprivileged user must reach. */
   systemFolder: string
@@ -37,13 +37,28 @@ export function thisMachine(): Machine {
   }
 }
 
+interface Account {
+  uid: number
+  gid: number
+}
+
 /** The account made for programs that should own nothing. */
-export function nobody(): { uid: number; gid: number } {
+export const nobody = (): Account => accountOf('nobody') ?? { uid: 65534, gid: 65534 }
+
+/** Who runs the server on root's own ground. Nobody is shared with other programs: whoever minds makes an account `retoma`. */
+export function serverAccount(): Account {
+  const own = accountOf('retoma')
+  return own !== undefined && own.uid !== 0 ? own : nobody()
+}
+
+function accountOf(name: 'retoma' | 'nobody'): Account | undefined {
   try {
-    const [, uid, gid] = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
-    if (uid && gid) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }
-  } catch {}
-  return { uid: 65534, gid: 65534 }
+    const line = new RegExp(`^${name}:[^:]*:(-?\\d+):(-?\\d+):`, 'm')
+    const [, uid, gid] = line.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
+    return uid && gid ? { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function hasGlibc(): boolean {

@@ -5,10 +5,11 @@
  * Invariant: a note is removed only when the process it names is certainly not a server of this folder; PostgreSQL's
  * shared memory, keyed by the folder, then still refuses a second server.
  */
-import { link, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { link, lstat, realpath, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type pg from 'pg'
 import { randomName } from '../lib/random.ts'
+import { inFolder, type OwnFolder, readOwn } from './own-files.ts'
 import { commandLine, exists, parentOf, workingFolder } from './processes.ts'
 
 export interface Note {
@@ -19,7 +20,7 @@ export interface Note {
 
 export async function readNote(file: string): Promise<Note | undefined> {
   try {
-    const text = await readFile(file, 'utf8')
+    const text = await readOwn({ path: dirname(file) }, basename(file))
     const pid = Number.parseInt(text, 10)
     return { text, pid: pid > 1 ? pid : undefined }
   } catch (error) {
@@ -67,27 +68,29 @@ export async function lingers(pid: number, data: string): Promise<boolean> {
 }
 
 /** Removes notes of the pid file and the socket's lock that name a process which is no server of this folder. */
-export async function clearStale(data: string, files: string[], now: Date): Promise<void> {
+export async function clearStale(data: string, files: string[], now: Date, uid?: number): Promise<void> {
   for (const file of files) {
     const note = await readNote(file)
     if (!note || (note.pid !== undefined && (await serves(note.pid, data)))) continue
     const blank = note.pid === undefined
-    if (blank && now.getTime() - (await stat(file)).mtimeMs < 2000) continue
+    if (blank && now.getTime() - (await lstat(file)).mtimeMs < 2000) continue
     // PostgreSQL itself takes over from a process that is gone, and checks its orphans in doing so.
     if (!blank && !exists(note.pid!)) continue
-    await remove(file, note.text)
+    await remove({ path: dirname(file), uid }, basename(file), note.text)
   }
 }
 
 /** Takes the file away first and looks again, since a new server may have written its own note meanwhile. */
-async function remove(file: string, expected: string): Promise<void> {
-  const aside = `${file}.${randomName('stale')}`
-  try {
-    await rename(file, aside)
-    if ((await readFile(aside, 'utf8')) !== expected) await link(aside, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  } finally {
-    await rm(aside, { force: true })
-  }
+async function remove(folder: OwnFolder, name: string, expected: string): Promise<void> {
+  const aside = `${name}.${randomName('stale')}`
+  await inFolder(folder, async at => {
+    try {
+      await rename(`${at}/${name}`, `${at}/${aside}`)
+      if ((await readOwn(folder, aside)) !== expected) await link(`${at}/${aside}`, `${at}/${name}`)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    } finally {
+      await rm(`${at}/${aside}`, { force: true })
+    }
+  })
 }

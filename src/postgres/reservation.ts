@@ -2,26 +2,26 @@
  * Where the `up` that has reserved a folder answers: told to whoever comes second. The reservation itself is a lock in
  * the database; this file is only its sign, so a stale one misleads nobody.
  */
-import { readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import type { Clock } from '../lib/clock.ts'
 import { lockKeys } from '../lib/lock-keys.ts'
-import type { Home } from './home.ts'
+import { type Home, ownFolder } from './home.ts'
+import { inFolder, readOwn, writeOwn } from './own-files.ts'
 
 export const { reservation } = lockKeys
 const patience = 500
 const pause = 20
 
-const signOf = (home: Home) => join(home.folder, 'address')
+const sign = 'address'
 
 export async function writeAddress(home: Home, address: string): Promise<void> {
-  await writeFile(signOf(home), `${address}\n`, { mode: 0o600 })
+  await writeOwn(ownFolder(home), sign, `${address}\n`)
 }
 
 /** Whoever has just reserved the folder gets a moment to write his sign. */
 export async function readAddress(home: Home, clock: Clock): Promise<string> {
   for (let left = patience; left > 0; left -= pause) {
-    const text = await readFile(signOf(home), 'utf8').catch(() => '')
+    const text = await readOwn(ownFolder(home), sign).catch(() => '')
     if (text.trim() !== '') return text.trim()
     await clock.sleep(pause)
   }
@@ -29,5 +29,5 @@ export async function readAddress(home: Home, clock: Clock): Promise<string> {
 }
 
 export async function forgetAddress(home: Home): Promise<void> {
-  await rm(signOf(home), { force: true })
+  await inFolder(ownFolder(home), at => rm(`${at}/${sign}`, { force: true }))
 }

@@ -1,23 +1,26 @@
 /**
- * Who runs the server when Retoma runs as root, and in which folder. Called by home.ts. In order: the owner of data that
- * exists; root in a user namespace; the owner of the folder around the data, or nobody, in the data folder; nobody in a
- * folder of the system's.
+ * Who runs the server when Retoma runs as root, and in which folder. Called by home.ts. The owner of the ground that the data
+ * folder lies on (ground.ts); on root's own ground an account that owns nothing else: `retoma` where there is one, or nobody.
+ * Where that account cannot get to the folder, and can be given no view of it, in a folder of the system's.
  *
- * Invariant: the owner of data that exists decides, so that no restart finds files it may not read. A folder with things
- * of others in it never changes its owner.
+ * Invariant: the server never runs as root, in a namespace neither, so that who gets into it can read nothing of root's. On
+ * another user's ground root makes, changes and removes nothing. A folder with things of others in it never changes its mode.
  */
-import { chown, lchown, readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { RetomaError, say } from '../errors.ts'
 import { type Binaries, complete, copyBinaries, program } from './find.ts'
 import { makeFolder } from './folder.ts'
-import { type Machine, nobody } from './machine.ts'
+import { type Ground, groundOf } from './ground.ts'
+import { type Machine, serverAccount } from './machine.ts'
 import { type Owner, ownerOf, shortHash } from './owner.ts'
 import { livePid } from './pidfile.ts'
-import { namespace, type Runner, reaches } from './privilege.ts'
+import { asUser, asUserWithView, type Runner, reaches, run, self } from './privilege.ts'
 
 export interface Choice {
   folder: string
+  /** On whose ground the folder lies. */
+  owner: Owner
   runner: Runner
   binaries: Binaries
 }
@@ -27,57 +30,69 @@ export function systemFolderOf(dataDir: string, machine: Machine): string {
   return join(machine.systemFolder, shortHash(dataDir))
 }
 
-export async function chooseAsRoot(dataDir: string, found: Binaries, machine: Machine): Promise<Choice> {
+export async function chooseAsRoot(ground: Ground, found: Binaries, machine: Machine): Promise<Choice> {
+  const choose = async (folder: string, owner: Owner, runner: Runner): Promise<Choice> => {
+    const usable = (await complete(found)) && (await reaches(runner, program(found, 'postgres'), '/', 'x'))
+    return { folder, owner, runner, binaries: usable ? found : await copyBinaries(found, machine.systemFolder) }
+  }
+  const dataDir = ground.path
+  if (ground.owner.uid !== 0) {
+    await refuseForeignData(dataDir, ground.owner)
+    return choose(dataDir, ground.owner, asUser(ground.owner))
+  }
+
   const elsewhere = systemFolderOf(dataDir, machine)
+  const root: Owner = { uid: 0, gid: 0 }
   const here = await ownerOf(join(dataDir, 'postgres'))
   const there = here ? undefined : await ownerOf(join(elsewhere, 'postgres'))
-  const choose = async (folder: string, runner: Runner): Promise<Choice> => {
-    const usable = (await complete(found)) && (await reaches(runner, program(found, 'postgres'), folder, 'x'))
-    return { folder, runner, binaries: usable ? found : await copyBinaries(found, machine.systemFolder) }
-  }
+  if (there && there.uid !== 0) return choose(elsewhere, root, await asUserWithView(there, machine))
 
-  if (here && here.uid !== 0) return choose(dataDir, { as: 'user', ...here })
-  if (there) return choose(elsewhere, { as: 'user', ...there })
-
-  const inside = await namespace(machine)
-  if (inside && (await reaches(inside, 'true', dataDir, 'w'))) return choose(dataDir, inside)
-
-  const user = await handOver(dataDir, here !== undefined)
-  if (user) return choose(dataDir, { as: 'user', ...user })
+  const user = here && here.uid !== 0 ? here : serverAccount()
+  const runner = await asUserWithView(user, machine)
+  if (here?.uid === 0) await handOver(await groundOf(join(dataDir, 'postgres')), user, machine)
+  if (await letIn(dataDir, runner, !ground.exists || here !== undefined)) return choose(dataDir, root, runner)
   if (here) throw outOfReach(dataDir)
 
-  const runner: Runner = { as: 'user', ...nobody() }
   await makeFolder(elsewhere, 0o755)
-  await chown(elsewhere, runner.uid, runner.gid)
-  if (!(await reaches(runner, 'true', elsewhere, 'w'))) throw outOfReach(elsewhere)
-  return choose(elsewhere, runner)
+  if (!(await reaches(runner, 'true', elsewhere, 'x'))) throw outOfReach(elsewhere)
+  return choose(elsewhere, root, runner)
 }
 
-/** Lets a user into the data folder, with data that root made there before; undefined when nobody can get in. */
-async function handOver(dataDir: string, hasData: boolean): Promise<Owner | undefined> {
-  const data = join(dataDir, 'postgres')
-  if (hasData && (await livePid(data)) !== undefined) return undefined
-  const ours = hasData || (await readdir(dataDir)).length === 0
-  const before = (await ownerOf(dataDir))!
-  const around = (await ownerOf(dirname(dataDir)))!
-  for (const user of around.uid === 0 ? [nobody()] : [around, nobody()]) {
-    const enters = () => reaches({ as: 'user', ...user }, 'true', dataDir, 'x')
-    if (ours && !(await enters())) await chown(dataDir, user.uid, user.gid)
-    if (await enters()) {
-      if (hasData) await giveAll(data, user)
-      return user
-    }
-    if (ours) await chown(dataDir, before.uid, before.gid)
-  }
-  return undefined
+/** Data that somebody else put there, or a link to such data, is not the ground's owner's to run. */
+async function refuseForeignData(dataDir: string, owner: Owner): Promise<void> {
+  const data = await groundOf(join(dataDir, 'postgres'))
+  const theirs = data.exists ? await ownerOf(data.path) : owner
+  if (theirs?.uid === owner.uid) return
+  throw new RetomaError('data_unreadable', {
+    folder: dataDir,
+    problem: say(
+      `its data belongs to the user with uid ${theirs?.uid}, and the folder to the one with uid ${owner.uid}`,
+      `os dados são do usuário de uid ${theirs?.uid}, e a pasta é do de uid ${owner.uid}`,
+    ),
+  })
 }
 
-async function giveAll(folder: string, { uid, gid }: Owner): Promise<void> {
-  for (const entry of await readdir(folder, { recursive: true })) await lchown(join(folder, entry), uid, gid)
-  await lchown(folder, uid, gid)
+/** Whether the user can get to what lies in the folder: by itself, by a view, or once it may go through it. */
+async function letIn(dataDir: string, runner: Runner, isOurs: boolean): Promise<boolean> {
+  // A view shows what lies in the folder, which need not be open for that.
+  if (runner.as === 'user' && runner.unshare !== undefined) return true
+  const enters = () => reaches(runner, 'true', dataDir, 'x')
+  if (await enters()) return true
+  if (!isOurs && (await readdir(dataDir)).length > 0) return false
+  await chmod(dataDir, 0o711)
+  if (await enters()) return true
+  await chmod(dataDir, 0o700)
+  return false
+}
+
+/** Data that root has copied there. Its own folder comes last: until then nobody else gets in, and it is done again after a crash. */
+async function handOver({ path: data, owner }: Ground, { uid, gid }: Owner, machine: Machine): Promise<void> {
+  if (owner.uid !== 0 || (await livePid(data)) !== undefined) throw outOfReach(data)
+  const { code, output } = await run(self(machine), 'chown', ['-R', '-h', `${uid}:${gid}`, '--', data])
+  if (code !== 0) throw new Error(output)
 }
 
 function outOfReach(folder: string): RetomaError {
-  const problem = say(`${folder} is out of reach for them`, `${folder} está fora do alcance deles`)
+  const problem = say(`${folder} is out of reach for nobody`, `${folder} está fora do alcance de nobody`)
   return new RetomaError('no_unprivileged_user', { problem })
 }

@@ -12,7 +12,7 @@ import type pg from 'pg'
 import { isRetomaError, say } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hangUp } from './connection.ts'
-import type { Home } from './home.ts'
+import { type Home, serverFolder } from './home.ts'
 import { type Answer, knock, port } from './knock.ts'
 import { type Launch, launch } from './launch.ts'
 import { answeringPid, clearStale, livePid, pidfile } from './pidfile.ts'
@@ -79,7 +79,8 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
     const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
     if (signal?.aborted && (!ours || canBeStopped)) throw signal.reason
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
-      await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now)
+      const { uid } = serverFolder(home, home.data)
+      await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now, uid)
       ours = await launch(home, options.fsync)
       launches.push(ours)
     }

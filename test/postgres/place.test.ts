@@ -157,7 +157,7 @@ test('runs as an ordinary user', async context => {
   expect(statSync(`/proc/${serversBelow(folder)[0]}`).uid).toBe(65534)
 })
 
-test('where user namespaces are forbidden the server runs as nobody', async context => {
+test("where namespaces are forbidden the server runs as nobody, and the folder stays root's", async context => {
   if (!isRoot) return context.skip('only root needs it')
   if (!othersReach) return context.skip(outOfReach)
   const folder = scratch()
@@ -167,6 +167,8 @@ test('where user namespaces are forbidden the server runs as nobody', async cont
   expect(first.folder).toBe(dataDir)
   expect(await query(first.url, 'select 1 as n')).toEqual([{ n: 1 }])
   expect(statSync(`/proc/${serversBelow(folder)[0]}`).uid).toBe(65534)
+  expect(statSync(dataDir)).toMatchObject({ uid: 0 })
+  expect(statSync(dataDir).mode & 0o777).toBe(0o711)
   await first.leave()
 
   const second = mind(await openEmbedded({ dataDir, fsync: false }))
@@ -197,7 +199,7 @@ test('where nobody cannot reach the data folder nor the binaries, both are kept 
   expect(await query(second.url, 'select n from kept')).toEqual([{ n: 1 }])
 })
 
-test('data that root made in a user namespace is still there where namespaces are forbidden', async context => {
+test("data that root has copied there is handed over to the server's user", async context => {
   if (!isRoot) return context.skip('only root needs it')
   if (!othersReach) return context.skip(outOfReach)
   const dataDir = await spoiltHouse()

@@ -144,6 +144,8 @@ export function slowPackage(folder: string, launches: string): string {
   const real = installedPackage()
   const copy = join(folder, 'slow')
   mkdirSync(join(copy, 'native', 'bin'), { recursive: true })
+  // The program that writes there may be another user's.
+  for (const each of [folder, dirname(launches)]) chmodSync(each, 0o1777)
   cpSync(join(real, 'package.json'), join(copy, 'package.json'))
   for (const name of ['initdb', 'postgres']) {
     const wait = name === 'postgres' ? `if [ "$1" = -D ]; then echo >> ${quoted(launches)}; sleep 1; fi\n` : ''

@@ -35,7 +35,7 @@ export async function startPackagedServer(packages: Folder): Promise<TestServer>
     await mkdir(home.data, { mode: 0o700 })
     if (home.runner.as === 'user') await chown(home.data, home.runner.uid, home.runner.gid)
     const options = ['-D', home.data, '-U', 'retoma', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), options)
+    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), options, [home.data])
     if (code !== 0) throw new Error(output)
     await writeFile(join(home.data, 'postgresql.conf'), `timezone = 'UTC'\njit = off\nmax_connections = 100\n`)
     const { client } = await attachOrStart(home, { name: packages, fsync: false, clock: systemClock })

@@ -8,8 +8,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { nobody, thisMachine } from '../../src/postgres/machine.ts'
-import { begin, namespace, self } from '../../src/postgres/privilege.ts'
+import { serverAccount, thisMachine } from '../../src/postgres/machine.ts'
+import { asUserWithView, begin, self } from '../../src/postgres/privilege.ts'
 
 /** undefined: none is installed. Debian keeps it where an ordinary user's PATH does not look. */
 export const pgbouncer =
@@ -55,9 +55,10 @@ export async function poolerTo(
   await chmod(folder, 0o777)
   const machine = thisMachine()
   // Like PostgreSQL it does not run as root.
-  const runner =
-    machine.uid === 0 ? ((await namespace(machine)) ?? { as: 'user' as const, ...nobody() }) : self(machine)
-  const child = begin(runner, pgbouncer!, [file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const runner = machine.uid === 0 ? await asUserWithView(serverAccount(), machine) : self(machine)
+  // As root the server's socket is that of another user, below a folder of root's.
+  const needs = [server.searchParams.get('host')!]
+  const child = begin(runner, pgbouncer!, [file], { stdio: ['ignore', 'ignore', 'pipe'], needs })
   const ended = once(child, 'close')
   let said = ''
   await new Promise<void>((resolve, reject) => {
