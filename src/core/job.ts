@@ -41,6 +41,8 @@ interface InModule {
   run?: undefined
 }
 
+type Parsed = { value: unknown } | { problem: Saying }
+
 /** A kind of job: what `enqueue` takes and what a worker runs. */
 export interface Job<Input = never, Output = unknown> {
   readonly kind: string
@@ -49,7 +51,7 @@ export interface Job<Input = never, Output = unknown> {
   readonly oldestVersion: number
   readonly policy: Policy
   /** The parsed input, or the sentence that says what is wrong with it: the schema's own words. */
-  readonly parse: (input: unknown) => Promise<{ value: unknown } | { problem: Saying }>
+  readonly parse: (input: unknown) => Parsed | Promise<Parsed>
   /** Null: it is in a module. */
   readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
   /** The module's address. */
@@ -196,7 +198,7 @@ function environmentOf({ env, isolation = 'inline' }: JobOptions, refuse: Refuse
 }
 
 function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
-  if (schema === undefined) return async value => ({ value })
+  if (schema === undefined) return value => ({ value })
   const validate = (input: unknown) => schema['~standard'].validate(input)
   return async input => {
     let result = await validate(input)

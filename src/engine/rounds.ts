@@ -35,6 +35,8 @@ import type { Waiters } from './waiters.ts'
 const janitorMs = 60_000
 /** For so long a new process looks for those of its machine that have ended. */
 const beginningMs = 30_000
+/** Nothing that the janitor does is urgent, and what waits for a process that starts is. */
+const janitorAfterMs = 3000
 
 export interface RoundsOptions {
   db: Db
@@ -97,16 +99,17 @@ export class Rounds {
   /** From now on, until stop(): watchdog and janitor always, the others where there is anything for them. */
   watch(): void {
     const { clock, log, schedules, guards, notify } = this.#given
-    const ticking = (what: string, every: number, tick: () => Promise<number | undefined>): Loop =>
+    const ticking = (what: string, every: number, tick: () => Promise<number | undefined>, after = 0): Loop =>
       loop({
         clock,
         every,
+        after,
         tick,
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
     this.#given.crew.listen()
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
-    this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()))
+    this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()), janitorAfterMs)
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
     if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())

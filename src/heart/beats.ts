@@ -7,7 +7,7 @@ import { beatEvery } from '../core/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/service.ts'
 import type { Vitals } from '../store/heartbeat.ts'
-import { openPulse } from '../store/pulse.ts'
+import type { Pulse } from '../store/pulse.ts'
 
 export interface BeatsOptions {
   url: string
@@ -23,10 +23,16 @@ export interface BeatsOptions {
 /** Shorter than a beat: a link that does not answer is given up before the next is due. */
 const deadlineMs = beatEvery - 500
 const longestPauseMs = 1000
+/**
+ * The worker's row is written before its heart starts, and counts as a beat. So the first beat of each life comes a little later,
+ * and with it the driver and the connection: a worker that starts on a backlog needs its processor for the first jobs.
+ */
+const firstBeatMs = 2000
 
 export class Beats {
   readonly #options: BeatsOptions
-  readonly #pulse: ReturnType<typeof openPulse>
+  #pulse: Promise<Pulse> | undefined
+  #beatsFrom = Number.POSITIVE_INFINITY
   readonly #loop: Loop
   #id: string | undefined
   #landedAt = sharedElapsed()
@@ -35,7 +41,6 @@ export class Beats {
 
   constructor(options: BeatsOptions) {
     this.#options = options
-    this.#pulse = openPulse(options.url, deadlineMs, () => this.soon())
     this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
   }
 
@@ -43,11 +48,13 @@ export class Beats {
   live(id: string): void {
     this.#id = id
     this.#landedAt = sharedElapsed()
+    this.#beatsFrom = this.#landedAt + firstBeatMs
     this.#loop.wake()
   }
 
   /** There is news. */
   soon(): void {
+    this.#beatsFrom = 0
     this.#loop.wake()
   }
 
@@ -55,14 +62,16 @@ export class Beats {
     this.#id = undefined
     // Not waited for: what is on its way ends with its connection.
     void this.#loop.stop()
-    await this.#pulse.end()
+    await (await this.#pulse)?.end()
   }
 
   async #beat(): Promise<number | undefined> {
     const id = this.#id
     if (id === undefined) return undefined
+    const early = this.#beatsFrom - sharedElapsed()
+    if (early > 0) return early
     try {
-      const alive = await this.#pulse.beat(id, this.#options.vitals())
+      const alive = await (await this.#open()).beat(id, this.#options.vitals())
       this.#failures = 0
       this.#landedAt = sharedElapsed()
       this.#told = false
@@ -76,6 +85,13 @@ export class Beats {
       }
       return Math.min(100 * 2 ** this.#failures++, longestPauseMs)
     }
+  }
+
+  #open(): Promise<Pulse> {
+    this.#pulse ??= import('../store/pulse.ts').then(({ openPulse }) =>
+      openPulse(this.#options.url, deadlineMs, () => this.soon()),
+    )
+    return this.#pulse
   }
 
   #bury(id: string): void {

@@ -18,23 +18,33 @@ export interface LoopOptions {
   clock: Clock
   /** How long to sleep after a tick that went well; a tick may answer another time for once. */
   every: number
+  /** How long to sleep before the first tick; default: not at all. */
+  after?: number
   tick: () => Promise<number | undefined>
   failed: (error: unknown) => void
 }
 
 const firstRetryMs = 100
 
-export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
+export function loop({ clock, every, after = 0, tick, failed }: LoopOptions): Loop {
   const ending = new AbortController()
   let woken = false
   let retry = firstRetryMs
   let sleeping: AbortController | undefined
   let shortened: AbortController | undefined
 
+  async function pause(ms: number): Promise<void> {
+    sleeping = new AbortController()
+    await clock.sleep(ms, sleeping.signal)
+    sleeping = undefined
+    shortened?.abort()
+  }
+
   async function run(): Promise<void> {
+    if (after > 0) await pause(after)
     while (!ending.signal.aborted) {
       woken = false
-      const pause = await tick().then(
+      const next = await tick().then(
         answer => {
           retry = firstRetryMs
           return answer
@@ -47,10 +57,7 @@ export function loop({ clock, every, tick, failed }: LoopOptions): Loop {
         },
       )
       if (woken || ending.signal.aborted) continue
-      sleeping = new AbortController()
-      await clock.sleep(pause ?? every, sleeping.signal)
-      sleeping = undefined
-      shortened?.abort()
+      await pause(next ?? every)
     }
   }
   const ended = run()

@@ -249,7 +249,8 @@ export class Attempt {
   async #handle(): Promise<void> {
     let ended: Ended | Away
     try {
-      const parsed = await runAs(this.claimed, false, () => this.job.parse(this.#input))
+      const parsing = runAs(this.claimed, false, () => this.job.parse(this.#input))
+      const parsed = parsing instanceof Promise ? await parsing : parsing
       ended =
         'problem' in parsed
           ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
@@ -271,7 +272,7 @@ export class Attempt {
     if (isolation === 'inline') {
       const run = job.run ?? (await handlerOf(job))
       return {
-        returned: await runAs(claimed, this.#followed, async () => run(new Context(this, log), input as never)),
+        returned: await runAs(claimed, this.#followed, () => run(new Context(this, log), input as never)),
       }
     }
     // Told meanwhile: it need not begin.

@@ -48,11 +48,11 @@ export class Copies {
   }
 
   /** That attempt has ended. Never throws: what cannot be removed now is, with the whole folder. */
-  async drop(attempt: string): Promise<void> {
+  drop(attempt: string): Promise<void> | undefined {
     const of = this.#of.get(attempt)
-    if (of === undefined) return
+    if (of === undefined) return undefined
     this.#of.delete(attempt)
-    await of.folder.then(remove).catch(() => {})
+    return of.folder.then(remove).catch(() => {})
   }
 
   async close(): Promise<void> {

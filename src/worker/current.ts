@@ -16,21 +16,25 @@ const followed = new AsyncLocalStorage<Current>()
 let open = 0
 let starting: Current | undefined
 
-/** Runs the handler of that job; `follow`: known after its first await, too. */
-export async function runAs<T>(job: Current, follow: boolean, work: () => Promise<T>): Promise<T> {
-  const begin = () => {
-    const before = starting
-    starting = job
-    try {
-      return work()
-    } finally {
-      starting = before
-    }
+/** Runs the handler of that job; `follow`: known after its first await, too. Without `follow` no promise is made here. */
+export function runAs<T>(job: Current, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
+  return follow ? runFollowed(job, work) : begin(job, work)
+}
+
+function begin<T>(job: Current, work: () => T): T {
+  const before = starting
+  starting = job
+  try {
+    return work()
+  } finally {
+    starting = before
   }
-  if (!follow) return begin()
+}
+
+async function runFollowed<T>(job: Current, work: () => T | Promise<T>): Promise<T> {
   open++
   try {
-    return await followed.run(job, begin)
+    return await followed.run(job, () => begin(job, work))
   } finally {
     if (--open === 0) followed.disable()
   }

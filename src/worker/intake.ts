@@ -10,6 +10,7 @@ import { setMaxListeners } from 'node:events'
 import type { AnyJob } from '../core/job.ts'
 import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
+import { afterThis } from '../lib/later.ts'
 import type { Log } from '../lib/log.ts'
 import type { Random } from '../lib/random.ts'
 import { type Loop, loop } from '../lib/service.ts'
@@ -50,6 +51,11 @@ interface Want {
 
 /** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
 const mostUnsettled = 1000
+/**
+ * After so many starts the event loop turns once before the next: claims and outcomes are sent, and their answers read, while
+ * quick jobs run. Otherwise PostgreSQL would wait until hundreds of jobs that never leave this process had ended.
+ */
+const startsPerTurn = 64
 /** A claimed job that has not started by then is handed back, so that others may run it. */
 const startWithinMs = 1000
 
@@ -62,6 +68,9 @@ export class Intake {
   readonly #quarantine: Quarantine
   /** Handlers that run. */
   #running = 0
+  /** Starts until the event loop has to turn. */
+  #startsLeft = startsPerTurn
+  #pumpsSoon = false
   #loop: Loop | undefined
   #suspended = false
   /** When it last went round without trouble. */
@@ -156,7 +165,7 @@ export class Intake {
       if (restMs > 0 && slots !== undefined && this.#loop !== undefined) void this.#rest(slots, restMs)
       else slots?.ended(claimed.kind, ms)
     }
-    this.#pump()
+    this.#pumpSoon()
   }
 
   async #rest(slots: Slots, ms: number): Promise<void> {
@@ -173,7 +182,7 @@ export class Intake {
       slots.more = true
       this.#options.hint(queue, 0)
     }
-    this.#pump()
+    this.#pumpSoon()
   }
 
   /** Claims and runs until nothing is ready; for tests, which own the clock. */
@@ -264,9 +273,21 @@ export class Intake {
     }
   }
 
+  /** Once for all handlers that end, and all outcomes that land, at the same moment: there may be hundreds. */
+  #pumpSoon(): void {
+    // Whoever drains by hand asks at once what runs.
+    if (this.#loop === undefined) return void this.#pump()
+    if (this.#pumpsSoon) return
+    this.#pumpsSoon = true
+    queueMicrotask(() => {
+      this.#pumpsSoon = false
+      this.#pump()
+    })
+  }
+
   /** Starts what waits for a slot, and asks for more before it runs out. */
   #pump(): void {
-    if (this.#isClosed) return
+    if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
     const life = this.#options.life()
     if (this.#quarantine.waiting.length > 0) this.#startSuspects(life)
     for (const slots of this.#slots) {
@@ -275,6 +296,7 @@ export class Intake {
         if (attempt === undefined) break
         if (life.leases.has(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
         else slots.release()
+        if (this.#startsLeft <= 0 && this.#loop !== undefined) break
       }
     }
     if (this.#isWorthAsking()) this.#loop?.wake()
@@ -292,6 +314,12 @@ export class Intake {
   #start(life: Life, attempt: Attempt, follow: boolean): void {
     this.#running++
     life.start(attempt, follow)
+    if (--this.#startsLeft === 0 && this.#loop !== undefined) afterThis(this.#options.clock, () => this.#turned())
+  }
+
+  #turned(): void {
+    this.#startsLeft = startsPerTurn
+    this.#pump()
   }
 
   /** While anything is claimed and not started: once a second, what has waited too long goes back. */

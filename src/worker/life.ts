@@ -230,10 +230,15 @@ export class Life {
     for (const told of this.#idlers.splice(0)) told()
   }
 
-  async #settle({ id, attempt, kind }: Claimed, end: AttemptEnd): Promise<Landed> {
+  #settle(claimed: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
     if (end.state === 'lost') return 'lost'
-    if (end.state === 'handed_back' && end.trouble) await this.#tell({ job: id, kind }, end.trouble)
-    if (end.state === 'handed_back' && end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
+    if (end.state === 'handed_back') return this.#handBack(claimed, end)
+    return this.#committer.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end })
+  }
+
+  async #handBack({ id, attempt, kind }: Claimed, end: Extract<Outcome, { state: 'handed_back' }>): Promise<Landed> {
+    if (end.trouble) await this.#tell({ job: id, kind }, end.trouble)
+    if (end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
     return this.#committer.settle({ id, attempt, outcome: end })
   }
 

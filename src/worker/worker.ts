@@ -16,9 +16,11 @@ import type { Log } from '../lib/log.ts'
 import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import { temporaryPlace } from '../lib/temporary.ts'
+import { claimJobs } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from '../store/heartbeat.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
+import { settleJobs } from '../store/settle.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { Copies, removeLeftCopies } from './copies.ts'
@@ -93,7 +95,9 @@ export class Worker {
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
     await checkHandlers(options.jobs.values())
     const worker = new Worker(options)
-    await worker.#register(worker.id)
+    const registered = worker.#register(worker.id)
+    if (mode === 'loops') worker.#prepare()
+    await registered
     worker.#tidy()
     if (mode === 'loops') worker.#startLoops()
     return worker
@@ -237,6 +241,18 @@ export class Worker {
     this.wake(queue, delay)
     // What is further off, every worker sees in time when it polls.
     if (delay < pollMs) hint(queue, delay)
+  }
+
+  /**
+   * Sends the two statements of every job, for no job, while the row of this worker is written: PostgreSQL opens connections and
+   * makes plans meanwhile, and the first jobs do not wait for that. Whoever needs them hears of what goes wrong.
+   */
+  #prepare(): void {
+    const { db, clock, log } = this.#options
+    const claimed = claimJobs(db, { wants: [], worker: this.id, ...this.#takes }, clock.instant())
+    const settled = settleJobs(db, this.id, [], clock.instant())
+    for (const each of [claimed, settled])
+      each.catch(error => log.debug({ err: error }, 'statements could not be prepared'))
   }
 
   /** Nobody waits for it. */

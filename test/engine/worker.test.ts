@@ -37,6 +37,30 @@ test('never more jobs of a queue run at once than its concurrency, and no fewer 
   expect(most).toEqual({ many: 3, few: 1 })
 })
 
+test('hundreds of quick jobs do not keep the event loop from turning: outcomes are sent and answers read between them', async () => {
+  let sinceTurn = 0
+  let most = 0
+  let ran = 0
+  const all = gate()
+  const quick = defineJob({
+    kind: 'quick',
+    run: async () => {
+      most = Math.max(most, ++sinceTurn)
+      if (++ran === 1500) all.open()
+    },
+  })
+  const { engine } = await liveEngine([quick])
+  await engine.enqueueMany(quick, Array(1500).fill(undefined))
+  const turn = () => {
+    sinceTurn = 0
+    if (ran < 1500) setImmediate(turn)
+  }
+  turn()
+  await engine.work({ queues: { default: 50 } })
+  await all.passed
+  expect(most).toBeLessThanOrEqual(128)
+})
+
 test('a worker takes only the queues it was given', async () => {
   const a = defineJob({ kind: 'a', queue: 'a', run: () => 1 })
   const b = defineJob({ kind: 'b', queue: 'b', run: () => 1 })
