@@ -246,6 +246,15 @@ create table retoma.finding (
   constraint finding_pkey PRIMARY KEY (verdict, subject)
 );
 
+create table retoma.floor (
+  what text collate "C" not null,
+  name text collate "C" not null,
+  rank smallint not null,
+  at timestamp with time zone not null,
+  constraint floor_what CHECK ((what = ANY (ARRAY['waiting'::text, 'running'::text]))),
+  constraint floor_pkey PRIMARY KEY (what, name, rank)
+);
+
 create table retoma.gate (
   queue text collate "C" not null,
   group_key text collate "C" not null,
@@ -358,7 +367,7 @@ CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 
 
 CREATE INDEX job_ready ON retoma.job USING btree (queue, rank, run_at, id) WHERE ((state = 'waiting'::text) AND (NOT gated));
 
-CREATE INDEX job_running ON retoma.job USING btree (worker_id) WHERE (state = 'running'::text);
+CREATE INDEX job_running ON retoma.job USING btree (worker_id, started_at) WHERE (state = 'running'::text);
 
 CREATE INDEX job_stalled ON retoma.job USING btree (id) WHERE (state = 'stalled'::text);
 

@@ -9,6 +9,7 @@ import { defaultPolicy } from '../core/policy.ts'
 import type { BatchFacts } from '../core/verdict.ts'
 import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { heldByWorker, inOpenLane } from './floor.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
@@ -66,7 +67,7 @@ const clocks = {
             and case
               when w.free_slots <> '{}' then coalesce((w.free_slots ->> o.queue)::int, 0) > 0
               else (w.queues ->> o.queue)::int > (
-                select count(*) from retoma.job j where j.worker_id = w.id and j.state = 'running' and j.queue = o.queue
+                select count(*) from (select queue from retoma.job where ${heldByWorker('w.id')}) j where j.queue = o.queue
               )
             end
         )
@@ -99,7 +100,7 @@ const clocks = {
           select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (rank)
             cross join lateral (
               select batch_id from retoma.job
-              where queue = t.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= ${now}
+              where ${inOpenLane('t.queue', 'r.rank::smallint')} and run_at <= ${now}
               order by run_at, id
               limit ${depth}
             ) j

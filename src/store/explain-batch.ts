@@ -3,6 +3,7 @@ import { type BatchFacts, most } from '../core/explain/facts.ts'
 import { viewBatch } from './batch-view.ts'
 import type { Db } from './db.ts'
 import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { inOpenLane } from './floor.ts'
 
 type Around = Pick<
   BatchFacts,
@@ -65,7 +66,13 @@ const around = {
           min(x.run_at) filter (where x.batch_id = b.id and x.run_at > ${now}) as "dueAt",
           count(*) < ${most} as whole
         from (
-          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and not gated limit ${most})
+          (
+            select o.batch_id, o.run_at from generate_series(0, 19) as r (rank)
+              cross join lateral (
+                select batch_id, run_at from retoma.job where ${inOpenLane('b.queue', 'r.rank::smallint')} limit ${most}
+              ) o
+            limit ${most}
+          )
           union all
           (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and gated limit ${most})
         ) x

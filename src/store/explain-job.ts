@@ -4,6 +4,7 @@ import { type JobFacts, most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { inOpenLane } from './floor.ts'
 import { policyInForce } from './override.ts'
 
 const maxId = '9223372036854775807'
@@ -23,7 +24,7 @@ const ahead = `(
       select o.batch_id
       from generate_series(0, j.rank) as r (rank)
         cross join lateral (
-          (${before(`rank = r.rank::smallint and state = 'waiting' and not gated and not j.gated`)})
+          (${before(`${inOpenLane('j.queue', 'r.rank::smallint')} and not j.gated`)})
           union all
           (${before(`gate_key = j.gate_key and rank = r.rank::smallint and state = 'waiting' and gated and j.gated`)})
         ) o

@@ -4,6 +4,7 @@
  */
 import { most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
+import { heldByWorker } from './floor.ts'
 import { takesVersion } from './takes.ts'
 
 export const now = `coalesce($1::timestamptz, now())`
@@ -50,7 +51,7 @@ export function takersOf(queue: string, kind?: string, version = '1'): string {
       select w.queues ? ${queue} as serves, ${knows} as knows, w.queues ? ${queue} and ${takes} as takes,
         w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots,
         (w.free_slots ->> ${queue})::int as told,
-        (select count(*) from retoma.job x where x.worker_id = w.id and x.state = 'running' and x.queue = ${queue}) as runs
+        (select count(*) from (select queue from retoma.job where ${heldByWorker('w.id')}) x where x.queue = ${queue}) as runs
       from retoma.worker w
       where ${isLive('w')}
     ) seen

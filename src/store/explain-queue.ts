@@ -2,6 +2,7 @@
 import { most, type QueueFacts } from '../core/explain/facts.ts'
 import type { Db } from './db.ts'
 import { countOf, gatesOf, isLive, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
+import { heldByWorker, inOpenLane } from './floor.ts'
 import { takesVersion } from './takes.ts'
 
 // One probe a lane: the first that is ready, or the first that is not yet.
@@ -10,7 +11,7 @@ const head = (due: '<=' | '>') => `
   from generate_series(0, 19) as r (rank)
     cross join lateral (
       select run_at from retoma.job
-      where queue = $2 and rank = r.rank::smallint and state = 'waiting' and not gated and run_at ${due} ${now}
+      where ${inOpenLane('$2', 'r.rank::smallint')} and run_at ${due} ${now}
       order by run_at
       limit 1
     ) h`
@@ -32,7 +33,7 @@ const queue = {
       from generate_series(0, 19) as r (rank)
         cross join lateral (
           select kind, version, batch_id, run_at from retoma.job
-          where queue = $2 and rank = r.rank::smallint and state = 'waiting' and not gated and run_at <= ${now}
+          where ${inOpenLane('$2', 'r.rank::smallint')} and run_at <= ${now}
           order by run_at, id
           limit ${most}
         ) o
@@ -47,7 +48,10 @@ const queue = {
     select ${now} as now, $2 as queue, coalesce(q.paused, false) as paused,
       (
         q.name is not null or exists (select from ready) or exists (select from gated)
-        or exists (select from retoma.job where queue = $2 and state = 'waiting' and not gated)
+        or exists (
+          select from generate_series(0, 19) as r (rank)
+            cross join lateral (select from retoma.job where ${inOpenLane('$2', 'r.rank::smallint')} limit 1) o
+        )
         or exists (select from retoma.worker w where ${isLive('w')} and w.queues ? $2)
       ) as known,
       (
@@ -60,7 +64,10 @@ const queue = {
       ) as held,
       least((${head('<=')}), (select min(run_at) from gated where run_at <= ${now} and ${seenAll})) as "oldestAt",
       least((${head('>')}), (select min(run_at) from gated where run_at > ${now} and ${seenAll})) as "dueAt",
-      ${countOf(`select 1 from retoma.job where queue = $2 and state = 'running'`)} as running,
+      ${countOf(`
+        select 1 from retoma.worker w
+          cross join lateral (select queue from retoma.job where ${heldByWorker('w.id')} offset 0) j
+        where j.queue = $2`)} as running,
       (
         select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'version', s.version, 'jobs', s.jobs) order by s.jobs desc, s.kind), '[]')
         from (select kind, version, count(*)::int as jobs from ready group by 1, 2) s

@@ -17,6 +17,7 @@ import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { randomName } from '../lib/random.ts'
 import type { Db, Statement } from './db.ts'
+import { inOpenLane } from './floor.ts'
 import { grantOnTables, installedIn, readMigrations } from './migrate.ts'
 
 const answerMs = 10_000
@@ -138,9 +139,12 @@ const starved = unnamed(`
     extract(epoch from coalesce($1::timestamptz, now()) - min(j.run_at))::float8 as "oldestSeconds"
   from open o cross join lateral (
     (
-      select kind, version, run_at from retoma.job
-      where queue = o.name and state = 'waiting' and not gated
-        and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
+      select w.kind, w.version, w.run_at from generate_series(0, 19) as r (rank)
+        cross join lateral (
+          select kind, version, run_at from retoma.job
+          where ${inOpenLane('o.name', 'r.rank::smallint')} and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
+          limit $3
+        ) w
       limit $3
     )
     union all
@@ -185,7 +189,11 @@ const work = unnamed(`
       select jsonb_agg(jsonb_build_object('queue', name, 'jobs', jobs) order by name)
       from (
         select q.name, (select count(*)::int from (
-            (select 1 from retoma.job where queue = q.name and state = 'waiting' and not gated limit $3)
+            (
+              select 1 from generate_series(0, 19) as r (rank)
+                cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} limit $3) w
+              limit $3
+            )
             union all
             (select 1 from retoma.job where queue = q.name and state = 'waiting' and gated limit $3)
           ) j) as jobs

@@ -7,6 +7,7 @@
 import type { Incident, IncidentEvent } from '../core/notice.ts'
 import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
+import { inOpenLane } from './floor.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
@@ -159,7 +160,7 @@ const look = {
       exists (
         select from generate_series(0, 19) as r (rank) cross join lateral (
           select from retoma.job
-          where queue = $3 and rank = r.rank and state = 'waiting' and not gated and run_at <= ${now} - make_interval(secs => $4 / 1000.0)
+          where ${inOpenLane('$3', 'r.rank::smallint')} and run_at <= ${now} - make_interval(secs => $4 / 1000.0)
           limit 1
         ) w
       ) as ready,

@@ -3,6 +3,7 @@ import { isGated, isGrouped, type Limits, type Rate } from '../core/limits.ts'
 import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
+import { inOpenLane } from './floor.ts'
 
 // The queue's own gate comes with it, so that a claim never has to make it.
 const setLimits = {
@@ -148,7 +149,11 @@ const depth = {
     )
     select (select most from q) as "maxDepth", (select admit from q) as admit, (
       select count(*)::int from (
-        (select 1 from retoma.job where queue = $1 and state = 'waiting' and not gated limit (select coalesce(most, 0) from q))
+        (
+          select 1 from generate_series(0, 19) as r (rank)
+            cross join lateral (select from retoma.job where ${inOpenLane('$1', 'r.rank::smallint')} offset 0) j
+          limit (select coalesce(most, 0) from q)
+        )
         union all
         (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit (select coalesce(most, 0) from q))
       ) w

@@ -9,6 +9,7 @@
  */
 import { silentLooks } from '../core/verdict.ts'
 import type { Db } from './db.ts'
+import { heldByWorker, someWaitOpen } from './floor.ts'
 import { isToBeSampled } from './sample.ts'
 import { isLate, kindClocks } from './watch.ts'
 
@@ -142,11 +143,13 @@ const look = {
       ) as suspects,
       $6 and exists (
         with ${kindClocks('coalesce($1::timestamptz, now())')}
-        select from retoma.job j join clock k on k.name = j.kind
-        where j.state = 'running' and ${isLate('coalesce($1::timestamptz, now())')}
+        select from retoma.worker w
+          cross join lateral (select * from retoma.job where ${heldByWorker('w.id')} offset 0) j
+          join clock k on k.name = j.kind
+        where ${isLate('coalesce($1::timestamptz, now())')}
       ) as late,
       exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
-      case when $6 then exists (select from retoma.job where state = 'waiting' and not gated)
+      case when $6 then ${someWaitOpen}
         or exists (select from retoma.job where state = 'waiting' and gated) end as waiting,
       exists (select from retoma.finding) as findings,
       ${isToBeSampled} as sample`,

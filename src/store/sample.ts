@@ -6,6 +6,7 @@
  * retoma.tick says from when on it may be done again, by what it cost. One statement, so that a crash leaves the count before.
  */
 import type { Db } from './db.ts'
+import { heldByWorker, inOpenLane, someRun, someWaitOpen } from './floor.ts'
 
 /** A million that wait take half a second; what takes longer than this is tried again when as much has passed twenty times. */
 const sampleDeadlineMs = 30_000
@@ -15,9 +16,7 @@ export const sampleShare = 20
 const now = 'coalesce($1::timestamptz, now())'
 // Of a batch that is paused, stalled or over nothing may start: it makes nothing late.
 const ripe = `case when run_at <= ${now} and (batch_id is null or batch_id <> all (array(select id from retoma.batch where held))) then run_at end`
-const waiting = (gated: string) => `
-      select queue, kind, case when run_at <= ${now} then 'ready' else 'scheduled' end as state, ${ripe} as ripe_at
-      from retoma.job where state = 'waiting' and ${gated} and (select true from won)`
+const waiting = `queue, kind, case when run_at <= ${now} then 'ready' else 'scheduled' end as state, ${ripe} as ripe_at`
 
 const leftByTheDead = `exists (
   select from retoma.metric m
@@ -34,9 +33,9 @@ export const isToBeSampled = `(
           exists (select from retoma.sample)
           or ${leftByTheDead}
           or $6 and (
-            exists (select from retoma.job where state = 'waiting' and not gated)
+            ${someWaitOpen}
             or exists (select from retoma.job where state = 'waiting' and gated)
-            or exists (select from retoma.job where state = 'running')
+            or ${someRun}
             or exists (select from retoma.job where state = 'stalled')
           )
         )
@@ -53,10 +52,17 @@ const take = {
       for update skip locked
     ), counted as materialized (
       select queue, kind, state, count(*) as jobs, min(ripe_at) as oldest_at
-      from (${waiting('not gated')}
-      union all${waiting('gated')}
+      from (
+      select j.*
+      from retoma.queue q cross join generate_series(0, 19) as r (rank)
+        cross join lateral (select ${waiting} from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} offset 0) j
+      where (select true from won)
       union all
-      select queue, kind, 'running', null from retoma.job where state = 'running' and (select true from won)
+      select ${waiting} from retoma.job where state = 'waiting' and gated and (select true from won)
+      union all
+      select j.queue, j.kind, 'running', null
+      from retoma.worker w cross join lateral (select queue, kind from retoma.job where ${heldByWorker('w.id')} offset 0) j
+      where (select true from won)
       union all
       select queue, kind, 'stalled', null from retoma.job where state = 'stalled' and (select true from won)
       ) live

@@ -7,6 +7,7 @@ import { defaultPolicy } from '../core/policy.ts'
 import { starvedAfter } from '../core/verdict.ts'
 import { notHeld } from './claim.ts'
 import type { Db } from './db.ts'
+import { inOpenLane } from './floor.ts'
 import { takesVersion } from './takes.ts'
 
 /** Rows of a lane that are looked at: when all kinds of its queue are taken, and when one is not. */
@@ -26,28 +27,13 @@ export interface StarvedLane {
   watchedMs: number
 }
 
-// Lanes by a loose walk over the claim's own indexes. Gated jobs have another, where a lane is of a group.
+// Lane by lane, from the first live entry on. Gated jobs have an index of their own, where a lane is of a group: a loose walk over it.
 const starved = {
   name: 'starved',
   text: `
     with recursive live as materialized (
       select queues, kinds, versions from retoma.worker
       where dead_at is null and beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
-    ), open_lane as (
-      (
-        select queue, rank from retoma.job
-        where state = 'waiting' and not gated
-        order by queue, rank
-        limit 1
-      )
-      union all
-      select next.*
-      from open_lane l cross join lateral (
-        select j.queue, j.rank from retoma.job j
-        where j.state = 'waiting' and not j.gated and (j.queue, j.rank) > (l.queue, l.rank)
-        order by j.queue, j.rank
-        limit 1
-      ) next
     ), gated_lane as (
       (
         select queue, gate_key, rank, 1 as n from retoma.job
@@ -74,10 +60,10 @@ const starved = {
       where not q.paused
     ), seen as (
       select j.*
-      from open_lane l join open_queue q on q.name = l.queue
+      from open_queue q cross join generate_series(0, 19) as r (rank)
         cross join lateral (
           select queue, kind, version, run_at, batch_id from retoma.job
-          where queue = l.queue and rank = l.rank and state = 'waiting' and not gated and run_at <= ${now}
+          where ${inOpenLane('q.name', 'r.rank::smallint')} and run_at <= ${now}
           order by run_at, id
           limit q.depth
         ) j

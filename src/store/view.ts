@@ -4,6 +4,7 @@ import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
 import { viewValue } from '../core/value.ts'
 import type { Db, Run } from './db.ts'
+import { heldByWorker, inOpenLane } from './floor.ts'
 
 export interface JobError {
   what: string
@@ -190,20 +191,27 @@ export interface QueueView {
   stalled: number
 }
 
-// Live rows only, each state through its own partial index: what is finished is never read.
+// Live rows only, each state through its own partial index, from the first live entry on (floor.ts): what is finished is not read.
 const queues = {
   name: 'view_queues',
   text: `
     with live as (
-      select queue, run_at <= coalesce($1::timestamptz, now()) as ready, 0 as running, 0 as stalled, count(*)::int as waiting
-      from retoma.job where state = 'waiting' and not gated
+      select q.name as queue, j.ready, 0 as running, 0 as stalled, count(*)::int as waiting
+      from retoma.queue q cross join generate_series(0, 19) as r (rank)
+        cross join lateral (
+          select run_at <= coalesce($1::timestamptz, now()) as ready from retoma.job
+          where ${inOpenLane('q.name', 'r.rank::smallint')}
+          offset 0
+        ) j
       group by 1, 2
       union all
       select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
       from retoma.job where state = 'waiting' and gated
       group by 1, 2
       union all
-      select queue, false, count(*)::int, 0, 0 from retoma.job where state = 'running' group by 1
+      select j.queue, false, count(*)::int, 0, 0
+      from retoma.worker w cross join lateral (select queue from retoma.job where ${heldByWorker('w.id')} offset 0) j
+      group by 1
       union all
       select queue, false, 0, count(*)::int, 0 from retoma.job where state = 'stalled' group by 1
     )
@@ -264,7 +272,7 @@ const workers = {
       case when blocked_since is not null and dead_at is null then jsonb_build_object(
         'seconds', greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - blocked_since)),
         'job', blocked_job::text, 'attempt', blocked_attempt, 'stack', blocked_stack) end as blocked,
-      (select count(*)::int from retoma.job j where j.worker_id = w.id and j.state = 'running') as running
+      (select count(*)::int from retoma.job where ${heldByWorker('w.id')}) as running
     from retoma.worker w
     order by started_at, id`,
 }

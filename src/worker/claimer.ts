@@ -9,12 +9,15 @@ import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Claimed, claimJobs } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
+import { raiseFloors } from '../store/floor.ts'
 import { takeSweepTurns } from '../store/queue.ts'
 import { Marks, sweepAtMostMs } from './marks.ts'
 import { Overrides } from './overrides.ts'
 
 /** A sweep that takes less is not worth asking whose turn it is. */
 const cheapMs = 5
+/** See store/floor.ts. */
+const raiseEveryMs = 1000
 
 export class Claimer {
   readonly #db: Db
@@ -25,6 +28,7 @@ export class Claimer {
   /** Something was asked for from a mark since the last sweep. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
+  #raisedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
     this.#db = db
@@ -45,6 +49,7 @@ export class Claimer {
     if (due) this.#marks.swept(at, swept.size > 0 ? this.#clock.elapsed() - at : this.#marks.sweepCost)
     for (const queue of swept) this.#sweptAt.set(queue, at)
     this.#unswept = !due
+    this.#raise(queues, at)
     this.#remember(claimed, at)
     await this.#overrides.handTo(claimed)
     return claimed
@@ -57,6 +62,13 @@ export class Claimer {
 
   forget(queue: string): void {
     this.#marks.forget(queue)
+  }
+
+  /** Where sweeps pass dead entries, so would counts. Nobody waits for it, and whoever counts does without where it fails. */
+  #raise(queues: readonly string[], at: number): void {
+    if (this.#marks.sweepCost < cheapMs || at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
+    this.#raisedAt = at
+    raiseFloors(this.#db, queues).catch(() => {})
   }
 
   /** The queues to sweep now. */

@@ -1,4 +1,5 @@
 /** Limits of a queue and of its groups: what the statements let through, and that every way out of a lease is counted. */
+import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { minutes, seconds } from '../../src/core/duration.ts'
 import type { QueueLimits } from '../../src/core/limits.ts'
@@ -382,4 +383,19 @@ test('starts noted by a clock that ran ahead do not stop a rate for ever', async
   await store.sql(`update retoma.job set run_at = $1 where state = 'waiting'`, [at(0)])
   expect(await claimIds(1, { now: at(1) })).toHaveLength(1)
   expect(await claimIds(1, { now: at(2) })).toHaveLength(0)
+})
+
+test('a claim under a limit passes by jobs that another transaction has locked, and takes the next ones at once', async () => {
+  await limit({ concurrency: 10 })
+  const made = await enqueue({}, {}, {})
+  const rival = new pg.Client({ connectionString: store.url })
+  await rival.connect()
+  try {
+    await rival.query('begin')
+    await rival.query(`select from retoma.job where id = $1 for update`, [made[0]])
+    expect((await claimIds(10)).sort()).toEqual(made.slice(1).sort())
+  } finally {
+    await rival.end()
+  }
+  expect(await claimIds(10)).toEqual([made[0]])
 })

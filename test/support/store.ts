@@ -32,6 +32,7 @@ export const emptyTables = `
   delete from retoma.event;
   update retoma.event_removed set pos = 0;
   delete from retoma.gate;
+  delete from retoma.floor;
   delete from retoma.provider;
   delete from retoma.rate_window;
   delete from retoma.checkpoint;
@@ -134,9 +135,12 @@ export function storeForFile(): Store {
     },
     async putMany(count, state, given = {}) {
       const final = ['succeeded', 'failed', 'skipped', 'cancelled'].includes(state)
+      // As whoever enqueues does: every queue has a row, and what runs has started.
       const rows = await store.sql<{ id: string }>(
-        `insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, created_at, finished_at)
-         select $2, $3, $4, 9, $5, '{}', $6, $7, $5, $8 from generate_series(1, $1) returning id`,
+        `with queue as (insert into retoma.queue (name) values ($2) on conflict do nothing)
+         insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, started_at, created_at, finished_at)
+         select $2, $3, $4, 9, $5, '{}', $6, $7, case when $7::text is not null then $5::timestamptz end, $5, $8
+         from generate_series(1, $1) returning id`,
         [
           count,
           given.queue ?? 'q',
