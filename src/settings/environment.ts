@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { RetomaError, type Saying } from '../errors.ts'
 
-export function readEnvironment(folder: string, real: NodeJS.ProcessEnv): Record<string, string | undefined> {
+export function readEnvironment(
+  folder: string,
+  real: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
   return { ...(parseEnv(textOf(join(folder, '.env'))) as Record<string, string>), ...real }
 }
 
