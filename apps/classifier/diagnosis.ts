@@ -3,8 +3,8 @@
  * of it is decided here, from what the engine explains and what the application knows; nothing is read.
  */
 import { type Explanation, type Saying, say } from 'retoma'
-import { dollars } from './money.ts'
-import { clock, count, short, span } from './sentence.ts'
+import { money } from './money.ts'
+import { clock, count, number, plural, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
 
 /** A provider that waits, in its own words. */
@@ -33,6 +33,13 @@ export interface Stuck {
   worker: string | null
 }
 
+/** Documents that failed for the same reason. */
+export interface Cause {
+  count: number
+  code: string | null
+  message: string
+}
+
 export interface Situation {
   execution: Execution
   /** null: it has no batch yet. */
@@ -41,6 +48,10 @@ export interface Situation {
   troubles: readonly Trouble[]
   /** Some of them, and how many there are. */
   stuck: readonly Stuck[]
+  /** Of one that is over: why its documents failed, the most frequent first. */
+  causes: readonly Cause[]
+  /** Questions that its AI may be asked in a minute; undefined: as many as there are. */
+  requestsPerMinute: number | undefined
   now: Date
 }
 
@@ -61,9 +72,9 @@ export function diagnose(situation: Situation): Diagnosis {
     case 'TRAVADO':
       return stalled(situation)
     case 'CONCLUIDO':
-      return { sentence: over(execution), stuckBy: null }
+      return { sentence: over(situation), stuckBy: null }
     case 'ERRO':
-      return { sentence: failed(execution), stuckBy: null }
+      return { sentence: failed(situation), stuckBy: null }
     case 'CANCELADO':
       return {
         sentence: say(
@@ -77,7 +88,7 @@ export function diagnose(situation: Situation): Diagnosis {
 
 const itWaits = say('wait, it goes on by itself', 'aguarde, ela continua sozinha')
 
-function atWork({ execution, explained, waiting, now }: Situation): Saying {
+function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situation): Saying {
   if (explained === null)
     return say(
       'the execution is being made ready: wait, it begins by itself',
@@ -91,8 +102,8 @@ function atWork({ execution, explained, waiting, now }: Situation): Saying {
       return nobody(facts)
     case 'paused':
       return say(
-        'the queue of the classifier is paused: unpause the queue, and the execution goes on by itself',
-        'a fila do classificador está pausada: tire a pausa da fila e a execução continua sozinha',
+        'the queue of the classifier is paused: once an administrator ends the pause, the execution goes on by itself',
+        'a fila do classificador está pausada: quando quem administra o servidor tirar a pausa, a execução continua sozinha',
       )
     case 'orphan':
       return say(
@@ -100,21 +111,29 @@ function atWork({ execution, explained, waiting, now }: Situation): Saying {
         `os workers que estavam com os documentos morreram ou não respondem: ${itWaits.pt} em até meio minuto`,
       )
     case 'hung':
+      return say(
+        `the worker that has its documents does not answer: wait; if the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
+        `o worker que está com os documentos não responde: aguarde; se o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
+      )
     case 'stalled':
-      return said(explained)
+      return say(
+        `the documents that are left are stuck: wait; when the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
+        `os documentos que faltam travaram: aguarde; quando o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
+      )
+    // How long it has been says nothing after a start: the clock that makes an execution TRAVADO begins anew then.
     case 'slow':
       return say(
-        `no document has ended for ${span(execution.segundos_sem_progresso)}: wait; if it becomes TRAVADO, press retomar`,
-        `nenhum documento terminou há ${span(execution.segundos_sem_progresso)}: aguarde; se ficar TRAVADO, pressione retomar`,
+        `the documents at work take longer than usual: wait; if the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
+        `os documentos em andamento demoram mais que o normal: aguarde; se o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
     case 'limited':
       return say(
-        `it waits because of the limit of requests: ${itWaits.en}; ${progress(execution).en}`,
-        `espera por causa do limite de requisições: ${itWaits.pt}; ${progress(execution).pt}`,
+        `as many documents as may be at work at the same time are: ${itWaits.en}; ${progress(execution).en}`,
+        `já está em andamento o máximo de documentos ao mesmo tempo: ${itWaits.pt}; ${progress(execution).pt}`,
       )
     case 'waiting':
       return typeof facts.dueAt === 'string' && facts.ready === 0
-        ? nextTry(new Date(facts.dueAt), now, execution)
+        ? nextTry(new Date(facts.dueAt), now, execution, requestsPerMinute)
         : say(
             `it waits in line for a free worker: ${itWaits.en}; ${progress(execution).en}`,
             `espera na fila por um worker livre: ${itWaits.pt}; ${progress(execution).pt}`,
@@ -133,16 +152,14 @@ function untilProvider({ name, model, until, message, times, since }: Waiting, n
   const lever =
     seconds < worthClearing
       ? say('', '')
-      : say(
-          `; to ask it at once: retoma providers clear ${name}`,
-          `; para consultá-lo já: retoma providers clear ${name}`,
-        )
+      : say('; an administrator can have it asked at once', '; quem administra o servidor pode mandar consultá-lo já')
   const who =
     model === null ? say(`the provider ${name}`, `o provedor ${name}`) : say(`the model ${model}`, `o modelo ${model}`)
   const often = unanswered(times, since, now)
+  const at = clock(until, now)
   return say(
-    `${who.en} asks to wait until ${clock(until)}, ${span(seconds)} more${why}${often.en}: ${itWaits.en}${lever.en}`,
-    `${who.pt} pede para esperar até ${clock(until)}, mais ${span(seconds)}${why}${often.pt}: ${itWaits.pt}${lever.pt}`,
+    `${who.en} asks to wait until ${at.en}, ${span(seconds)} more${why}${often.en}: ${itWaits.en}${lever.en}`,
+    `${who.pt} pede para esperar até ${at.pt}, mais ${span(seconds)}${why}${often.pt}: ${itWaits.pt}${lever.pt}`,
   )
 }
 
@@ -160,17 +177,22 @@ function nobody(facts: Explanation['facts']): Saying {
   const { live } = facts.takers as { live: number }
   return live === 0
     ? say(
-        'no worker is alive: start one (retoma worker), and the execution goes on by itself',
-        'nenhum worker ativo: inicie um (retoma worker) e a execução continua sozinha',
+        'no worker is alive: once an administrator starts one, the execution goes on by itself',
+        'nenhum worker ativo: quando quem administra o servidor iniciar um, a execução continua sozinha',
       )
     : say(
-        'none of the live workers takes documents of the classifier: start one that does (retoma worker --queues classifier)',
-        'nenhum dos workers ativos atende o classificador: inicie um que atenda (retoma worker --queues classifier)',
+        'none of the live workers takes documents of the classifier: once an administrator starts one that does, the execution goes on by itself',
+        'nenhum dos workers ativos atende o classificador: quando quem administra o servidor iniciar um que atenda, a execução continua sozinha',
       )
 }
 
-const nextTry = (due: Date, now: Date, execution: Execution): Saying => {
-  const left = span(Math.ceil((due.getTime() - now.getTime()) / 1000))
+function nextTry(due: Date, now: Date, execution: Execution, perMinute: number | undefined): Saying {
+  const left = span(Math.max(Math.ceil((due.getTime() - now.getTime()) / 1000), 1))
+  if (perMinute !== undefined)
+    return say(
+      `the documents that are left wait for their turn, at most ${count(perMinute, 'question')} a minute to the AI, the first in ${left}: ${itWaits.en}; ${progress(execution).en}`,
+      `os documentos que faltam esperam a vez, no máximo ${count(perMinute, 'pergunta')} por minuto à IA, o primeiro em ${left}: ${itWaits.pt}; ${progress(execution).pt}`,
+    )
   return say(
     `the documents that are left wait for their next try, the first in ${left}: ${itWaits.en}; ${progress(execution).en}`,
     `os documentos que faltam esperam a próxima tentativa, a primeira em ${left}: ${itWaits.pt}; ${progress(execution).pt}`,
@@ -185,28 +207,32 @@ function goes(execution: Execution, { etaSeconds }: Explanation['facts']): Sayin
   )
 }
 
-/** The engine's own words. */
-function said({ sentence, advice }: Explanation): Saying {
-  const both = `${sentence}: ${advice.text}`
-  return say(both, both)
-}
-
 function paused({ execution, troubles }: Situation): Saying {
   const { motivo: reason } = execution
   const message = typeof reason?.message === 'string' ? short(reason.message) : ''
   if (reason?.code === 'cost_limit') {
-    const [spent, limit] = [dollars(execution.custo_usd), dollars(execution.custo_permitido_usd ?? '0')]
+    const [spent, limit] = [money(execution.custo_usd), money(execution.custo_permitido_usd ?? '0')]
     return say(
-      `paused because its cost limit is reached (US$ ${spent} of US$ ${limit}): press continuar to allow as much again, or cancelar`,
-      `pausada porque o limite de custo foi atingido (US$ ${spent} de US$ ${limit}): pressione continuar para permitir o mesmo valor de novo, ou cancelar`,
+      `paused because its cost limit is reached (US$ ${spent.en} of US$ ${limit.en}; the next document would pass it): press continuar to allow as much again, or cancelar`,
+      `pausada porque o limite de custo foi atingido (US$ ${spent.pt} de US$ ${limit.pt}; o próximo documento passaria dele): pressione continuar para permitir o mesmo valor de novo, ou cancelar`,
+    )
+  }
+  if (reason?.code === 'ai_model') {
+    const model =
+      execution.modelo === null
+        ? say('the model', 'o modelo')
+        : say(`the model "${short(execution.modelo)}"`, `o modelo "${short(execution.modelo)}"`)
+    return say(
+      `paused because the provider does not know ${model.en} (${message}): press continuar with another model (modelo), which then counts for the documents that are left`,
+      `pausada porque o provedor não conhece ${model.pt} (${message}): pressione continuar com outro modelo (campo modelo), que passa a valer para os documentos que faltam`,
     )
   }
   if (typeof reason?.provider === 'string') {
     const last = troubles.find(each => each.name === reason.provider)
-    const met = last === undefined ? '' : `"${short(last.message)}"`
+    const met = last === undefined || last.message === reason.message ? '' : `"${short(last.message)}"`
     return say(
-      `paused by the provider ${reason.provider}: "${message}": put that right and press continuar; it is asked again once a minute${met && ` (the last time: ${met})`} and goes on by itself when it answers`,
-      `pausada pelo provedor ${reason.provider}: "${message}": resolva com ele e pressione continuar; ele é consultado uma vez por minuto${met && ` (na última vez: ${met})`} e, quando responder, ela continua sozinha`,
+      `paused by the provider ${reason.provider}: "${message}": put that right there, then press continuar; it is asked again once a minute${met && ` (the last time: ${met})`}, and when it answers the execution goes on by itself`,
+      `pausada pelo provedor ${reason.provider}: "${message}": resolva isso com ele e pressione continuar; ele é consultado uma vez por minuto${met && ` (na última vez: ${met})`} e, quando responder, a execução continua sozinha`,
     )
   }
   if (reason === null || reason.code === 'person')
@@ -230,13 +256,16 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
         `nenhum documento terminou em ${minutes}${hung(stuck).pt}`,
       )
   const press = noWorker
-    ? say('start a worker (retoma worker), then press retomar', 'inicie um worker (retoma worker) e pressione retomar')
+    ? say(
+        'once an administrator has started a worker, press retomar',
+        'quando quem administra o servidor tiver iniciado um worker, pressione retomar',
+      )
     : say('press retomar', 'pressione retomar')
   return {
     stuckBy,
     sentence: say(
-      `stuck: ${stuckBy.en}: ${press.en}; what is done stays (${left} of ${max_retries} resumes left)`,
-      `travada: ${stuckBy.pt}: ${press.pt}; o que já terminou fica (restam ${left} de ${max_retries} retomadas)`,
+      `stuck: ${stuckBy.en}: ${press.en}; what is done stays (${left} of ${count(max_retries, 'resume')} left)`,
+      `travada: ${stuckBy.pt}: ${press.pt}; o que já terminou fica (${left === 1 ? 'resta' : 'restam'} ${left} de ${count(max_retries, 'retomada')})`,
     ),
   }
 }
@@ -271,29 +300,103 @@ function nameOf({ code, step, worker }: Stuck): Saying {
   return say(`${name} (${what.en}${where})`, `${name} (${what.pt}${where})`)
 }
 
-function over(execution: Execution): Saying {
+function over({ execution, causes }: Situation): Saying {
   const { concluidos, erros, pulados, total } = execution
-  const skipped = pulados === 0 ? say('', '') : say(`, ${pulados} skipped`, `, ${count(pulados, 'pulado')}`)
+  const skipped = pulados === 0 ? say('', '') : say(`, ${number(pulados)} skipped`, `, ${count(pulados, 'pulado')}`)
+  const classified = say(
+    `${number(concluidos)} of ${count(total, 'document')} classified${skipped.en}`,
+    `${number(concluidos)} de ${count(total, 'documento')} ${plural(total, 'classificado')}${skipped.pt}`,
+  )
   if (erros === 0)
     return say(
-      `done: ${concluidos} of ${total} documents classified${skipped.en}; there is nothing to press`,
-      `concluída: ${concluidos} de ${total} documentos classificados${skipped.pt}; não há o que pressionar`,
+      `done: ${classified.en}; there is nothing to press`,
+      `concluída: ${classified.pt}; não há o que pressionar`,
     )
+  const why = because(causes, erros)
+  const press = afterErrors(execution, causes)
   return say(
-    `done with errors: ${concluidos} of ${total} documents classified${skipped.en}, ${erros} with an error: press reprocessar-erros to try only those again`,
-    `concluída com erros: ${concluidos} de ${total} documentos classificados${skipped.pt}, ${erros} com erro: pressione reprocessar-erros para tentar só esses de novo`,
+    `done with errors: ${classified.en}, ${number(erros)} with an error${why}: ${press.en}`,
+    `concluída com erros: ${classified.pt}, ${number(erros)} com erro${why}: ${press.pt}`,
   )
 }
 
-function failed({ erros, max_retries, concluidos }: Execution): Saying {
+function failed({ execution, causes }: Situation): Saying {
+  const { erros, max_retries, concluidos } = execution
+  const own = causes.filter(({ code }) => code !== 'resumes_spent')
+  const stays = say(
+    `what is done stays done (${number(concluidos)})`,
+    `o que foi concluído fica (${number(concluidos)})`,
+  )
+  const resumed =
+    max_retries === 0
+      ? say('ended because it was stuck and has no resumes,', 'encerrada porque travou e não tem retomadas,')
+      : say(`ended after ${count(max_retries, 'resume')}`, `encerrada após ${count(max_retries, 'retomada')}`)
   return say(
-    `ended after ${count(max_retries, 'resume')} with ${count(erros, 'document')} in error: press reprocessar-erros to run only those again; what is done stays done (${concluidos})`,
-    `encerrada após ${count(max_retries, 'retomada')} com ${count(erros, 'documento')} em erro: pressione reprocessar-erros para processar só o que está em erro; o que foi concluído fica (${concluidos})`,
+    `${resumed.en} with ${count(erros, 'document')} in error${because(own, erros)}: press reprocessar-erros to run only those again; ${stays.en}`,
+    `${resumed.pt} com ${count(erros, 'documento')} em erro${because(own, erros)}: pressione reprocessar-erros para processar só o que está em erro; ${stays.pt}`,
   )
 }
+
+/** What another try of the same bytes cannot mend. */
+const ofTheFile = new Set([
+  'not_a_pdf',
+  'pdf_truncated',
+  'pdf_corrupt',
+  'pdf_encrypted',
+  'pdf_without_pages',
+  'pdf_timeout',
+  'pdf_memory',
+  'pdf_crash',
+  'text_binary',
+  'document_gone',
+])
+
+function afterErrors({ erros }: Execution, causes: readonly Cause[]): Saying {
+  const hopeless = causes.reduce((sum, { code, count }) => sum + (ofTheFile.has(code ?? '') ? count : 0), 0)
+  const [one, those] = [erros === 1, erros - hopeless]
+  const mend = say(
+    'mend the files and send them in another execution',
+    'corrija os arquivos e envie-os em outra execução',
+  )
+  if (hopeless >= erros)
+    return say(
+      `trying again would not help: ${one ? 'mend the file and send it in another execution' : mend.en}`,
+      `tentar de novo não resolveria: ${one ? 'corrija o arquivo e envie-o em outra execução' : mend.pt}`,
+    )
+  if (hopeless === 0)
+    return say(
+      `press reprocessar-erros to try only ${one ? 'that one' : 'those'} again`,
+      `pressione reprocessar-erros para tentar só ${one ? 'esse' : 'esses'} de novo`,
+    )
+  return say(
+    `press reprocessar-erros, which can help ${number(those)} of them; for the others ${mend.en}`,
+    `pressione reprocessar-erros, que pode resolver ${number(those)}; para os demais, ${mend.pt}`,
+  )
+}
+
+const mostCauses = 3
+
+/** ` (o PDF está protegido por senha)`, ` (2: o PDF está protegido por senha; 1: a IA não respondeu)`: in the words that the documents show. */
+function because(causes: readonly Cause[], erros: number): string {
+  if (causes.length === 0) return ''
+  if (causes.length === 1 && causes[0]!.count >= erros) return ` (${causeOf(causes[0]!)})`
+  const named = causes.slice(0, mostCauses).map(each => `${number(each.count)}: ${causeOf(each)}`)
+  const rest = causes.slice(mostCauses).reduce((sum, each) => sum + each.count, 0)
+  return ` (${[...named, ...(rest === 0 ? [] : [`${number(rest)}: …`])].join('; ')})`
+}
+
+const ofTheEngine: Readonly<Record<string, string>> = {
+  poison: 'o documento derrubou o processo vezes demais',
+  too_many_restarts: 'o worker morreu vezes demais',
+}
+
+const causeOf = ({ code, message }: Cause): string => ofTheEngine[code ?? ''] ?? short(message, 120)
 
 function progress({ total, concluidos, erros, pulados }: Execution): Saying {
   const ended = concluidos + erros + pulados
-  const wrong = erros === 0 ? say('', '') : say(`, ${erros} with an error`, `, ${erros} com erro`)
-  return say(`${ended} of ${total} documents ended${wrong.en}`, `${ended} de ${total} documentos encerrados${wrong.pt}`)
+  const wrong = erros === 0 ? say('', '') : say(`, ${number(erros)} with an error`, `, ${number(erros)} com erro`)
+  return say(
+    `${number(ended)} of ${count(total, 'document')} ended${wrong.en}`,
+    `${number(ended)} de ${count(total, 'documento')} ${plural(total, 'encerrado')}${wrong.pt}`,
+  )
 }

@@ -54,7 +54,7 @@ async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: st
     return { code: codeOf(codeOfFile(name)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
   } catch (error) {
     if (!isRetomaError(error, 'file_too_large')) throw error
-    throw new RetomaError(errors.document_too_large, { name, most: largestFile })
+    throw new RetomaError(errors.document_too_large, { name, megabytes: largestFile / 1024 / 1024 })
   }
 }
 

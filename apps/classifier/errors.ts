@@ -25,8 +25,8 @@ export const errors = defineErrors({
   },
   document_too_large: {
     status: 413,
-    en: 'the document "{name}" is larger than {most} bytes',
-    pt: 'o documento "{name}" tem mais de {most} bytes',
+    en: 'the document "{name}" is larger than {megabytes} MB',
+    pt: 'o documento "{name}" tem mais de {megabytes} MB',
   },
   // What its AI answers, and what becomes of a document
   ai_timeout: {
@@ -56,13 +56,13 @@ export const errors = defineErrors({
   ai_busy: {
     status: 503,
     retryable: true,
-    en: '{provider} asks us to wait (status {status}): {words}',
-    pt: '{provider} pede para esperar (status {status}): {words}',
+    en: '{provider} answered {status}: {words}',
+    pt: '{provider} respondeu {status}: {words}',
   },
   ai_refused: {
     status: 502,
-    en: '{provider} refuses to go on (status {status}): {words}; see to the key or the credit, then go on',
-    pt: '{provider} se recusa a continuar (status {status}): {words}; resolva a chave ou o crédito e continue',
+    en: '{provider} refuses to go on (status {status}): {words}',
+    pt: '{provider} se recusa a continuar (status {status}): {words}',
   },
   ai_moved: {
     status: 502,
@@ -71,8 +71,8 @@ export const errors = defineErrors({
   },
   ai_model: {
     status: 502,
-    en: '{provider} does not know what it is asked for (status {status}): {words}; see to the model and to OPENROUTER_BASE_URL',
-    pt: '{provider} não conhece o que foi pedido (status {status}): {words}; confira o modelo e OPENROUTER_BASE_URL',
+    en: '{provider} answered {status}: {words}',
+    pt: '{provider} respondeu {status}: {words}',
   },
   document_refused: {
     status: 422,

@@ -15,7 +15,12 @@ export interface ClassifierOptions {
 export function createClassifier({ openRouter }: ClassifierOptions): System {
   const isSimulated = openRouter.key === undefined
   const { classify, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
-  const runs = createRuns({ classification, model: openRouter.model, isSimulated })
+  const runs = createRuns({
+    classification,
+    model: openRouter.model,
+    isSimulated,
+    requestsPerMinute: openRouter.requestsPerMinute,
+  })
   return {
     name: 'classifier',
     jobs: [...jobs, runs.openRun],

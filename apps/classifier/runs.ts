@@ -47,6 +47,8 @@ export interface RunOptions {
   model: string | undefined
   /** No key: what is answered is played. */
   isSimulated: boolean
+  /** Questions that the AI may be asked in a minute; undefined: as many as there are. */
+  requestsPerMinute?: number | undefined
 }
 
 export interface Runs extends RunOptions {

@@ -38,7 +38,7 @@ test('status-detalhado has heartbeat, where it stopped, errors and the route of 
     max_retries: 3,
     pode_retomar: false,
     rota_origem: '/classificador/',
-    diagnostico: expect.stringContaining('start one (retoma worker)'),
+    diagnostico: expect.stringContaining('once an administrator starts one'),
     travado_motivo: null,
     erros_recentes: expect.arrayContaining([
       { codigo: 'falha', erro_mensagem: 'o documento não pôde ser lido', ultimo_erro_em: instant },

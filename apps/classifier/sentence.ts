@@ -1,4 +1,5 @@
-/** Pieces of sentences for people: how long, when, and what somebody else said. */
+/** Pieces of sentences for people: how long, when, how many, and what somebody else said. */
+import { type Saying, say } from 'retoma'
 
 /** `45 s`, `3 min 20 s`, `2 h 5 min`: the same in both languages. */
 export function span(seconds: number): string {
@@ -10,9 +11,23 @@ export function span(seconds: number): string {
 }
 
 /** `1 documento`, `2 documentos`: of words that both languages give an s. */
-export const count = (many: number, word: string): string => `${many} ${word}${many === 1 ? '' : 's'}`
+export const count = (many: number, word: string): string => `${number(many)} ${plural(many, word)}`
 
-export const clock = (at: Date): string => `${at.toISOString().slice(11, 19)} UTC`
+export const plural = (many: number, words: string): string =>
+  many === 1 ? words : words.replaceAll(/\p{L}+/gu, word => `${word}s`)
+
+/** In Portuguese; the English sentences have the same. */
+export const number = (value: number): string => value.toLocaleString('pt-BR')
+
+const timeZone = 'America/Sao_Paulo'
+const day = new Intl.DateTimeFormat('pt-BR', { timeZone, day: '2-digit', month: '2-digit' })
+const time = new Intl.DateTimeFormat('pt-BR', { timeZone, hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+/** `14:32:05 (horário de Brasília)`, of another day `17/11 14:32:05 (horário de Brasília)`. */
+export function clock(at: Date, now: Date): Saying {
+  const shown = day.format(at) === day.format(now) ? time.format(at) : `${day.format(at)} ${time.format(at)}`
+  return say(`${shown} (Brasília time)`, `${shown} (horário de Brasília)`)
+}
 
 /** Of somebody else's words so much, on one line. */
 export const short = (text: string, longest = 200): string => {

@@ -18,7 +18,7 @@ test('a worker that nobody started, a document that is tried again, and an end a
     status: 'PENDENTE',
     ultimo_heartbeat: null,
     ultimo_codigo_processado: null,
-    diagnostico: 'nenhum worker ativo: inicie um (retoma worker) e a execução continua sozinha',
+    diagnostico: 'nenhum worker ativo: quando quem administra o servidor iniciar um, a execução continua sozinha',
   })
   await clock.advance(seconds(7))
   expect((await status(id)).segundos_sem_progresso).toBe(7)
@@ -42,9 +42,9 @@ test('a worker that nobody started, a document that is tried again, and an end a
     status_exibicao: 'Concluído com erros',
     erros: 1,
     diagnostico:
-      'concluída com erros: 1 de 3 documentos classificados, 1 pulado, 1 com erro: pressione reprocessar-erros para tentar só esses de novo',
+      'concluída com erros: 1 de 3 documentos classificados, 1 pulado, 1 com erro (a IA não respondeu): pressione reprocessar-erros para tentar só esse de novo',
   })
-  expect((await told(door, id, 'en')).diagnostico).toContain('press reprocessar-erros to try only those again')
+  expect((await told(door, id, 'en')).diagnostico).toContain('press reprocessar-erros to try only that one again')
 })
 
 test('with a worker there, what waits for its next try is told when that is', async () => {
@@ -54,7 +54,7 @@ test('with a worker there, what waits for its next try is told when that is', as
   await using _ = await engine.work({ queues: { classifier: 2 } })
   await timePasses(clock, async () => (await status(id)).ultimo_heartbeat !== null)
   expect((await told(door, id)).diagnostico).toMatch(
-    /^os documentos que faltam esperam a próxima tentativa, a primeira em \d s: aguarde, ela continua sozinha; 0 de 1 documentos encerrados$/,
+    /^os documentos que faltam esperam a próxima tentativa, a primeira em \d s: aguarde, ela continua sozinha; 0 de 1 documento encerrado$/,
   )
 })
 
@@ -67,7 +67,7 @@ test('a provider that asks to wait is told with its words and until when', async
   const { diagnostico, status: now } = await told(door, id)
   expect(now).toBe('EM_ANDAMENTO')
   expect(diagnostico).toMatch(
-    /^o provedor openrouter pede para esperar até 12:01:\d\d UTC, mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha; para consultá-lo já: retoma providers clear openrouter$/,
+    /^o provedor openrouter pede para esperar até 09:01:\d\d \(horário de Brasília\), mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha; quem administra o servidor pode mandar consultá-lo já$/,
   )
   down = false
   await clock.advance(minutes(3))

@@ -50,6 +50,9 @@ function problemOf(issue: Issue): Saying | undefined {
     case 'too_big':
       return atMost(String(issue.origin), Number(issue.maximum))
     case 'invalid_format':
+      // A pattern says nothing to whoever is no programmer.
+      if (issue.format === 'regex')
+        return say('it does not have the form that is taken here', 'não tem o formato aceito aqui')
       if (issue.format !== 'datetime') return undefined
       return say('it is an instant such as 2026-01-31T12:00:00Z', 'deve ser um instante como 2026-01-31T12:00:00Z')
     default:
@@ -67,11 +70,14 @@ function unknownField(issue: Issue): Saying {
 function atLeast(of: string, least: number): Saying {
   if (of === 'string' || of === 'array')
     return least === 1 ? say('it is empty', 'está vazio') : say(`it is shorter than ${least}`, `é menor que ${least}`)
-  return say(`it is ${least} or more`, `deve ser ${least} ou mais`)
+  return say(`it is ${least} or more`, `deve ser ${decimal(least)} ou mais`)
 }
 
 function atMost(of: string, most: number): Saying {
   if (of === 'string') return say(`it has at most ${most} characters`, `deve ter no máximo ${most} caracteres`)
   if (of === 'array') return say(`it has at most ${most} items`, `deve ter no máximo ${most} itens`)
-  return say(`it is ${most} or less`, `deve ser ${most} ou menos`)
+  return say(`it is ${most} or less`, `deve ser ${decimal(most)} ou menos`)
 }
+
+/** With the comma of Portuguese. */
+const decimal = (number: number): string => String(number).replace('.', ',')

@@ -40,12 +40,15 @@ export const statusRoutes = (runs: Runs): readonly Route[] => [
 async function toldOf({ engine, language }: Call, runs: Runs, execution: Execution) {
   const { lote_id: batch, status } = execution
   const isAtWork = status === 'PENDENTE' || status === 'EM_ANDAMENTO'
+  const isOver = status === 'CONCLUIDO' || status === 'ERRO'
   const { sentence, stuckBy } = diagnose({
     execution,
     explained: batch === null || !isAtWork ? null : await engine.explain({ batch }, { language }),
     waiting: isAtWork ? await waitingOf(engine, runs, execution) : [],
     troubles: status === 'PAUSADO' ? await troublesOf(engine) : [],
     stuck: batch === null || status !== 'TRAVADO' ? [] : await stuckOf(engine, batch),
+    causes: batch === null || !isOver || execution.erros === 0 ? [] : await engine.failures(batch),
+    requestsPerMinute: runs.requestsPerMinute,
     now: engine.clock.now(),
   })
   return { diagnostico: sentence[language], travado_motivo: stuckBy?.[language] ?? null }
