@@ -406,6 +406,16 @@ export const errorTable = define({
     en: 'the body must be sent as application/json, not as {type}',
     pt: 'o corpo deve ser enviado como application/json, não como {type}',
   },
+  encoded_body: {
+    status: 415,
+    en: 'the body must be sent as it is, without Content-Encoding ({encoding})',
+    pt: 'o corpo deve ser enviado como é, sem Content-Encoding ({encoding})',
+  },
+  bad_expectation: {
+    status: 417,
+    en: 'the header Expect may only be 100-continue',
+    pt: 'o cabeçalho Expect só pode ser 100-continue',
+  },
   unauthorized: {
     status: 401,
     en: 'a valid token is needed: Authorization: Bearer …; `retoma token create` makes one',

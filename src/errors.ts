@@ -58,14 +58,15 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
     brand(this, 'error')
   }
 
-  /** The sentence without the code, in the reader's language. */
-  in(language: Language): string {
-    return sentence(this.#entry, this.facts, language)
+  /** The sentence without the code, in the reader's language. `longestFact`: characters that a fact may take; a longer one is cut. */
+  in(language: Language, longestFact = Number.POSITIVE_INFINITY): string {
+    return sentence(this.#entry, cutFacts(this.facts, longestFact), language)
   }
 
   /** The facts as a reader of that language gets them. */
-  factsIn(language: Language): Record<string, string | number> {
-    return Object.fromEntries(Object.entries(this.facts).map(([name, fact]) => [name, said(fact, language) ?? '']))
+  factsIn(language: Language, longestFact = Number.POSITIVE_INFINITY): Record<string, string | number> {
+    const facts = cutFacts(this.facts, longestFact)
+    return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, said(fact, language) ?? '']))
   }
 
   get status(): number {
@@ -102,3 +103,17 @@ function sentence(entry: Readonly<Entry>, facts: Readonly<Record<string, Fact>>,
 }
 
 const said = (fact: Fact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)
+
+/** A fact may quote what was given, also one that is a piece of a sentence. */
+const cutFacts = (facts: Readonly<Record<string, Fact>>, longest: number): Readonly<Record<string, Fact>> =>
+  Number.isFinite(longest)
+    ? Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, cutFact(fact, longest)]))
+    : facts
+
+function cutFact(fact: Fact, longest: number): Fact {
+  if (typeof fact === 'string') return cutText(fact, longest)
+  return typeof fact === 'object' ? say(cutText(fact.en, longest), cutText(fact.pt, longest)) : fact
+}
+
+const cutText = (text: string, longest: number): string =>
+  text.length > longest ? `${text.slice(0, longest - 1).toWellFormed()}…` : text

@@ -13,6 +13,9 @@ export const logInLasts = days(7)
 
 export const tokenPrefix = 'rt_'
 
+/** Characters of a secret that a person chooses: fewer can be guessed in time. */
+export const shortestSecret = 16
+
 /** Enough to tell one from another, and no help in guessing the rest. One that a person chose may be short: less of it. */
 export const shownOf = (secret: string): string => `${secret.slice(0, secret.startsWith(tokenPrefix) ? 7 : 2)}…`
 

@@ -60,13 +60,20 @@ export interface Tokens {
   findToken(secret: string, from: string | undefined): Promise<Known | null>
   /** The secret of a cookie, for a token. */
   logIn(secret: string, from: string | undefined): Promise<(Known & { secret: string; expiresAt: Date }) | null>
-  findLogIn(secret: string): Promise<(Known & { expiresAt: Date }) | null>
+  /** As `findToken`: a cookie that is not known counts as a guess. */
+  findLogIn(secret: string, from?: string): Promise<(Known & { expiresAt: Date }) | null>
   logOut(secret: string): Promise<void>
 }
 
 export interface TokenDesk extends Tokens {
   /** What is known by heart may be wrong by now: the next who asks is looked up. */
   recheck(): void
+}
+
+/** Credentials of one sort, and the guesses of them that are under way, by where they come from and what they try. */
+interface Guessed<T> {
+  keys: Keyring<T>
+  guessing: Map<string, Promise<T | null>>
 }
 
 const noneMs = 2000
@@ -83,8 +90,8 @@ export function createTokens(given: {
   const { db, clock, log, guesses, changed } = given
   const keys = new Keyring<Known>(clock, lookUpToken)
   const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
-  /** By where they come from and what they try. */
-  const guessing = new Map<string, Promise<Known | null>>()
+  const byToken: Guessed<Known> = { keys, guessing: new Map() }
+  const byCookie: Guessed<Known & { expiresAt: Date }> = { keys: cookies, guessing: new Map() }
   /** Once there has been one, there always has. */
   let made = false
   let noneUntil = Number.NEGATIVE_INFINITY
@@ -124,7 +131,7 @@ export function createTokens(given: {
   /**
    * What was tried before is no guess, and what many try at once is one: a client left with an old token locks nobody out.
    */
-  async function findToken(secret: string, from: string | undefined): Promise<Known | null> {
+  async function find<T>({ keys, guessing }: Guessed<T>, secret: string, from: string | undefined): Promise<T | null> {
     const hash = hashOf(secret)
     if (keys.known(hash) !== undefined) return keys.get(hash)
     const name = `${from ?? ''} ${hash.toString('base64')}`
@@ -206,7 +213,7 @@ export function createTokens(given: {
       if (replaced > 0) log.info({ replaced }, `${adminVariable} has changed: what it held before is revoked`)
     },
 
-    findToken,
+    findToken: (secret, from) => find(byToken, secret, from),
 
     async logIn(secret, from) {
       const found = await tryToken(secret, from)
@@ -216,7 +223,7 @@ export function createTokens(given: {
       return kept === undefined ? null : { ...found, secret: own, ...kept }
     },
 
-    findLogIn: secret => cookies.get(hashOf(secret)),
+    findLogIn: (secret, from) => find(byCookie, secret, from),
 
     async logOut(secret) {
       await logIns.removeLogIn(db, hashOf(secret))

@@ -40,6 +40,8 @@ export async function answer(route: Route, { bodies, ...asked }: Given): Promise
 
 async function answerTo(route: Route, asked: Asked, share: BodyShare): Promise<Response> {
   const { request } = asked
+  refuseNul(route, asked)
+  refuseEncoded(route, request)
   const upload = uploadOf(route, request)
   const call: Call = {
     ...asked,
@@ -77,6 +79,29 @@ function withHeaders({ body, status, statusText, headers }: Response, more: Reco
   const all = new Headers(headers)
   for (const [name, value] of Object.entries(more)) all.set(name, value)
   return new Response(body, { status, statusText, headers: all })
+}
+
+/** PostgreSQL keeps no NUL in a text, so nothing has a name with one, and no filter can ask for one. */
+function refuseNul({ tag }: Route, { params, request }: Asked): void {
+  const named = Object.values(params).find(each => each.includes('\0'))
+  if (named !== undefined) throw new RetomaError('not_found', { what: tag, id: named.replaceAll('\0', '\\0') })
+  if (!/%00/.test(request.url)) return
+  for (const [name, value] of new URL(request.url).searchParams)
+    if (name.includes('\0') || value.includes('\0'))
+      throw new RetomaError('bad_request', {
+        field: name.replaceAll('\0', '\\0') || 'query',
+        problem: say(
+          'it has a NUL character, which no text may have',
+          'tem um caractere NUL, que nenhum texto pode ter',
+        ),
+      })
+}
+
+/** Bodies are read as they come: one that is compressed may be a thousand times as large as it says. */
+function refuseEncoded({ body, upload }: Route, { headers }: Request): void {
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
+  if ((body === undefined && upload === undefined) || encoding === '' || encoding === 'identity') return
+  throw new RetomaError('encoded_body', { encoding })
 }
 
 const mostParameters = 100

@@ -1,6 +1,7 @@
 /** What a request carries to say who asks. */
 
-const cookieName = 'retoma_session'
+/** Behind TLS a browser takes `__Host-` only from this very host, over TLS and for all paths: no neighbour's page can set another. */
+const nameOf = (secure: boolean): string => (secure ? '__Host-retoma_session' : 'retoma_session')
 
 /** The work grows with the length of the header, and no faster: anybody may send one. */
 export function bearerOf(request: Request): string | undefined {
@@ -10,7 +11,8 @@ export function bearerOf(request: Request): string | undefined {
   return secret === '' ? undefined : secret
 }
 
-export function cookieOf(request: Request): string | undefined {
+export function cookieOf(request: Request, secure: boolean): string | undefined {
+  const cookieName = nameOf(secure)
   for (const pair of (request.headers.get('cookie') ?? '').split(';')) {
     const [name, value] = pair.split('=', 2)
     if (name?.trim() === cookieName && value) return value.trim()
@@ -20,4 +22,4 @@ export function cookieOf(request: Request): string | undefined {
 
 /** Not to be read by scripts, not sent along by pages of other sites. `seconds` 0 takes it away. */
 export const cookieWith = (value: string, seconds: number, secure: boolean): string =>
-  `${cookieName}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
+  `${nameOf(secure)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`

@@ -32,11 +32,35 @@ export async function readText(request: Request, share: BodyShare, bounds: BodyB
 export async function parseJson(text: string): Promise<unknown> {
   if (text.trim() === '') return undefined
   if (text.length > sliceLength) await turnOfLoop()
+  const value = parsed(text)
+  if (mayRound.test(text)) refuseRounded(value, '')
+  return value
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     throw badBody('it is not JSON', 'não é JSON')
   }
+}
+
+/** Digits enough for a number that JavaScript cannot hold; they may stand in a text. */
+const mayRound = /\d{16}|[eE]\+?\d\d/
+
+/** Beyond 2^53 a number is rounded when it is read: an id of 9007199254740993 would become another one. `at`: where it stands. */
+function refuseRounded(value: unknown, at: string): void {
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new RetomaError('bad_request', {
+      field: at === '' ? 'body' : at,
+      problem: say(
+        'the number is beyond 2^53 and would be rounded; send it as a text',
+        'o número passa de 2^53 e seria arredondado; envie-o como texto',
+      ),
+    })
+  if (Array.isArray(value)) for (const [index, each] of value.entries()) refuseRounded(each, `${at}[${index}]`)
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, each] of Object.entries(value)) refuseRounded(each, at === '' ? name : `${at}.${name}`)
 }
 
 async function readBytes(request: Request, share: BodyShare, bounds: BodyBounds): Promise<Uint8Array> {

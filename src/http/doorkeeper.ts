@@ -9,7 +9,7 @@
 
 import { databaseTimeout } from '../core/in-doubt.ts'
 import { refuseOption } from '../core/refuse.ts'
-import { roles } from '../core/token.ts'
+import { roles, shortestSecret } from '../core/token.ts'
 import type { Engine } from '../engine.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
@@ -50,6 +50,12 @@ const nobody: Principal = { user: '', role: 'viewer', via: 'open', token: null }
 
 export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doorkeeper {
   const { open, who, cronSecret } = options
+  if (cronSecret && cronSecret.length < shortestSecret)
+    refuseOption(
+      'cronSecret',
+      `it has fewer than ${shortestSecret} characters; make one with: openssl rand -hex 32`,
+      `tem menos de ${shortestSecret} caracteres; gere um com: openssl rand -hex 32`,
+    )
   if (open === true && who !== undefined)
     refuseOption(
       'open',
@@ -67,8 +73,10 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
   }
 
   async function byCookie(request: Request, place: Place): Promise<Principal | undefined> {
-    const secret = cookieOf(request)
-    const found = secret === undefined ? null : await engine.findLogIn(secret)
+    const secret = cookieOf(request, place.secure)
+    // Without any token there is none to guess.
+    if (secret === undefined || !(await engine.anyToken())) return undefined
+    const found = await engine.findLogIn(secret, fromOf(place))
     if (found === null) return undefined
     if (changesSomething(request)) refuseForeignOrigin(request, place, options)
     return { user: found.user, role: found.role, via: 'cookie', token: found.id }

@@ -1,18 +1,18 @@
 /** What comes in and is no request: garbage, too many headers, one that does not arrive. Told on the bare socket, then cut. */
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { RetomaError, say } from '../errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { refusal } from './refusal.ts'
 import { secured } from './security.ts'
 
 export const largestHeaders = 16 * 1024
 
-export function refuseOnSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function refuseOnSocket(error: NodeJS.ErrnoException | RetomaError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  void tell(socket, errorOf(error.code ?? '')).catch(() => socket.destroy())
+  void tell(socket, isRetomaError(error) ? error : errorOf(error.code ?? '')).catch(() => socket.destroy())
 }
 
 function errorOf(code: string): RetomaError {

@@ -187,9 +187,11 @@ function codesOf(route: Route): ErrorName[] {
   const wrong: ErrorName[] = asked || route.makes ? ['bad_request'] : []
   const who: ErrorName[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
   const body: ErrorName[] =
-    route.body === undefined ? [] : ['body_too_large', 'too_many_values', 'not_json', 'server_busy']
+    route.body === undefined ? [] : ['body_too_large', 'too_many_values', 'not_json', 'encoded_body', 'server_busy']
   const files: ErrorName[] =
-    route.upload === undefined ? [] : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart']
+    route.upload === undefined
+      ? []
+      : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart', 'encoded_body']
   // What is kept in the transaction that makes it is never seen half-way.
   const again: ErrorName[] =
     route.makes === 'exactly'

@@ -16,12 +16,13 @@ import { refusedHeaders } from './limits.ts'
 const expected: ReadonlySet<string> = new Set(['cron_unset', 'watchdog_missing'])
 
 export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
-  const known = isRetomaError(error) ? unplaced(error) : new RetomaError('internal', {})
+  const known = isRetomaError(error) ? unplaced(error) : unknown(error)
   if (known.status >= 500 && !expected.has(known.code))
     log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
   const language = languageOf(request)
   const headers = new Headers({ 'cache-control': 'no-store' })
-  if (known.retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(known.retryAfterSeconds)))
+  const { retryAfterSeconds = known.status === 503 ? patienceOf(known) : undefined } = known
+  if (retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(retryAfterSeconds)))
   if (known.status === 401) headers.set('www-authenticate', 'Bearer realm="retoma"')
   if (isRetomaError(known, 'rate_limited')) {
     for (const [name, value] of Object.entries(refusedHeaders(known))) headers.set(name, value)
@@ -29,13 +30,26 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   const body = {
     error: {
       code: known.code,
-      message: known.in(language),
+      message: known.in(language, longestFact),
       ...fieldOf(known),
-      ...known.factsIn(language),
+      ...known.factsIn(language, longestFact),
       ...(known.maybeCommitted === undefined ? {} : { maybe_committed: known.maybeCommitted }),
     },
   }
   return Response.json(body, { status: known.status, headers })
+}
+
+/** Of what a request holds, no answer repeats more characters than these. */
+const longestFact = 200
+
+/** In seconds. What is not set up, or is shutting down, is not there in a moment; the database often is. */
+const patienceOf = ({ retryable }: RetomaError): number => (retryable ? 2 : 30)
+
+/** A text that PostgreSQL cannot keep (22021: a NUL, half of a character) is the sender's; anything else is ours. */
+function unknown(error: unknown): RetomaError {
+  if ((error as { code?: unknown } | null)?.code !== '22021') return new RetomaError('internal', {})
+  const problem = say('a text in it cannot be stored: it has a NUL', 'um texto nela não pode ser guardado: tem um NUL')
+  return new RetomaError('bad_request', { field: 'request', problem })
 }
 
 /** Where the database is, and in which words it was refused, is for the log: whoever asks may be anybody. */
@@ -53,7 +67,11 @@ function unplaced(error: RetomaError): RetomaError {
 /** Bad input names its field: what is an option to the engine, or an input that its job refused, is one of a request. */
 function fieldOf({ code, facts }: RetomaError): { field?: string } {
   if (code === 'bad_option')
-    return { field: String(facts.option).replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) }
+    return {
+      field: String(facts.option)
+        .slice(0, longestFact)
+        .replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+    }
   if (code === 'bad_input' || code === 'input_too_large')
     return { field: facts.item === undefined ? 'input' : `items[${facts.item}]` }
   if (code === 'unknown_kind') return { field: 'kind' }

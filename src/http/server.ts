@@ -99,16 +99,28 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
   server.on('clientError', refuseOnSocket)
+  // Node answers both without a body, or not at all.
+  server.on('checkExpectation', incoming => refuseOnSocket(badExpectation, incoming.socket))
+  server.on('connect', (_, socket) => refuseOnSocket(noTunnel, socket))
   const arrivals = new Arrivals(patience.request)
-  server.on('request', (incoming, outgoing) =>
+  server.on('request', (incoming, outgoing) => {
     arrivals.add(incoming, () => {
       // What is being answered already is not told anything else.
-      if (outgoing.headersSent) outgoing.destroy()
+      if (outgoing.headersSent) incoming.socket.destroy()
       else refuseOnSocket(tooSlow, incoming.socket)
-    }),
-  )
+    })
+    // Nobody reads the body of these: it is thrown away as it comes, and cut when it comes too slowly or does not end.
+    if (incoming.method === 'GET' || incoming.method === 'HEAD') incoming.resume()
+  })
   return { server, arrivals }
 }
+
+const badExpectation = new RetomaError('bad_expectation', {})
+const noTunnel = new RetomaError('method_not_allowed', {
+  method: 'CONNECT',
+  path: '/',
+  allowed: 'GET, POST, PUT, PATCH, DELETE',
+})
 
 /** As Node says it of headers. */
 const tooSlow = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

@@ -86,13 +86,19 @@ export function webUrl(given: string): string {
   )
 }
 
-export function adminToken(given: string): string {
+/** A secret that a person chooses. */
+export function chosenSecret(given: string): string {
   if (given.length < 16) {
     refuse(
       'it has fewer than 16 characters; make one with: openssl rand -hex 32',
       'tem menos de 16 caracteres; gere um com: openssl rand -hex 32',
     )
   }
+  return given
+}
+
+export function adminToken(given: string): string {
+  chosenSecret(given)
   if (!/^[\x21-\x7e]+$/.test(given)) {
     refuse(
       'it holds spaces or letters outside ASCII, which a request header cannot carry',

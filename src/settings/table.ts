@@ -3,7 +3,18 @@
  * `Settings` is typed from it, `.env.example` is printed from it (`npm run docs`), and a variable that is not here is
  * not read anywhere.
  */
-import { adminToken, host, hostsAndPorts, oneOf, postgresUrl, proxies, text, webUrl, wholeNumber } from './checks.ts'
+import {
+  adminToken,
+  chosenSecret,
+  host,
+  hostsAndPorts,
+  oneOf,
+  postgresUrl,
+  proxies,
+  text,
+  webUrl,
+  wholeNumber,
+} from './checks.ts'
 
 export interface Variable {
   /** One line, in English, as it stands in .env.example. */
@@ -67,10 +78,10 @@ export const variables = define({
     read: adminToken,
   },
   CRON_SECRET: {
-    meaning: 'Opens the cron routes to an outside scheduler',
+    meaning: 'Opens the cron routes to an outside scheduler; at least 16 characters',
     absent: 'those routes answer 503',
     secret: true,
-    read: text,
+    read: chosenSecret,
   },
   OPENROUTER_API_KEY: {
     meaning: "Key of OpenRouter, the classifier's AI",

@@ -2,9 +2,17 @@
 import type { Role } from '../core/token.ts'
 import type { Db } from './db.ts'
 
+/** Of one token: who logs in once more ends the oldest, so that one token cannot fill the table. */
+const mostLogIns = 20
+
 const insert = {
   name: 'log_in_insert',
   text: `
+    with others as (
+      select hash from retoma.session where token_id = $2 order by created_at desc, hash offset ${mostLogIns - 1}
+    ), ended as (
+      delete from retoma.session where hash = any (array(select hash from others))
+    )
     insert into retoma.session (hash, token_id, created_at, expires_at)
     select $1, id, coalesce($4::timestamptz, now()), coalesce($4::timestamptz, now()) + make_interval(secs => $3 / 1000.0)
     from retoma.token
@@ -12,7 +20,7 @@ const insert = {
     returning expires_at as "expiresAt"`,
 }
 
-/** undefined: its token has been revoked meanwhile. */
+/** Ends the oldest log-ins of the token past `mostLogIns`. undefined: its token has been revoked meanwhile. */
 export async function insertLogIn(
   db: Db,
   hash: Buffer,

@@ -23,13 +23,13 @@ export function isFaultOfRow(error: unknown): boolean {
 /** The connection is of no more use: gone, on a server that only reads, or out of step about prepared statements. */
 export function cutsConnection(error: unknown): boolean {
   const state = sqlState(error)
-  return state === undefined || /^(08|57|25006|26|0A|XX)/.test(state)
+  return state === undefined || /^(08|57|25006|25P03|25P04|26|0A|XX)/.test(state)
 }
 
 /** It goes by itself sooner or later: the link, a server that starts or is full, a lock. Anything else is an answer. */
 export function passes(error: unknown): boolean {
   if (isRetomaError(error)) return error.retryable
-  return /^(08|40|53|55P03|57|25006)/.test(sqlState(error) ?? '')
+  return /^(08|40|53|55P03|57|25006|25P03|25P04)/.test(sqlState(error) ?? '')
 }
 
 /** A lock was waited for in vain; also on a connection that the caller brought, of whatever copy of the driver. */
@@ -68,8 +68,9 @@ export function told(error: unknown, url: string, begun: boolean): unknown {
     if (isFaultOfRow(error)) return error
     return databaseUnreachable({ address: addressOf(url), problem, begun, cause: error })
   }
-  // 53: full, such as of connections; 55000: it takes none just now, as before it is dropped or renamed.
-  if (/^(08|57P|53[^1]|55000)/.test(state)) {
+  // 53: full, such as of connections; 55000: it takes none just now, as before it is dropped or renamed; 25P03 and 25P04: the server ended
+  // a connection that stood still in a transaction; 25006: it only reads, as after a failover.
+  if (/^(08|57P|53[^1]|55000|25006|25P03|25P04)/.test(state)) {
     // Full, or closed for the moment, is an answer: the statement was not done. A link that is cut under it is none.
     return databaseUnreachable({
       address: addressOf(url),

@@ -89,6 +89,7 @@ describe('a bad setting is named, with what is wrong', () => {
     [{ RETOMA_FETCH_ALLOW: 'localhost' }, 'RETOMA_FETCH_ALLOW is not usable: it is a list of host:port'],
     [{ RETOMA_FETCH_ALLOW: 'a:99999' }, '"a:99999" is none'],
     [{ RETOMA_ADMIN_TOKEN: 'short' }, 'RETOMA_ADMIN_TOKEN is not usable: it has fewer than 16 characters'],
+    [{ CRON_SECRET: 'fifteen letters' }, 'CRON_SECRET is not usable: it has fewer than 16 characters'],
     [{ RETOMA_ADMIN_TOKEN: 'sixteen letters é' }, 'a request header cannot carry'],
     [{ PLUGGY_CLIENT_ID: 'x' }, 'PLUGGY_CLIENT_SECRET is not usable: it is missing, and PLUGGY_CLIENT_ID goes with it'],
     [{ UPSTASH_REDIS_REST_TOKEN: 'x' }, 'UPSTASH_REDIS_REST_URL is not usable: it is missing'],

@@ -59,7 +59,7 @@ const readers: Record<string, (text: string) => unknown> = {
     const given = request.headers.get('authorization')
     return bearerOf(asking('authorization', `Bearer x${given}x`))
   }),
-  cookies: header('cookie', cookieOf),
+  cookies: header('cookie', request => cookieOf(request, true)),
   'Accept-Language': header('accept-language', languageOf),
   'Content-Type': header('content-type', isMultipart),
   'X-Forwarded-For': header('x-forwarded-for', request => placeOf(request, {}, { trustProxy: 1 })),

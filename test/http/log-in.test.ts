@@ -160,3 +160,52 @@ test('where nobody knows where requests come from, who guesses keeps nobody out'
   expect((await ask('POST', '/api/v1/login', { body: { token }, peer: {} })).status).toBe(200)
   expect((await ask('GET', '/api/v1/me', { token, peer: {} })).status).toBe(200)
 })
+
+test('behind TLS the cookie is `__Host-`, and a cookie of the other name opens nothing there', async () => {
+  const { ask, engine } = await doorWith([], { app: { trustProxy: 1 } })
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const tls = { 'x-forwarded-proto': 'https' }
+  const answer = await ask('POST', '/api/v1/login', { body: { token }, headers: tls })
+  expect(answer.headers.get('set-cookie')).toMatch(
+    /^__Host-retoma_session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict; Secure$/,
+  )
+  const me = (name: string) =>
+    ask('GET', '/api/v1/me', { headers: { ...tls, cookie: `${name}=${secretIn(answer)}` } }).then(
+      ({ status }) => status,
+    )
+  expect(await me('__Host-retoma_session')).toBe(200)
+  expect(await me('retoma_session')).toBe(401)
+  const out = await ask('POST', '/api/v1/logout', {
+    headers: { ...tls, cookie: `__Host-retoma_session=${secretIn(answer)}` },
+  })
+  expect(out.headers.get('set-cookie')).toMatch(/^__Host-retoma_session=; .*Max-Age=0/)
+  expect(await me('__Host-retoma_session')).toBe(401)
+})
+
+test('one token has at most 20 log-ins: one more ends the oldest', async () => {
+  const { engine, clock } = await doorWith()
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const other = await engine.createToken({ user: 'rui', role: 'viewer' })
+  const kept = (await engine.logIn(other.token, undefined))!.secret
+  const secrets: string[] = []
+  for (let n = 0; n < 22; n++) {
+    await clock.advance(seconds(1))
+    secrets.push((await engine.logIn(token, undefined))!.secret)
+  }
+  await clock.advance(seconds(5))
+  const alive = await Promise.all(secrets.map(async secret => (await engine.findLogIn(secret)) !== null))
+  expect(alive).toEqual([false, false, ...Array.from({ length: 20 }, () => true)])
+  expect(await engine.findLogIn(kept)).not.toBeNull()
+})
+
+test('wrong cookies are counted as wrong tokens are', async () => {
+  const { ask, engine } = await doorWith()
+  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const peer = { address: '10.0.0.7' }
+  const guess = (n: number) => ask('GET', '/api/v1/me', { headers: { cookie: `retoma_session=guess-${n}` }, peer })
+  for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401)
+  expect(await guess(10)).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } })
+  expect((await guess(0)).status).toBe(401) // the same again is no guess
+  expect((await ask('GET', '/api/v1/me', { token: 'wrong', peer })).status).toBe(429)
+  expect((await ask('GET', '/api/v1/me', { token, peer })).status).toBe(200)
+})

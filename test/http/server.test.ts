@@ -103,6 +103,43 @@ test('a body that drips is cut, though something always comes', async () => {
   expect(await heard(socket)).toMatch(/^HTTP\/1.1 408 /)
 })
 
+test.each(['GET', 'HEAD'])('the body of a %s that drips is cut as that of a POST is', async method => {
+  const endless = appOf(() => new Promise(() => {}))
+  for (const [app, answer] of [
+    [echo, /^HTTP\/1.1 200 /],
+    [endless, /^HTTP\/1.1 408 /],
+  ] as const) {
+    const socket = await client(await serve(app, { request: 300 }))
+    socket.write(`${method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`)
+    const drip = setInterval(() => socket.write('x'), 20)
+    onTestFinished(() => clearInterval(drip))
+    expect(await heard(socket)).toMatch(answer)
+  }
+})
+
+test('a body that drips after its request was answered is cut', async () => {
+  const hasty = appOf(async () => new Response('no', { status: 401 }))
+  const socket = await client(await serve(hasty, { request: 300 }))
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
+  const drip = setInterval(() => socket.write('x'), 20)
+  onTestFinished(() => clearInterval(drip))
+  expect(await heard(socket)).toMatch(/^HTTP\/1.1 401 /)
+})
+
+test.each([
+  [
+    'an Expect that nobody knows',
+    'POST / HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\nContent-Length: 0\r\n\r\n',
+    417,
+    'bad_expectation',
+  ],
+  ['CONNECT', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n', 405, 'method_not_allowed'],
+])('%s is answered with an error as every other is', async (_, request, status, code) => {
+  const answer = await say(await serve(), request)
+  expect(answer.slice(0, 12)).toBe(`HTTP/1.1 ${status}`)
+  expect(bodyOf(answer).error.code).toBe(code)
+})
+
 /** Sends a body of so many pieces of 300 KB, one every so often; answers what comes back. */
 async function upload(port: number, pieces: number, everyMs: number): Promise<string> {
   const piece = Buffer.alloc(300 * 1024, 'x')

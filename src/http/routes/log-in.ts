@@ -39,7 +39,7 @@ export const logInRoutes: readonly Route[] = [
     status: 204,
     errors: ['foreign_origin'],
     async run({ engine, request, peer, headers }) {
-      const secret = cookieOf(request)
+      const secret = cookieOf(request, peer.secure === true)
       headers.append('set-cookie', cookieWith('', 0, peer.secure === true))
       if (secret !== undefined) await engine.logOut(secret)
     },
