@@ -1,4 +1,5 @@
 /** Text in columns for a terminal: left aligned, numbers right; a column that is empty in every row is left out. */
+import { visibleLine } from '../lib/visible.ts'
 
 /** `right`: a number as a person reads it, such as 12,345. */
 export type Cell = string | number | { right: string }
@@ -9,7 +10,7 @@ export function table(
   rows: readonly (readonly Cell[])[],
   { fit = Number.POSITIVE_INFINITY } = {},
 ): string[] {
-  const text = (cell: Cell | undefined) => (typeof cell === 'object' ? cell.right : String(cell ?? ''))
+  const text = (cell: Cell | undefined) => visibleLine(typeof cell === 'object' ? cell.right : String(cell ?? ''))
   const shown = headings.map((_, column) => column).filter(column => rows.some(row => text(row[column]) !== ''))
   const lines = [headings, ...rows].map((row: readonly Cell[]) => shown.map(column => text(row[column])))
   const widths = shown.map((_, index) => Math.max(...lines.map(line => width(line[index]!))))

@@ -6,6 +6,7 @@
  * terminal. A stack is shown only when LOG_LEVEL is debug.
  */
 import { isRetomaError, type Language, RetomaError } from '../errors.ts'
+import { visibleText } from '../lib/visible.ts'
 import { type Words, words } from './words/index.ts'
 
 export interface Voice {
@@ -43,7 +44,7 @@ export function createVoice({ language, json }: { language: Language; json: bool
       if (json)
         print(document({ error: { code: error.code, message, ...(Object.keys(facts).length > 0 ? { facts } : {}) } }))
       else note(`${words[language].error} ${error.code}: ${message}`)
-      if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
+      if (process.env.LOG_LEVEL === 'debug') note(stackOf(error))
     },
   }
 }
@@ -60,15 +61,18 @@ export const allSaid = (): Promise<void> =>
   new Promise(resolve => process.stdout.write('', () => process.stderr.write('', () => resolve())))
 
 /** Indented where a person looks on, one line where a program reads. */
-const document = (wire: unknown): string => JSON.stringify(wire, null, process.stdout.isTTY ? 2 : 0)
+const document = (wire: unknown): string =>
+  JSON.stringify(wire, null, process.stdout.isTTY ? 2 : 0).replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
+    letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 function ignoreGoneReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
 // Escape sequences in an error message or an input would otherwise recolour, retitle or rewrite the terminal.
-export const printable = (line: string): string =>
-  line.replace(/[^\P{Cc}\n\t]/gu, letter => `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)
+export const printable = visibleText
 
 function stackOf(error: Error): string {
   const own = error.stack ?? error.message

@@ -1,4 +1,9 @@
-/** How a line of a log looks, without the logger: for a thread that has to be small. */
+/**
+ * How a line of a log looks, without the logger: for a thread that has to be small.
+ *
+ * Invariant: what a line tells of cannot break it, colour it or begin another one.
+ */
+import { visibleLine, visibleText } from './visible.ts'
 
 const colours: Record<string, number> = { debug: 90, info: 36, warn: 33, error: 31, fatal: 31 }
 
@@ -9,9 +14,12 @@ export function prettyLine(line: string, colour: boolean): string {
     time: string
   }
   const paint = (code: number, text: string) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text)
-  const tail = Object.entries(facts).map(([name, value]) => paint(90, ` ${name}=${brief(value)}`))
-  const stack = err && typeof err === 'object' && 'stack' in err ? `\n${String(err.stack).replace(/^/gm, '    ')}` : ''
-  return `${paint(90, time.slice(11, 19))} ${paint(colours[level] ?? 0, level.padEnd(5))} ${msg ?? ''}${tail.join('')}${stack}\n`
+  const tail = Object.entries(facts).map(([name, value]) =>
+    paint(90, ` ${visibleLine(name)}=${visibleLine(brief(value))}`),
+  )
+  const stack =
+    err && typeof err === 'object' && 'stack' in err ? `\n${visibleText(String(err.stack)).replace(/^/gm, '    ')}` : ''
+  return `${paint(90, time.slice(11, 19))} ${paint(colours[level] ?? 0, level.padEnd(5))} ${visibleLine(String(msg ?? ''))}${tail.join('')}${stack}\n`
 }
 
 function brief(value: unknown): string {

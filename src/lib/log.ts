@@ -2,9 +2,11 @@
  * One logger for a process: JSON lines where a machine reads them, short coloured lines on a terminal.
  * Parts take a `Log` and never write to a stream themselves.
  *
- * Invariant: whatever looks like a secret is removed before a line is written.
+ * Invariant: whatever looks like a secret is removed before a line is written. Warnings and errors that repeat are bounded (log-flood.ts).
  */
 import pino from 'pino'
+import { systemClock } from './clock.ts'
+import { LogFlood } from './log-flood.ts'
 import { prettyLine } from './log-line.ts'
 import { isSecretName, withoutSecrets } from './redact.ts'
 
@@ -23,6 +25,8 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 
 const deepest = 6
+/** pino's number of `warn`. */
+const warnings = 40
 
 interface LogOptions {
   level: LogLevel
@@ -36,6 +40,10 @@ export function createLog(options: LogOptions): Log {
   const { write = text => process.stderr.write(text), colour = process.stderr.isTTY === true } = options
   const destination =
     options.format === 'json' ? { write } : { write: (line: string) => write(prettyLine(line, colour)) }
+  const flood = new LogFlood(
+    () => systemClock.elapsed(),
+    (run, ms) => void setTimeout(run, ms).unref(),
+  )
   const log = pino(
     {
       level: options.level,
@@ -44,8 +52,11 @@ export function createLog(options: LogOptions): Log {
       formatters: { level: label => ({ level: label }) },
       // Facts are the caller's, and may be anything: they must not take the place of a line's own parts, or break it.
       hooks: {
-        logMethod([facts, message], method) {
-          method.call(this, tidy(facts), withoutSecrets(String(message)))
+        logMethod([facts, message], method, level) {
+          const text = withoutSecrets(String(message))
+          const write = (given: unknown) => method.call(this, tidy(given), text)
+          if (level < warnings || flood.admits(`${level} ${text}`, leftOut => write({ left_out: leftOut })))
+            write(facts)
         },
       },
     },
