@@ -36,6 +36,7 @@ create table retoma.batch (
   submitted_at timestamp with time zone,
   finished_at timestamp with time zone,
   stall_from timestamp with time zone not null default 'infinity'::timestamp with time zone,
+  streak jsonb,
   constraint batch_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))),
   constraint batch_held_by_state CHECK ((held OR (state <> ALL (ARRAY['paused'::text, 'stalled'::text])))),
   constraint batch_state CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'paused'::text, 'stalled'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),

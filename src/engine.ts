@@ -169,6 +169,8 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     clock,
     log,
     tell: queue => crew.tell(queue),
+    goOn: () => crew.goOn(),
+    paused: batch => crew.paused(batch),
     changed: batch => waiters.settled(batch),
     closing: closing.signal,
   })

@@ -227,6 +227,11 @@ function paused({ execution, troubles }: Situation): Saying {
       `pausada porque o provedor não conhece ${model.pt} (${message}): pressione continuar com outro modelo (campo modelo), que passa a valer para os documentos que faltam`,
     )
   }
+  if (reason?.code === 'same_cause')
+    return say(
+      `paused because ${reason.items} documents in a row failed the same way: "${message}": one document a minute tries again, and the execution goes on by itself when that works; press continuar to go on at once`,
+      `pausada porque ${reason.items} documentos seguidos falharam do mesmo modo: "${message}": um documento por minuto tenta de novo, e a execução continua sozinha quando der certo; para seguir já, pressione continuar`,
+    )
   if (typeof reason?.provider === 'string') {
     const last = troubles.find(each => each.name === reason.provider)
     const met = last === undefined || last.message === reason.message ? '' : `"${short(last.message)}"`

@@ -81,6 +81,8 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     stallAfter: minutes(5),
     onStall: 'stall',
     maxResumes: 3,
+    // An outage of the AI fails one document after the other, each for the same cause.
+    stopAfter: { sameCause: 20 },
   })
   return {
     classify,

@@ -41,6 +41,7 @@ function pausedSentence(reason: BatchView['reason'], state: Words['batch']['stat
   if (reason === null || reason.code === 'person') return state.pausedByPerson
   if (reason.code === 'stop_after') return state.pausedByPolicy(Number(reason.failed), Number(reason.ended))
   const words = String(reason.message ?? reason.code)
+  if (reason.code === 'same_cause') return state.pausedBecause(words)
   return typeof reason.provider === 'string'
     ? state.pausedByProvider(reason.provider, words)
     : state.pausedBecause(words)

@@ -17,6 +17,8 @@ export interface StopAfter {
   failures?: number
   /** Judged once twenty have ended. */
   percent?: number
+  /** So many different items in a row failed with one cause, and none succeeded in between: one item a minute runs until one does not fail, then it goes on by itself. */
+  sameCause?: number
 }
 
 /** What the onComplete job gets as its input. */
@@ -183,11 +185,16 @@ function layOver(
 
 function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
   if (stop === null || typeof stop !== 'object')
-    refuse('stopAfter takes { failures, percent }', 'stopAfter recebe { failures, percent }')
-  refuseUnknown(stop, ['failures', 'percent'], refuse, 'stopAfter.')
-  const { failures, percent } = stop
-  if (failures === undefined && percent === undefined)
-    refuse('stopAfter needs failures or percent', 'stopAfter precisa de failures ou percent')
+    refuse('stopAfter takes { failures, percent, sameCause }', 'stopAfter recebe { failures, percent, sameCause }')
+  refuseUnknown(stop, ['failures', 'percent', 'sameCause'], refuse, 'stopAfter.')
+  const { failures, percent, sameCause } = stop
+  if (failures === undefined && percent === undefined && sameCause === undefined)
+    refuse('stopAfter needs failures, percent or sameCause', 'stopAfter precisa de failures, percent ou sameCause')
+  if (sameCause !== undefined && !(Number.isInteger(sameCause) && sameCause >= 2 && sameCause <= 1000))
+    refuse(
+      `stopAfter.sameCause must be a whole number from 2 to 1000, not ${sameCause}`,
+      `stopAfter.sameCause deve ser um número inteiro de 2 a 1000, não ${sameCause}`,
+    )
   if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1 && failures <= 1_000_000_000))
     refuse(
       `stopAfter.failures must be a whole number from 1 to 1000000000, not ${failures}`,

@@ -133,6 +133,11 @@ function why({ reason }: IncidentFacts): Saying {
       `${reason.failed} de ${reason.ended} falharam, mais do que o permitido. Veja os erros e então continue ou cancele.`,
     )
   const words = typeof reason?.message === 'string' ? reason.message : (reason?.code ?? '?')
+  if (reason?.code === 'same_cause')
+    return say(
+      `${reason.items} in a row failed the same way: ${words}. One a minute tries; it goes on when that does not fail, or when you unpause it.`,
+      `${reason.items} seguidos falharam do mesmo modo: ${words}. Um por minuto tenta de novo; ele segue quando não falhar, ou quando você mandar continuar.`,
+    )
   if (typeof reason?.provider === 'string')
     return say(
       `${reason.provider}: ${words}. It goes on when that answers again, or when you unpause it.`,

@@ -8,7 +8,9 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { finishBatches, stopBatches } from '../store/batch-finish.ts'
+import { answerStreaks, noteStreak, type Streak } from '../store/batch-streak.ts'
 import type { Db } from '../store/db.ts'
+import type { MovedBatch } from '../store/provider-turn.ts'
 
 /** More than any number of workers settle in a millisecond. */
 const fastestPerMs = 100
@@ -21,9 +23,29 @@ export interface BatchEndsOptions {
   log: Log
   /** There may be work in that queue: an onComplete job. */
   tell: (queue: string) => void
+  /** What stood still may go on. */
+  goOn: () => Promise<void>
+  /** That batch was paused: nothing more of it may start. */
+  paused: (batch: MovedBatch) => void
   /** It ended, or was stopped. */
   changed: (batch: string) => void
   closing: AbortSignal
+}
+
+export interface Failed {
+  batch: string
+  id: string
+  attempt: number
+  cause: string
+  code: string | null
+  message: string
+}
+
+/** The failures at the end of the list that have one cause. */
+function lastStreak(failed: readonly Failed[]): Streak {
+  const { batch, cause, code, message } = failed.at(-1)!
+  const other = failed.findLastIndex(each => each.cause !== cause)
+  return { batch, cause, code, message, items: failed.slice(other + 1), isAll: other < 0 }
 }
 
 export class BatchEnds {
@@ -32,6 +54,10 @@ export class BatchEnds {
   readonly #notBefore = new Map<string, number>()
   readonly #wanted = new Set<string>()
   #asking: Promise<void> | undefined
+  #failed: Failed[] = []
+  #noting: Promise<void> | undefined
+  /** Batches that do not stop for failures of one cause. */
+  readonly #notStopping = new Set<string>()
   #current: Promise<void> | undefined
   #ended = false
 
@@ -45,8 +71,45 @@ export class BatchEnds {
     this.#asking ??= this.#askAll()
   }
 
+  /** An attempt of a job of that batch has failed: whether that is one too many of the same cause. */
+  failed(failed: Failed): void {
+    if (this.#notStopping.has(failed.batch)) return
+    this.#failed.push(failed)
+    this.#noting ??= this.#note().finally(() => {
+      this.#noting = undefined
+    })
+  }
+
+  /** An attempt of a job of that batch has not failed: what failed before it is not in a row with what fails next. */
+  answered(batch: string): void {
+    if (this.#failed.length > 0) this.#failed = this.#failed.filter(each => each.batch !== batch)
+  }
+
+  async #note(): Promise<void> {
+    const { db, clock, log, paused, closing } = this.#given
+    while (this.#failed.length > 0 && !closing.aborted) {
+      const all = this.#failed.splice(0)
+      for (const batch of new Set(all.map(each => each.batch))) {
+        const streak = lastStreak(all.filter(each => each.batch === batch))
+        try {
+          const noted = await noteStreak(db, streak, clock.instant())
+          if (noted === undefined) this.#remember(batch)
+          else if (noted.paused) paused({ id: batch, queue: noted.queue })
+        } catch (error) {
+          log.debug({ err: error, batch }, 'failures in a row were not noted')
+        }
+      }
+    }
+  }
+
+  #remember(batch: string): void {
+    if (this.#notStopping.size >= mostKnown) this.#notStopping.clear()
+    this.#notStopping.add(batch)
+  }
+
   /** Asks about all that something was seen of, without waiting; answers whether any has ended since it was last asked. */
   async now(): Promise<boolean> {
+    await this.#noting
     while (this.#current !== undefined || this.#wanted.size > 0) {
       await this.#current
       const ids = [...this.#wanted]
@@ -60,6 +123,7 @@ export class BatchEnds {
 
   /** Resolves when nothing is being asked. */
   async settled(): Promise<void> {
+    await this.#noting
     await this.#asking
   }
 
@@ -82,6 +146,8 @@ export class BatchEnds {
     for (const id of ids) if (!open.has(id)) this.#notBefore.delete(id)
     if (this.#notBefore.size > mostKnown) this.#forget(at)
     const may = asked.filter(each => each.mayStop && !each.ended).map(each => each.id)
+    const same = asked.filter(each => each.sameCause && !each.ended).map(each => each.id)
+    if (same.length > 0 && (await answerStreaks(db, same, clock.instant()))) await this.#given.goOn()
     if (may.length > 0) for (const id of await stopBatches(db, may, clock.instant())) changed(id)
   }
 

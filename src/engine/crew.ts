@@ -110,9 +110,11 @@ export class Crew {
         pollMs,
         settled: id => waiters.settled(id),
         batchMoved: id => ends.touched(id),
+        failed: failed => ends.failed(failed),
+        succeeded: batch => ends.answered(batch),
         hint: (queue, delayMs) => this.tell(queue, delayMs),
         claimed: this.#given.claimed,
-        paused: batch => this.#paused(batch),
+        paused: batch => this.paused(batch),
         answered: () => this.goOn(),
         // None on a clock that a test moves.
         heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
@@ -160,8 +162,8 @@ export class Crew {
     return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
   }
 
-  /** One of its jobs has said so. */
-  #paused({ id, queue }: MovedBatch): void {
+  /** One of its jobs has said so, or too many of them failed the same way. */
+  paused({ id, queue }: MovedBatch): void {
     const { held, waiters, log } = this.#given
     this.holdBack(queue, id)
     held(queue, id)

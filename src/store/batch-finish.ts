@@ -20,6 +20,8 @@ export interface Asked {
   left: number
   /** What its policy says to stop after is there, and some have failed. */
   mayStop: boolean
+  /** It is paused for failures of one cause. */
+  sameCause: boolean
   /** The onComplete job's queue, when one came in. */
   queue: string | null
 }
@@ -29,10 +31,10 @@ const finish = {
   name: 'batch_finish',
   text: `
     with seen as materialized (
-      select b.id, b.epoch, b.total, b.policy, s.*
+      select b.id, b.epoch, b.total, b.policy, b.reason, s.*
       from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
         cross join lateral (
-          select id, epoch, total, policy from retoma.batch where id = g.id and finished_at is null offset 0
+          select id, epoch, total, policy, reason from retoma.batch where id = g.id and finished_at is null offset 0
         ) b
         cross join lateral (${sumsOf('b.id')}) s
     ), held as materialized (
@@ -63,7 +65,8 @@ const finish = {
       where e.complete_job is not null
     )
     select s.id::text as id, e.id is not null as ended, s.total - s.ended as left,
-      s.failed > 0 and s.policy -> 'stopAfter' <> 'null' as "mayStop", e.queue
+      s.failed > 0 and s.policy -> 'stopAfter' <> 'null' as "mayStop",
+      coalesce(s.reason ->> 'code' = 'same_cause', false) as "sameCause", e.queue
     from seen s left join ended e on e.id = s.id`,
 }
 

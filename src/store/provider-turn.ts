@@ -80,7 +80,7 @@ const goOn = {
   text: `
     with home as materialized (
       select b.id, b.reason ->> 'provider' as provider, ${hasNothingLeft} as empty from retoma.batch b
-      where b.held and b.state = 'paused' and b.reason ->> 'code' = 'provider'
+      where b.held and b.state = 'paused' and b.reason ->> 'code' in ('provider', 'same_cause')
         and (not ${isStopped(`b.reason ->> 'provider'`)} and b.reason ->> 'provider' is not null or ${hasNothingLeft})
       order by b.id
       for update skip locked

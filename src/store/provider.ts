@@ -236,7 +236,7 @@ const providerColumns = (now: string) => `
 
 const list = {
   name: 'provider_list',
-  text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p order by p.name limit 1000`,
+  text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p where p.name not like 'batch %' order by p.name limit 1000`,
 }
 
 export const viewProviders = (db: Db, at: Date | null, deadlineMs?: number): Promise<ProviderView[]> =>

@@ -134,7 +134,7 @@ const look = {
         )
       end as orphans,
       exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
-      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' = 'provider')
+      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' in ('provider', 'same_cause'))
         or exists (select from retoma.provider where waited_until is not null) as stopped,
       exists (
         select from rule join retoma.worker w on w.id = any (array[rule.id])

@@ -5,6 +5,7 @@
  * Invariant: whatever starts here ends here, and is settled before its lease is let go: landed, lost, or left to the
  * watchdog.
  */
+import { causeOf } from '../core/cause.ts'
 import type { PauseReason } from '../core/hand-back.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Outcome, Trouble } from '../core/outcome.ts'
@@ -45,6 +46,17 @@ export interface LifeOptions {
   memoryBytes?: number | undefined
   /** The handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
   ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
+  /** An attempt of a job of a batch has failed, and that is written. */
+  failed: (failed: {
+    batch: string
+    id: string
+    attempt: number
+    cause: string
+    code: string | null
+    message: string
+  }) => void
+  /** An attempt of a job of that batch has succeeded, or was skipped. */
+  succeeded: (batchId: string) => void
   /** It was handed back, because no child process was free for it. */
   waitsForChild: (claimed: Claimed) => void
   /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
@@ -67,6 +79,8 @@ export interface LifeOptions {
 
 /** A slot whose job was handed back takes the next one after so long, or when its wait is over. */
 const longestRestMs = 1000
+/** Of what failed so much is kept with the batch. */
+const mostMessage = 500
 /** How long a child goes on whose job may run elsewhere. */
 const lastWordMs = 500
 
@@ -205,6 +219,7 @@ export class Life {
       if (how === 'lost') this.tally.ended(claimed, { state: 'lost' }, ms)
       if (how === 'landed' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
+      if (how === 'landed') this.#tellBatch(claimed, end)
       if (how === 'landed' && isBack && end.forChild) this.#options.waitsForChild(claimed)
       if (how === 'lost') {
         const facts = {
@@ -228,6 +243,15 @@ export class Life {
     settled(claimed, delay)
     if (--this.#running > 0) return
     for (const told of this.#idlers.splice(0)) told()
+  }
+
+  #tellBatch({ id, attempt, batch_id: batch }: Claimed, end: AttemptEnd): void {
+    if (batch === null) return
+    if (end.state === 'succeeded' || end.state === 'skipped') this.#options.succeeded(batch)
+    if (!('failure' in end) || end.failure === null) return
+    const { code, message } = end.failure
+    const cause = causeOf(end.failure)
+    this.#options.failed({ batch, id, attempt, cause, code, message: message.slice(0, mostMessage) })
   }
 
   #settle(claimed: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {

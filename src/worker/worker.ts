@@ -25,7 +25,7 @@ import { papersFolder } from '../supervisor/papers.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { Copies, removeLeftCopies } from './copies.ts'
 import { Intake } from './intake.ts'
-import { Life } from './life.ts'
+import { Life, type LifeOptions } from './life.ts'
 import { type HeartSettings, Pulse } from './pulse.ts'
 import { Teller } from './teller.ts'
 import { Wear } from './wear.ts'
@@ -44,6 +44,10 @@ export interface WorkerOptions {
   settled: (jobId: string) => void
   /** A job of that batch has ended, or may have. */
   batchMoved: (batchId: string) => void
+  /** An attempt of a job of a batch has failed, and that is written. */
+  failed: LifeOptions['failed']
+  /** An attempt of a job of that batch has succeeded, or was skipped. */
+  succeeded: (batchId: string) => void
   /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void

@@ -37,7 +37,16 @@ async function world() {
   })
   const registry = new Registry(real, clock)
   const nothing = () => {}
-  const ends = new BatchEnds({ db, clock, log: silentLog, tell: nothing, changed: nothing, closing: closing.signal })
+  const ends = new BatchEnds({
+    db,
+    clock,
+    log: silentLog,
+    tell: nothing,
+    changed: nothing,
+    goOn: async () => {},
+    paused: nothing,
+    closing: closing.signal,
+  })
   const ask = (id: string) => ends.ask([id])
   const { submit } = createSubmits({ db, clock, registry, depths: new Depths(real, clock), tell: nothing, ask })
   const desk = createBatches({ db, clock, ends, tell: nothing, tellAnew: nothing, hold: nothing, changed: nothing })

@@ -58,6 +58,8 @@ export async function faultyWorker(
       pollMs: 5000,
       settled: () => {},
       batchMoved: () => {},
+      failed: () => {},
+      succeeded: () => {},
       hint: (queue, delayMs) => void hints.push([queue, delayMs]),
       claimed: () => {},
       paused: () => {},

@@ -72,6 +72,14 @@ function paused(batch: BatchFacts): Told {
         `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} encerrados tinham falhado`,
       )
     if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
+    if (reason.code === 'same_cause') {
+      const words = message(typeof reason.message === 'string' ? reason.message : '')
+      const many = items(Number(reason.items))
+      return say(
+        `was paused because ${many.en} in a row failed the same way: ${words}; one item a minute tries, and it goes on by itself once that does not fail`,
+        `foi pausado porque ${many.pt} seguidos falharam do mesmo modo: ${words}; um item por minuto tenta de novo, e o lote continua sozinho quando não falhar`,
+      )
+    }
     if (typeof reason.provider === 'string') {
       const words = message(typeof reason.message === 'string' ? reason.message : '')
       const last = batch.provider?.name === reason.provider ? lastTrouble(batch.provider) : nothing
@@ -93,7 +101,7 @@ function paused(batch: BatchFacts): Told {
     'paused',
     append(say(`batch ${id} `, `o lote ${id} `), why, stillRuns),
     'unpause',
-    reason?.code === 'stop_after'
+    reason?.code === 'stop_after' || reason?.code === 'same_cause'
       ? say('look at what failed; then unpause it', 'veja o que falhou; depois tire a pausa')
       : typeof reason?.provider === 'string'
         ? say(

@@ -1,0 +1,1 @@
+alter table retoma.batch drop column streak;
