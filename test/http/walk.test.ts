@@ -166,7 +166,9 @@ test('no route shows a viewer a stack, or what a child wrote on stderr; an opera
     'GET /api/v1/jobs',
     'GET /api/v1/jobs/{id}',
     'GET /api/v1/jobs/{id}/explain',
+    'GET /api/v1/queues/{name}/explain',
     'GET /api/v1/workers',
     'POST /api/v1/jobs/{id}/explain',
+    'POST /api/v1/queues/{name}/explain',
   ])
 })

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { noteProgress, saveCheckpoints } from '../../src/store/checkpoint.ts'
-import { type Claimed, giveBackClaims, renewClaims } from '../../src/store/claim.ts'
+import { type Claimed, extendAttempts, giveBackClaims, renewClaims } from '../../src/store/claim.ts'
 import type { Db } from '../../src/store/db.ts'
 import { warnOfAttempt } from '../../src/store/event.ts'
 import { beginFenced, commitFenced, keepIn } from '../../src/store/fenced.ts'
@@ -42,6 +42,7 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
   claim_give_back: async (db, { id, attempt, worker }) =>
     (await giveBackClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
   claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as Claimed], at(1)),
+  claim_extend: (db, { id, attempt, worker }) => extendAttempts(db, worker, [{ id, attempt, ms: 1000 }]),
   event_warn: (db, fence) => warnOfAttempt(db, fence, 'unused_steps', {}, at(1)),
   batch_pause_itself: async (db, { id, attempt, worker }) =>
     (await pauseBatches(db, worker, [{ id, attempt, reason: '{"code":"c"}' }], at(1))).length > 0,
@@ -54,8 +55,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
 /** These find their jobs themselves and fence what they found against a change meanwhile: death.test.ts and recover.test.ts play that. */
 const findTheirOwn = ['death_bury', 'watchdog_recover']
 
-/** These compare an attempt, and are no fence: whether an outcome landed, and whether a finding still holds. */
-const noFence = ['settle_landed', 'finding_clear']
+/** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and a job that nobody holds. */
+const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
