@@ -381,6 +381,12 @@ export const errorTable = define({
     en: 'the server holds as many request bodies as fit in its memory; try again in {seconds} s',
     pt: 'o servidor já recebe tantos corpos de requisição quantos cabem na memória; tente de novo em {seconds} s',
   },
+  too_many_streams: {
+    status: 503,
+    retryable: true,
+    en: 'the server has {most} streams of events open, and no more at once; try again in {seconds} s',
+    pt: 'o servidor já tem {most} fluxos de eventos abertos, o máximo; tente de novo em {seconds} s',
+  },
   file_too_large: {
     status: 413,
     en: 'the file is larger than {most} bytes',

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { openApiOf } from '../../src/http/openapi.ts'
-import { harmless, logOfTrouble, requestsTo, runs, seed } from '../../test/http/fuzzing.ts'
+import { at, giantBodies, harmless, logOfTrouble, requestsTo, runs, seed } from '../../test/http/fuzzing.ts'
 import { doorOf } from '../../test/http/support.ts'
 import { routesOf } from './routes/index.ts'
 import { classifierDoor } from './test/door.ts'
@@ -42,4 +42,17 @@ test('a list goes on behind any place, also one that no list has', async () => {
   for (const list of lists)
     for (const after of ['1', '2147483647', '2147483648', '9007199254740993', '999999999999999999', '9'.repeat(30)])
       await harmless(fetch, new Request(`http://127.0.0.1:3000${list}?after=${after}`))
+})
+
+test('lists, objects and texts without end take the process neither long nor much memory, wherever they stand', async () => {
+  const { engine, runs: home } = await classifierDoor()
+  const routes = routesOf(home)
+  const { fetch } = doorOf(engine, { routes, log: logOfTrouble() })
+  const document = openApiOf(routes)
+  for (const route of routes)
+    for (const body of giantBodies(route, document)) {
+      const headers = { 'content-type': 'application/json' }
+      const url = at + route.path.replace(/\{\w+\}/g, '1')
+      await harmless(fetch, new Request(url, { method: route.method.toUpperCase(), body, headers }))
+    }
 })

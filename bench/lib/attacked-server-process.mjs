@@ -30,7 +30,7 @@ const [viewer, operator] = await Promise.all(
 )
 const large = []
 for (let n = 0; n < 68; n++) large.push((await engine.enqueue(noop, { pad: 'x'.repeat(8_000_000) })).id)
-const keys = Object.fromEntries(Array.from({ length: 250_000 }, (_, n) => [`key ${n}`, n]))
+const keys = Object.fromEntries(Array.from({ length: 190_000 }, (_, n) => [`key ${n}`, n]))
 const wide = (await engine.enqueue(noop, keys)).id
 const batch = await engine.submit(
   letters,

@@ -5,6 +5,8 @@ import { worstOf } from './worst-requests.mjs'
 
 const task = JSON.parse(process.argv[2])
 process.on('disconnect', () => process.exit())
+// A server that answers before it has read everything may close: an answer like any other.
+process.on('uncaughtException', error => count(error.code))
 const { port, role, connections, token } = task
 const agent = new Agent({ keepAlive: true, maxSockets: connections })
 const requests = worstOf(role, task)

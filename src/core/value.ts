@@ -26,7 +26,7 @@ export interface EncodeOptions {
   plain?: true
 }
 
-const mark = '$retoma'
+export const mark = '$retoma'
 
 /** What `ctx.sleep` keeps: when to wake up, in milliseconds of the database's clock. Told from a user's number by its type. */
 export class Sleep {

@@ -22,6 +22,8 @@ import {
   viewFailures,
   viewJob,
   viewJobEvents,
+  viewJobListed,
+  viewJobText,
 } from '../store/view.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
@@ -39,6 +41,10 @@ export interface Pressed {
 
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
+  /** The same with its input, result and progress as JSON texts, which HTTP passes on as they are. */
+  jobAsText(id: string): Promise<JobDetail | null>
+  /** As `jobs` shows it: without what is large. */
+  jobListed(id: string): Promise<JobView | null>
   /** The newest first. A page may be short though there is a next. */
   jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
   /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
@@ -82,9 +88,9 @@ export function createDesk(given: {
 }): Desk {
   const { db, clock, waiters, batches, batchMoved, tell, closing } = given
 
-  async function job(id: string): Promise<JobDetail | null> {
+  async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
     if (!isId(id)) return null
-    const found = await viewJob(db, id)
+    const found = await view(db, id)
     if (found === undefined) return null
     const [history, checkpoints, events] = await Promise.all([
       viewFailures(db, id),
@@ -95,6 +101,8 @@ export function createDesk(given: {
     const checkpoint = found.checkpoint ?? checkpoints.at(-1)?.name ?? null
     return { ...found, checkpoint, history, checkpoints, events }
   }
+
+  const job = (id: string) => detailOf(id, viewJob)
 
   /** Undefined: the database is away; it comes back, and so does whoever waits. */
   const look = <T>(found: Promise<T>) =>
@@ -172,6 +180,8 @@ export function createDesk(given: {
 
   return {
     job,
+    jobAsText: id => detailOf(id, viewJobText),
+    jobListed: async id => (isId(id) ? ((await viewJobListed(db, id)) ?? null) : null),
 
     async jobs(filter = {}) {
       const limit = checkPage(filter)

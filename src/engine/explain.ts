@@ -14,7 +14,7 @@ import type { Db } from '../store/db.ts'
 import { explainBatchFacts } from '../store/explain-batch.ts'
 import { explainJobFacts } from '../store/explain-job.ts'
 import { explainQueueFacts, queueNames } from '../store/explain-queue.ts'
-import { viewJob } from '../store/view.ts'
+import { viewJobListed } from '../store/view.ts'
 
 /** What is asked about: one of the three. */
 export type Explained = { job: string } | { batch: string } | { queue: string }
@@ -35,7 +35,7 @@ export function createExplains({ db, clock }: { db: Db; clock: Clock }): Explain
   async function ofBatch(id: string, language: Language): Promise<Explanation> {
     const facts = isId(id) ? await explainBatchFacts(db, id, clock.instant()) : undefined
     if (facts !== undefined) return explanationOf(explainBatch(facts), facts, language)
-    const isJob = isId(id) && (await viewJob(db, id)) !== undefined
+    const isJob = isId(id) && (await viewJobListed(db, id)) !== undefined
     throw notFound(
       isJob ? say('batch, but a job, with the id', 'lote, e sim um job, com o id') : say('batch', 'lote'),
       id,

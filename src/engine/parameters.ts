@@ -241,6 +241,8 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
   forgetAnswers: [named('route'), id],
   submit: [value('batch', left), list('items'), object('options', { ...submitOptions, keyUntil: left })],
   job: [id],
+  jobAsText: [id],
+  jobListed: [id],
   jobs: [object<JobFilter & PageOptions>('filter', { ...jobFilter, ...page })],
   wait: [
     object<{ job: string; batch: string }>(

@@ -18,7 +18,7 @@ export interface BodyBounds {
 }
 
 const largestBody = 64 * 1024
-const mostBodyValues = 300_000
+const mostBodyValues = 200_000
 const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 

@@ -24,6 +24,7 @@ export async function follow(
   tell: SseOptions<EngineEvent>['tell'],
 ): Promise<Response> {
   const after = cursorIn(call)
+  call.streams.refuseMore()
   const events = call.engine.events({ ...of, after })
   const late = new AbortController()
   try {

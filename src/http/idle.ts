@@ -15,15 +15,36 @@ interface Asked {
   outgoing: ServerResponse
 }
 
-export function cutIdle(server: HttpServer, idleMs: number): void {
+/**
+ * `most`: beyond so many connections, for each that comes one that carries no request is cut, the longest silent first. Whoever only
+ * opens connections does not keep others out.
+ */
+export function cutIdle(server: HttpServer, idleMs: number, most: number): void {
   const underWay = new WeakMap<Socket, Asked>()
+  const open = new Set<Socket>()
+  const silent = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    silent.add(socket)
+    socket.once('close', () => {
+      open.delete(socket)
+      silent.delete(socket)
+    })
+    const [longest] = silent
+    if (open.size > most && longest !== undefined && longest !== socket) longest.destroy()
+  })
   server.setTimeout(idleMs)
   server.on('request', (incoming, outgoing) => {
     const { socket } = incoming
     const asked = { incoming, outgoing }
     underWay.set(socket, asked)
+    silent.delete(socket)
     // Answers leave in the order of their requests, so the last one is what is under way.
-    outgoing.once('close', () => underWay.get(socket) === asked && underWay.delete(socket))
+    outgoing.once('close', () => {
+      if (underWay.get(socket) !== asked) return
+      underWay.delete(socket)
+      if (open.has(socket)) silent.add(socket)
+    })
   })
   server.on('timeout', (socket: Socket) => {
     const before = movedOn(socket)

@@ -192,6 +192,7 @@ function codesOf(route: Route): ErrorName[] {
     route.upload === undefined
       ? []
       : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart', 'encoded_body']
+  const streams: ErrorName[] = route.answers === 'text/event-stream' ? ['too_many_streams'] : []
   // What is kept in the transaction that makes it is never seen half-way.
   const again: ErrorName[] =
     route.makes === 'exactly'
@@ -199,7 +200,17 @@ function codesOf(route: Route): ErrorName[] {
       : route.makes
         ? ['idempotency_conflict', 'idempotency_running']
         : []
-  return [...wrong, ...who, ...body, ...files, ...(route.errors ?? []), ...again, 'rate_limited', ...everywhere]
+  return [
+    ...wrong,
+    ...who,
+    ...body,
+    ...files,
+    ...streams,
+    ...(route.errors ?? []),
+    ...again,
+    'rate_limited',
+    ...everywhere,
+  ]
 }
 
 const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }

@@ -93,7 +93,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   limit?: RouteLimit
   /** Bytes of its body; default 64 KB. */
   largest?: number
-  /** List items and object fields of its body, at every depth; default 300,000. One more is too_many_values. */
+  /** List items and object fields of its body, at every depth; default 200,000. One more is too_many_values. */
   mostValues?: number
   /** A value for JSON, or a Response where it is something else. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown

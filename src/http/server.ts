@@ -36,6 +36,7 @@ export interface Patience {
 // Longer than the 60 s for which load balancers keep a connection that nobody uses: the side that goes first should be theirs.
 const patient: Patience = { headers: 15_000, request: 120_000, idle: 75_000, keepAlive: 65_000 }
 const mostConnections = 10_000
+const spareConnections = 500
 const mostRequestsOfOne = 100_000
 
 export interface Server {
@@ -95,7 +96,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
     },
     answer,
   )
-  cutIdle(server, patience.idle)
+  cutIdle(server, patience.idle, mostConnections - spareConnections)
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
   server.on('clientError', refuseOnSocket)

@@ -4,10 +4,14 @@
  *
  * Invariant: nothing ticks while no stream is open, and a stream that has ended is not among them.
  */
+import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/service.ts'
 
 const lookEveryMs = 5000
+/** Half of the connections that a server has: the others are for requests that end. */
+const mostStreams = 5000
+const retrySeconds = 10
 
 export interface OpenStream {
   /** Never throws. */
@@ -19,19 +23,28 @@ export interface OpenStream {
 export class Streams {
   readonly clock: Clock
   readonly #counted: (more: number) => void
+  readonly #most: number
   readonly #open = new Set<OpenStream>()
   #heart: Loop | undefined
   #ended = false
 
   /** `counted`: hears how many more are open, or fewer. */
-  constructor(clock: Clock, counted: (more: number) => void = () => {}) {
+  constructor(clock: Clock, counted: (more: number) => void = () => {}, most = mostStreams) {
     this.clock = clock
     this.#counted = counted
+    this.#most = most
   }
 
   /** How many are open. */
   get size(): number {
     return this.#open.size
+  }
+
+  /** Throws too_many_streams. */
+  refuseMore(): void {
+    if (this.#open.size < this.#most) return
+    const options = { retryAfterSeconds: retrySeconds }
+    throw new RetomaError('too_many_streams', { most: this.#most, seconds: retrySeconds }, options)
   }
 
   add(stream: OpenStream): void {

@@ -2,7 +2,7 @@
 import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
-import { viewValue } from '../core/value.ts'
+import { mark, readableValue, viewValue } from '../core/value.ts'
 import type { Db, Run } from './db.ts'
 import { heldByWorker, inOpenLane } from './floor.ts'
 
@@ -109,6 +109,37 @@ export const withValues = (row: JobView): JobView => ({
   result: viewValue(row.result),
   progress: viewValue(row.progress),
 })
+
+const asListed = {
+  name: 'view_job_listed',
+  text: `select ${listColumns('j')} from (select ${jobColumns} from retoma.job where id = $1) j`,
+}
+
+/** As a list shows it: for who only needs to know how it stands. */
+export async function viewJobListed(db: Db, id: string): Promise<JobView | undefined> {
+  const [row] = await db.run<JobView>(asListed, [id])
+  return row && withValues(row)
+}
+
+const asText = {
+  name: 'view_job_text',
+  text: `select ${jobColumns.replace(
+    'input, result, progress',
+    'input::text as input, result::text as result, progress::text as progress',
+  )} from retoma.job where id = $1`,
+}
+
+/** Its input, result and progress as JSON texts: to be passed on, 8 MB need not be parsed and written again. */
+export async function viewJobText(db: Db, id: string): Promise<JobView | undefined> {
+  const [row] = await db.run<JobView>(asText, [id])
+  if (row === undefined) return undefined
+  const { input, result, progress } = row
+  return { ...row, input: readableText(input), result: readableText(result), progress: readableText(progress) }
+}
+
+/** Only a text with a mark of the codec holds what JSON has not. */
+const readableText = (text: unknown): unknown =>
+  typeof text === 'string' && text.includes(mark) ? JSON.stringify(readableValue(viewValue(JSON.parse(text)))) : text
 
 const someStates = {
   name: 'view_states',

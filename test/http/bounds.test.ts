@@ -1,9 +1,14 @@
 /** One request cannot block or kill the process: what it holds is counted before anything in it is looked at. */
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { routesOf } from '../../src/http/app.ts'
+import { cutIdle } from '../../src/http/idle.ts'
 import { route } from '../../src/http/index.ts'
 import { parse } from '../../src/http/parse.ts'
+import { Streams } from '../../src/http/streams.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { batchDoor } from './batch-support.ts'
 import { unboundedIn } from './request-schemas.ts'
 import { doorWith } from './support.ts'
@@ -138,6 +143,32 @@ test('a query has at most a hundred parameters', async () => {
   const { ask } = await doorWith()
   const { status, body } = await ask('GET', `/api/v1/jobs?${'kind=a&'.repeat(101)}`)
   expect([status, body.error.field]).toEqual([400, 'query'])
+})
+
+test('connections that carry no request give way to new ones', async () => {
+  const server = createServer((_, response) => response.end('here'))
+  cutIdle(server, 60_000, 3)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const silent = Array.from({ length: 6 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  onTestFinished(() => silent.forEach(each => void each.destroy()))
+  const closed = silent.slice(0, 3).map(each => new Promise(resolve => each.on('close', resolve)))
+  await Promise.all(silent.map(each => new Promise(resolve => each.on('connect', resolve))))
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('here')
+  await Promise.all(closed)
+})
+
+test('more streams of events than the server has room for are refused with 503 and Retry-After', () => {
+  const streams = new Streams(systemClock, () => {}, 1)
+  streams.refuseMore()
+  const stream = { look() {}, end() {} }
+  streams.add(stream)
+  expect(() => streams.refuseMore()).toThrowError(
+    expect.objectContaining({ code: 'too_many_streams', status: 503, retryAfterSeconds: 10 }),
+  )
+  streams.remove(stream)
+  streams.refuseMore()
 })
 
 const megabyte = 1024 * 1024

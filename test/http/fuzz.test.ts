@@ -11,7 +11,7 @@ import { openApiOf } from '../../src/http/openapi.ts'
 import { defineJob, defineSchedule, minutes } from '../../src/index.ts'
 import { anyText } from './arbitrary.ts'
 import { batchDoor, submitted } from './batch-support.ts'
-import { at, harmless, headers, headerText, logOfTrouble, requestsTo, runs, seed } from './fuzzing.ts'
+import { at, giantBodies, harmless, headers, headerText, logOfTrouble, requestsTo, runs, seed } from './fuzzing.ts'
 
 // A stream has no end, and its form is held elsewhere.
 const files = route({
@@ -118,6 +118,16 @@ test('a body that is no JSON, or too much of it, or of another type, is refused 
   const broken = Buffer.from([0x7b, 0xff, 0xfe, 0xc3, 0x28, 0x7d])
   const post = { method: 'POST', body: broken, headers: { 'content-type': 'application/json' } }
   expect(await harmless(fetch, new Request(`${at}/api/v1/batches`, post))).toBe(400)
+})
+
+test('lists, objects and texts without end take the process neither long nor much memory, wherever they stand', async () => {
+  const { fetch } = await stage()
+  for (const route of routes)
+    for (const body of giantBodies(route, document)) {
+      const headers = { 'content-type': 'application/json' }
+      const url = at + route.path.replace(/\{\w+\}/g, '1')
+      await harmless(fetch, new Request(url, { method: route.method.toUpperCase(), body, headers }))
+    }
 })
 
 test('a body that breaks off, or never comes to its end within bounds, is refused', async () => {

@@ -21,10 +21,18 @@ export function logOfTrouble(): Log {
 
 const looksLikeAStack = /\n\s+at |\.ts:\d+|\.js:\d+|node_modules|node:internal/
 
+/** Processor time and not the clock's: on a loaded machine a harmless request may take long. */
+const mostProcessorMs = 2000
+const mostMemory = 2 ** 31
+
 /** `fetch` has held the answer against the document already. */
 export async function harmless(fetch: (request: Request) => Promise<Response>, request: Request): Promise<number> {
+  const before = process.cpuUsage()
   const response = await fetch(request)
   const text = await response.text()
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1000, `${request.method} ${request.url.slice(0, 200)}`).toBeLessThan(mostProcessorMs)
+  expect(process.memoryUsage.rss()).toBeLessThan(mostMemory)
   expect(response.status, text).not.toBe(500)
   if (response.status >= 400) expect(text).not.toMatch(looksLikeAStack)
   return response.status
@@ -91,6 +99,35 @@ export function requestsTo(
       ...(given.body === undefined || route.method === 'get' ? {} : { body: JSON.stringify(given.body) }),
     }
   })
+}
+
+const fieldsOf = (n: number) => Array.from({ length: n }, (_, i) => `"k${i}":${i}`).join(',')
+
+/** Values that cost much more to read than to send. */
+const giants = [
+  `[${'[],'.repeat(80_000)}[]]`,
+  `[${'7,'.repeat(150_000)}7]`,
+  `[${'{"a":1},'.repeat(60_000)}{}]`,
+  `{${fieldsOf(80_000)}}`,
+  `"${'x'.repeat(1_000_000)}"`,
+  `${'['.repeat(60)}${'1,'.repeat(100_000)}1${']'.repeat(60)}`,
+  `[${'9'.repeat(300_000)}]`,
+]
+
+/** Bodies of a route with one of its fields, or all of it, as large as it can be. */
+export function giantBodies(route: Route, { paths, components }: OpenApi): string[] {
+  const told = paths[route.path]![route.method]!.requestBody?.content as Record<string, { schema: Json }> | undefined
+  const schema = told?.['application/json']?.schema
+  if (schema === undefined) return []
+  const forms = ((schema.anyOf ?? [schema]) as Json[]).map(each =>
+    typeof each.$ref === 'string' ? components.schemas[each.$ref.split('/').at(-1)!]! : each,
+  )
+  const names = new Set(forms.flatMap(each => Object.keys((each.properties ?? {}) as object)))
+  return [
+    ...giants,
+    ...[...names].flatMap(name => giants.map(giant => `{"${name}":${giant}}`)),
+    `{${[...names].map(name => `"${name}":${giants[1]}`).join(',')}}`,
+  ]
 }
 
 const wellFormed = (text: string) => text.toWellFormed()

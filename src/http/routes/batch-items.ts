@@ -36,7 +36,7 @@ const unknown = { what: 'error', code: null, message: '', stack: null, cause: ''
 
 /** 404 when that job is not of this batch. */
 async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {
-  const job = await engine.job(id)
+  const job = await engine.jobListed(id)
   if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: say('item', 'item'), id })
 }
 

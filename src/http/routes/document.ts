@@ -1,7 +1,9 @@
 /** The API about itself: OpenAPI for programs, a page for people. */
 import { z } from 'zod'
+import type { Language } from '../../errors.ts'
 import { docsPage } from '../docs/page.ts'
 import { docsStyle } from '../docs/style.ts'
+import { jsonText } from '../json.ts'
 import type { OpenApi } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
 
@@ -12,6 +14,13 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
     made ??= make()
     return made
   }
+  let text: string | undefined
+  const pages = new Map<Language, string>()
+  const pageIn = (language: Language): string => {
+    const page = pages.get(language) ?? docsPage(document(), language)
+    pages.set(language, page)
+    return page
+  }
   return [
     route({
       method: 'get',
@@ -21,7 +30,10 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
       summary: 'This API as OpenAPI 3.1',
       role: 'viewer',
       answer: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }),
-      run: document,
+      run({ headers }) {
+        text ??= JSON.stringify(document())
+        return jsonText(text, 200, headers)
+      },
     }),
     route({
       method: 'get',
@@ -33,7 +45,7 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
       answers: 'text/html',
       run({ language, headers }) {
         headers.set('content-type', 'text/html; charset=utf-8')
-        return new Response(docsPage(document(), language), { headers })
+        return new Response(pageIn(language), { headers })
       },
     }),
     route({

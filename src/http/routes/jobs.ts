@@ -6,7 +6,8 @@ import type { JobDetail, JobView, Page } from '../../index.ts'
 import { jobDetailWire, jobWire } from '../../wire.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
 import { explainRoutes } from '../explanation.ts'
-import { type Route, route } from '../route.ts'
+import { jsonText } from '../json.ts'
+import { type Principal, type Route, route } from '../route.ts'
 import { seenBy } from '../stack.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
 
@@ -25,10 +26,21 @@ const listQuery = z.strictObject({
 })
 
 /** 404 also for an id that is a batch's. */
-export async function jobOf(engine: Engine, id: string): Promise<JobDetail> {
-  const found = await engine.job(id)
+export async function jobOf(engine: Engine, id: string): Promise<JobView> {
+  return known(await engine.jobListed(id), id)
+}
+
+function known<T>(found: T | null, id: string): T {
   if (found === null) throw new RetomaError('not_found', { what: 'job', id })
   return found
+}
+
+/** Input, result and progress are JSON texts already: they may be megabytes, and are passed on as they are. */
+function detailText(who: Principal, { input, result, progress, ...job }: JobDetail): string {
+  const wire: Record<string, unknown> = jobDetailWire({ ...job, input: null, result: null, progress: null })
+  const { input: _, result: __, progress: ___, ...others } = wire
+  const fields = Object.entries({ input, result, progress }).map(([name, text]) => `,"${name}":${text ?? 'null'}`)
+  return `${JSON.stringify(seenBy(who, others)).slice(0, -1)}${fields.join('')}}`
 }
 
 function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
@@ -75,7 +87,9 @@ export const jobRoutes: readonly Route[] = [
     params: idParams,
     answer: jobDetail,
     errors: ['not_found'],
-    run: async ({ engine, params, who }) => seenBy(who, jobDetailWire(await jobOf(engine, params.id))),
+    async run({ engine, params: { id }, who, headers }) {
+      return jsonText(detailText(who, known(await engine.jobAsText(id), id)), 200, headers)
+    },
   }),
   ...explainRoutes({
     path: '/api/v1/jobs/{id}/explain',
