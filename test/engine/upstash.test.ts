@@ -48,7 +48,7 @@ test('with both variables set each check is one question to Upstash, with a wind
   vi.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal)
   vi.stubEnv('UPSTASH_REDIS_REST_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   vi.stubEnv('UPSTASH_REDIS_REST_TOKEN', upstashToken)
-  const t = await engineOf({})
+  const t = await liveEngine([])
   const ask = async (who: string) => (await t.engine.limit({ ...asked, who, limit: 1 })).allowed
   expect([await ask('ana'), await ask('ana'), await ask('rui')]).toEqual([true, false, true])
   expect(commands.map(([verb, , keys, key]) => [verb, keys, key])).toEqual([

@@ -34,6 +34,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       group_key: 'ana',
       gate_key: '',
       input_bytes: expect.any(Number),
+      input_marked: false,
       rank: 9,
       run_at: '2030-01-01 12:00:00',
       resume: null,
