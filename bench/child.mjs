@@ -6,28 +6,59 @@ const task = JSON.parse(process.argv[2])
 process.stdin.resume().on('end', () => process.exit(1)) // nobody is left to tell
 const { open } = await import(`./contenders/${task.contender}.mjs`)
 const queue = await open(task.url, task)
-const measures = { burnDown, pickup }
+const measures = { burnDown, paced, pickup }
+const pacedMs = 5000
 const result = await measures[task.measure](task)
 await queue.close()
 console.log(JSON.stringify({ ...result, rss: Math.round(process.memoryUsage.rss() / 1e6) }))
 process.exit(0)
 
-/** Jobs per second into an empty queue, then out of it, one in a hundred failing; over when every outcome is written. */
-async function burnDown({ jobs, concurrency }) {
-  const inputs = Array.from({ length: jobs }, (_, i) => ({ i, fails: i % 100 === 99 }))
-  let at = performance.now()
-  await queue.addMany(inputs)
-  const enqueue = jobs / ((performance.now() - at) / 1000)
+/**
+ * Jobs per second, over when every outcome is written; `failing`: one in a hundred fails. `start` is `cold`: they are all there
+ * when the worker starts, and its start counts. `idle`: the worker waits, and the time begins with the call that enqueues them.
+ */
+async function burnDown({ jobs, concurrency, failing, start }) {
+  const inputs = Array.from({ length: jobs }, (_, i) => ({ i, fails: failing && i % 100 === 99 }))
   let ran = 0
   let all
   const done = new Promise(resolve => {
     all = resolve
   })
-  at = performance.now()
-  await queue.work(() => ++ran === jobs && all(), concurrency)
+  const work = () => queue.work(() => ++ran === jobs && all(), concurrency)
+  if (start === 'idle') {
+    await work()
+    await sleep(1500)
+  }
+  const began = performance.now()
+  await queue.addMany(inputs)
+  const enqueue = jobs / ((performance.now() - began) / 1000)
+  const from = start === 'idle' ? began : performance.now()
+  if (start === 'cold') await work()
   await done
   while ((await queue.unfinished()) > 0) await sleep(5)
-  return { enqueue: Math.round(enqueue), burnDown: Math.round(jobs / ((performance.now() - at) / 1000)) }
+  const burnDown = Math.round(jobs / ((performance.now() - from) / 1000))
+  return start === 'idle' ? { burnDown } : { enqueue: Math.round(enqueue), burnDown }
+}
+
+/** Milliseconds from the call to enqueue until the handler starts, at so many enqueues a second for five seconds. */
+async function paced({ rate, concurrency = 50 }) {
+  const calledAt = []
+  const waits = []
+  await queue.work(({ i }) => waits.push(performance.now() - calledAt[i]), concurrency)
+  await sleep(1500)
+  const began = performance.now()
+  const sent = []
+  while (performance.now() - began < pacedMs) {
+    while (sent.length < ((performance.now() - began) / 1000) * rate) {
+      calledAt.push(performance.now())
+      sent.push(queue.add({ i: sent.length }))
+    }
+    await sleep(1)
+  }
+  await Promise.all(sent)
+  const end = performance.now() + 30_000
+  while (waits.length < sent.length && performance.now() < end) await sleep(5)
+  return { p50: round(part(waits, 0.5), 2), p99: round(part(waits, 0.99), 2) }
 }
 
 /** Milliseconds from the call to enqueue until the handler starts, on an idle queue. */

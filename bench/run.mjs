@@ -1,5 +1,6 @@
 /**
- * Retoma beside its peers, in one run on one machine: `npm run bench` (or `node bench/run.mjs --jobs 50000 --rounds 5`).
+ * Retoma beside its peers, in one run on one machine: `npm run bench` (or `node bench/run.mjs --jobs 10000,100000 --rounds 5`).
+ * Each burn-down is done with and without failing jobs, by a worker that starts on the backlog and by one that is there already.
  * Rounds are interleaved, each contender in a process and a database of its own; the table gives medians and ratios.
  * The PostgreSQL is the embedded one with the settings it ships with, fsync and synchronous_commit on.
  */
@@ -12,14 +13,18 @@ import { printTable } from './lib/table.mjs'
 
 const { values: asked } = parseArgs({
   options: {
-    jobs: { type: 'string', default: '50000' },
+    jobs: { type: 'string', default: '10000,30000,100000' },
+    failing: { type: 'string', default: 'yes,no' },
+    start: { type: 'string', default: 'cold,idle' },
+    paced: { type: 'string', default: '200,800,2000' },
     rounds: { type: 'string', default: '5' },
     concurrency: { type: 'string' },
     only: { type: 'string' },
     measure: { type: 'string' },
   },
 })
-const jobs = Number(asked.jobs)
+const list = text => text.split(',').filter(Boolean)
+const sizes = list(asked.jobs).map(Number)
 const rounds = Number(asked.rounds)
 
 await setup({ build: true })
@@ -33,7 +38,7 @@ try {
   if (!redis) console.error('no redis-server on PATH: BullMQ on Redis is left out')
   const results = await race(server, redis)
   console.log(
-    `\n${jobs} jobs, median of ${rounds} interleaved rounds; × is Retoma's figure over the peer's (for pickup the peer's over Retoma's)\n`,
+    `\nmedian of ${rounds} interleaved rounds; × is Retoma's figure over the peer's (for pickup the peer's over Retoma's)\n`,
   )
   printTable(results)
 } finally {
@@ -51,10 +56,9 @@ async function race(server, redis) {
   for (let number = 1; number <= rounds; number++) {
     for (const each of racing) {
       const row = {}
-      for (const measure of ['pickup', 'burnDown']) {
-        if (!(each.measures ?? ['pickup', 'burnDown']).includes(measure)) continue
-        if (asked.measure && asked.measure !== measure) continue
-        Object.assign(row, await measured(server, redis, each, measure))
+      for (const task of tasksOf(each)) {
+        const figures = await measured(server, redis, each, task)
+        for (const [name, figure] of Object.entries(figures)) row[`${name}${task.label}`] = figure
       }
       results.get(each.name).push(row)
       console.error(`round ${number}: ${each.name} ${JSON.stringify(row)}`)
@@ -63,15 +67,39 @@ async function race(server, redis) {
   return results
 }
 
-async function measured(server, redis, each, measure) {
+/** What is measured of a contender in one round. */
+function tasksOf({ measures = ['pickup', 'paced', 'burnDown'], pickups = 300, most = Number.POSITIVE_INFINITY }) {
+  const wanted = measure => measures.includes(measure) && (!asked.measure || list(asked.measure).includes(measure))
+  const tasks = []
+  if (wanted('pickup')) tasks.push({ measure: 'pickup', jobs: pickups, label: '' })
+  if (wanted('paced'))
+    for (const rate of list(asked.paced).map(Number)) tasks.push({ measure: 'paced', rate, label: ` at ${rate}/s` })
+  if (wanted('burnDown'))
+    for (const jobs of sizes.filter(size => size <= most))
+      for (const failing of list(asked.failing))
+        for (const start of list(asked.start))
+          tasks.push({
+            measure: 'burnDown',
+            jobs,
+            failing: failing === 'yes',
+            start,
+            label: labelOf({ jobs, failing, start }),
+          })
+  return tasks
+}
+
+function labelOf({ jobs, failing, start }) {
+  return ` ${jobs.toLocaleString('en')}${failing === 'yes' ? ', 1 % failing' : ''}${start === 'idle' ? ', worker idle' : ''}`
+}
+
+async function measured(server, redis, each, task) {
   const database = await server.database()
   await once(server.url, 'checkpoint')
   try {
     return await inChild('./child.mjs', {
       ...each,
-      measure,
+      ...task,
       url: each.mode === 'redis' ? redis : database.url,
-      jobs: measure === 'pickup' ? (each.pickups ?? 300) : Math.round(jobs * (each.share ?? 1)),
       ...(asked.concurrency && each.name === 'retoma' ? { concurrency: Number(asked.concurrency) } : {}),
     })
   } finally {

@@ -16,7 +16,7 @@ import { until, untilFinished } from '../lib/until.mjs'
 import { startWorker } from '../lib/worker.mjs'
 
 export const title =
-  'xmin pinned: 500,000 jobs at 90 % of the first 50,000’s rate or more; at a paced load pickup p50 at most twice the unpinned one'
+  'xmin pinned: 500,000 jobs at 90 % of the first 50,000’s rate or more; at a paced load pickup p50 at most twice the unpinned one; counts and explanations within 50 ms'
 
 const pins = {
   'not pinned': [],
@@ -41,6 +41,7 @@ export async function prove({ room, scale, say, atLeast, atMost }) {
     atLeast(`${name}: the last three over the first`, median(rates.slice(-3)) / rates[0], 0.9)
   }
   for (const stand of stands) say(await upkeep(stand))
+  await reads(stands, say, atMost)
   const rate = await pace(stands, scale)
   for (const { name, waits } of stands)
     say(
@@ -92,6 +93,47 @@ async function burnChunk({ database, engine, reports }, chunk) {
   const [first, last] = [reports[from], reports.find(each => each.ran >= begun + chunk)]
   await until(() => isIdle(database), { what: 'a paused worker at rest' })
   return ((last.ran - first.ran) / (last.at - first.at)) * 1000
+}
+
+/** What people and metrics ask for, while nothing waits: among all the entries that the burn-down has left. */
+async function reads(stands, say, atMost) {
+  const costs = new Map()
+  for (const stand of stands) {
+    await stand.engine.pauseQueue('bench')
+    await enqueue(stand, 100)
+    const [{ id }] = await stand.database.sql(
+      `select id::text as id from retoma.job where state = 'waiting' order by id desc limit 1`,
+    )
+    const asked = {
+      queues: () => stand.engine.queues(),
+      stats: () => stand.engine.stats(),
+      'explain a queue': () => stand.engine.explain({ queue: 'bench' }),
+      'explain a job': () => stand.engine.explain({ job: id }),
+      workers: () => stand.engine.workers(),
+    }
+    for (const [name, ask] of Object.entries(asked)) {
+      const times = []
+      for (let i = 0; i < 11; i++) {
+        const at = now()
+        await ask()
+        times.push(now() - at)
+      }
+      costs.set(`${name} ${stand.name}`, median(times))
+    }
+    say(
+      `${stand.name}: ${Object.keys(asked)
+        .map(name => `${name} ${round(costs.get(`${name} ${stand.name}`), 1)} ms`)
+        .join(', ')}`,
+    )
+    await stand.engine.unpauseQueue('bench')
+    await untilFinished(stand.database)
+  }
+  const [free, ...pinned] = stands
+  for (const { name: stand } of pinned)
+    for (const name of ['queues', 'stats', 'explain a queue', 'explain a job', 'workers']) {
+      const [theirs, mine] = [costs.get(`${name} ${free.name}`), costs.get(`${name} ${stand}`)]
+      atMost(`${stand}: ${name}, in ms (unpinned ${round(theirs, 1)})`, mine, Math.max(50, theirs * 5))
+    }
 }
 
 /** What a heartbeat and a pass of the watchdog cost by now: no bound, but a beat has 4.5 s and a pass 8. */
