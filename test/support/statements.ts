@@ -14,7 +14,7 @@ const isSql = (value: unknown): value is string =>
 
 async function shown(folder: string): Promise<{ file: string; name: string; value: unknown }[]> {
   const url = new URL(`../../${folder}/`, import.meta.url)
-  const files = readdirSync(url).filter(file => file.endsWith('.ts'))
+  const files = readdirSync(url).filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   const modules = files.map(async file => {
     const module: Record<string, unknown> = await import(`${new URL(file, url).pathname}?whole`)
     return Object.entries(module).map(([name, value]) => ({ file: basename(file, '.ts'), name, value }))
