@@ -55,8 +55,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
 /** These find their jobs themselves and fence what they found against a change meanwhile: death.test.ts and recover.test.ts play that. */
 const findTheirOwn = ['death_bury', 'watchdog_recover']
 
-/** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and a job that nobody holds. */
-const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
+/** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */
+const noFence = ['settle_landed', 'finding_clear', 'claim_recall', 'batch_streak']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
