@@ -4,8 +4,9 @@
  *
  * npm writes down the optional packages of the systems it could ask for, and `npm ci` then refuses the file because it lacks
  * the others (npm/cli#4828; a registry that mirrors only some of them does the same). Whoever wants such a package names
- * its exact version, and its own name says for which system it is; so the entry can be written without asking anybody. It has no integrity:
- * an `npm install` that reaches the package adds it.
+ * its exact version, and its own name says for which system it is; so the entry can be written without asking anybody. Such an entry has no
+ * integrity, and test/architecture/lock.test.ts refuses it: take a version whose packages the registry has for every system
+ * (`overrides` in package.json), then an `npm install` writes the integrity of each.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,7 @@
-/** `npm ci` refuses a lock file that lacks an optional package of any system, and npm itself writes such files. */
+/**
+ * `npm ci` refuses a lock file that lacks an optional package of any system, and npm itself writes such files. A package without an
+ * integrity in the lock file is installed whatever its bytes are.
+ */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
@@ -8,10 +11,23 @@ const { lacking } = await import(new URL('../../scripts/lock.mjs', import.meta.u
 const lockIn = (folder: string) =>
   JSON.parse(readFileSync(new URL(`../../${folder}package-lock.json`, import.meta.url), 'utf8'))
 
-test.each(['', 'examples/', 'test/next/', 'test/oldest/', 'test/too-old/'])(
+const folders = ['', 'examples/', 'test/next/', 'test/oldest/', 'test/too-old/']
+
+test.each(folders)(
   'the lock file in %j has the packages of every system, so that npm ci takes it (`node scripts/lock.mjs` adds them)',
   folder => {
     expect(lacking(lockIn(folder))).toEqual([])
+  },
+)
+
+// bench/ is installed by `npm install`, which does not want the packages of other systems.
+test.each([...folders, 'bench/'])(
+  'every package of the lock file in %j has its integrity, also those of other systems',
+  folder => {
+    const packages: Record<string, { integrity?: string; link?: boolean }> = lockIn(folder).packages
+    const installed = Object.entries(packages).filter(([path, { link }]) => path !== '' && link !== true)
+    expect(installed.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? '')).map(([path]) => path)).toEqual([])
+    expect(installed).not.toEqual([])
   },
 )
 
