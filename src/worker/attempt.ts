@@ -215,9 +215,9 @@ export class Attempt {
     this.time.begin(this.policy.timeout)
   }
 
+  /** Its time must have begun (`allow`). */
   run(follow: boolean): Promise<AttemptEnd> {
     this.#followed = follow
-    this.allow()
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return

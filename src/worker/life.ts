@@ -184,9 +184,12 @@ export class Life {
   start(attempt: Attempt, follow: boolean): void {
     this.#running++
     this.#handling++
-    void this.#run(attempt, follow || this.#options.follows(), this.#starts.note(attempt.name))
+    const place = this.#starts.note(attempt.name)
+    // Before the handler begins: its first synchronous part may block the loop for ever, and its deadline must be known by then.
+    attempt.allow()
     this.#deadlines.watch(attempt)
     this.#options.started(attempt)
+    void this.#run(attempt, follow || this.#options.follows(), place)
   }
 
   async #run(attempt: Attempt, follow: boolean, place: number): Promise<void> {
