@@ -82,15 +82,18 @@ export function providerStop(options: ProviderStop): Error {
   return handBack({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
 }
 
+/** Codes under which the engine itself pauses a batch: each says how the batch goes on. */
+const ownCodes: readonly string[] = ['person', 'provider', 'stop_after', 'same_cause']
+
 /** `throw pauseBatch({ code, message })`: the job's batch is paused, until a person has it go on. */
 export function pauseBatch(options: BatchPause): Error {
   refuseUnknownOptions(Object(options), ['code', 'message'])
   const { code, message } = Object(options) as BatchPause
-  if (typeof code !== 'string' || !/^[a-z][a-z0-9_]{0,99}$/.test(code) || code === 'person' || code === 'provider')
+  if (typeof code !== 'string' || !/^[a-z][a-z0-9_]{0,99}$/.test(code) || ownCodes.includes(code))
     refuseOption(
       'code',
-      `it is a word such as cost_limit, and neither person nor provider, not ${asText(code)}`,
-      `é uma palavra como cost_limit, e nem person nem provider, não ${asText(code)}`,
+      `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${asText(code)}`,
+      `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${asText(code)}`,
     )
   return handBack({ ...nothing, why: 'pause', code, message: asText(message) })
 }

@@ -119,8 +119,8 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
 }
 
 /**
- * Of one that was let through to a provider that has stopped, and ended without having heard whether it answers: that is no
- * fault of its job's. Its process dying of it is; so is what cannot be answered for this job whoever is asked.
+ * Of one that was let through to a provider that has stopped, and ended without having heard whether it answers, or that tried
+ * whether the failures that paused its batch have ended: that is no fault of its job's. Its process dying of it is; so is what cannot be answered for this job whoever is asked.
  */
 export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
   if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isFinal(thrown))

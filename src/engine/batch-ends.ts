@@ -35,7 +35,6 @@ export interface BatchEndsOptions {
 export interface Failed {
   batch: string
   id: string
-  attempt: number
   cause: string
   code: string | null
   message: string

@@ -199,6 +199,8 @@ const forget = {
       delete from retoma.event where batch_id = (select id from gone)
     ), files as (
       update retoma.file set ${doomed} where batch_id = (select id from gone)
+    ), streak as (
+      delete from retoma.provider where name = (select 'batch ' || id from gone)
     )
     delete from retoma.batch_count where batch_id = (select id from gone)`,
 }

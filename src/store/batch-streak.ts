@@ -5,7 +5,8 @@
  * A stop of a provider does the same (provider-turn.ts), so the batch has a row there of its own, under a name that no provider can have.
  *
  * Invariant: in a row means that no item succeeded or was skipped between the first and the last of these failures, by the batch's own
- * counters. An item that fails because it was the one let through pays no try for it. All of it may be done twice.
+ * counters. An item that fails because it was the one let through pays no try for it: its attempt is handed
+ * back (core/outcome.ts), so the last try of an item is not lost to an outage. All of it may be done twice.
  */
 import { probeEvery } from '../core/hand-back.ts'
 import { sumsOf } from './batch-count.ts'
@@ -21,8 +22,8 @@ export interface Streak {
   cause: string
   code: string | null
   message: string
-  /** The items that failed so, and their attempts, in the order of their ends. */
-  items: readonly { id: string; attempt: number }[]
+  /** The items that failed so, in the order of their ends; one may have failed more than once. */
+  items: readonly { id: string }[]
   /** Nothing else of this batch has failed meanwhile, as far as is known here. */
   isAll: boolean
 }
@@ -35,11 +36,6 @@ const note = {
       from (
         select * from retoma.batch where id = $1 and finished_at is null and policy #>> '{stopAfter,sameCause}' is not null for update
       ) b cross join lateral (${sumsOf('b.id')}) s
-    ), spared as (
-      update retoma.job j set failures = j.failures - 1, run_at = ${now}
-      from home h join retoma.provider p on p.name = h.reason ->> 'provider'
-      where h.reason ->> 'code' = 'same_cause' and j.id = any (array[p.probe_last]) and j.id = any ($4::bigint[])
-        and j.attempt = ($5::int[])[array_position($4::bigint[], j.id)] and j.worker_id is null and j.finished_at is null and j.failures > 0
     ), used as (
       update retoma.provider p set probe_job = null
       from home h
@@ -48,16 +44,16 @@ const note = {
       select j.*, cardinality(j.jobs) >= j.most as is_full
       from (
         select h.id, h.state as was, h.answered, h.most,
-          case when $6 and h.streak ->> 'cause' = $3 and (h.streak ->> 'answered')::int = h.answered
+          case when $5 and h.streak ->> 'cause' = $3 and (h.streak ->> 'answered')::int = h.answered
             then array(select distinct x from unnest(array(select jsonb_array_elements_text(h.streak -> 'jobs'))::bigint[] || $4::bigint[]) as x)
-            else $4::bigint[]
+            else array(select distinct x from unnest($4::bigint[]) as x)
           end as jobs
         from home h
         where h.state in ('submitting', 'running')
       ) j
     ), stopped as (
       insert into retoma.provider as p (name, kinds, stopped_at, probe_at, code, message, at)
-      select ${ownName}, '{}', ${now}, ${now} + make_interval(secs => ${probeEvery / 1000}), $7, $8, ${now} from next b where b.is_full
+      select ${ownName}, '{}', ${now}, ${now} + make_interval(secs => ${probeEvery / 1000}), $6, $7, ${now} from next b where b.is_full
       on conflict (name) do update
       set stopped_at = excluded.stopped_at, probe_at = excluded.probe_at, probe_job = null, code = excluded.code, message = excluded.message, at = excluded.at
     ), pressed as (
@@ -67,7 +63,7 @@ const note = {
         held = b.held or n.is_full,
         stall_from = case when not n.is_full then b.stall_from else 'infinity' end,
         reason = case when not n.is_full then b.reason else jsonb_build_object('code', 'same_cause', 'provider', ${ownName}, 'cause', $3::text,
-          'message', $8::text, 'items', cardinality(n.jobs), 'answered', n.answered, 'job', ($4::bigint[])[1]::text) end
+          'message', $7::text, 'items', cardinality(n.jobs), 'answered', n.answered, 'job', ($4::bigint[])[1]::text) end
       from next n
       where b.id = any (array[n.id])
       returning b.id, n.was, b.state, b.reason
@@ -82,17 +78,7 @@ export async function noteStreak(
   at: Date | null,
 ): Promise<{ queue: string; paused: boolean } | undefined> {
   const ids = items.map(each => each.id)
-  const attempts = items.map(each => each.attempt)
-  const [row] = await db.run<{ queue: string; paused: boolean }>(note, [
-    batch,
-    at,
-    cause,
-    ids,
-    attempts,
-    isAll,
-    code,
-    message,
-  ])
+  const [row] = await db.run<{ queue: string; paused: boolean }>(note, [batch, at, cause, ids, isAll, code, message])
   return row
 }
 

@@ -40,6 +40,8 @@ export interface Claimed {
   trace: string | null
   /** What its code noted of its own place. */
   resume: unknown
+  /** Of the item that tries for its paused batch (batch-streak.ts): the name under which that batch is stopped; null for every other job. */
+  tries_for: string | null
   /** The database's clock at this claim, in milliseconds. */
   started_ms: number
   rank: number
@@ -63,6 +65,8 @@ export interface Want {
 /** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
 export const claimedColumns = `
   j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care, j.trace,
+  case when j.id = any (array(select probe_job from retoma.provider where probe_job is not null and starts_with(name, 'batch ')))
+    then 'batch ' || j.batch_id end as tries_for,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /**

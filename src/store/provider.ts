@@ -119,12 +119,12 @@ const stop = {
     returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
-// Nothing of what it said: the words of its stop stay, and what is met now stands beside them.
+// Nothing of what it said: the words of its stop stay, and what is met now stands beside them. The pass of the job that met it is used.
 const silent = {
   name: 'provider_silent',
   text: `
     update retoma.provider p
-    set trouble = $3, trouble_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe})
+    set trouble = $3, trouble_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe}), probe_job = nullif(p.probe_job, $4::bigint)
     where p.name = $1 and p.stopped_at is not null
     returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
 }
@@ -192,7 +192,7 @@ export async function tellProvider(
         : { how: 'stopped', ms: probeMs, code: row!.code, message: row!.message ?? '' }
     }
     case 'silent': {
-      const [row] = await db.run<Row>(silent, [name, at, word.message])
+      const [row] = await db.run<Row>(silent, [name, at, word.message, job])
       // Somebody has had it go on meanwhile.
       if (row === undefined) return { how: 'waiting', ms: shortestWait, code: null, message: word.message }
       return { how: 'stopped', ms: row.probeMs!, code: row.code, message: row.message ?? '' }

@@ -223,7 +223,8 @@ export class Attempt {
         if (this.#ended) return
         this.#ended = true
         const { claimed, policy } = this
-        const [probed] = this.#probes ?? []
+        const [asked] = this.#probes ?? []
+        const probed = asked ?? claimed.tries_for ?? undefined
         const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
         const end = 'end' in ended ? ended.end : endOf(ended, about)
         resolve(end)

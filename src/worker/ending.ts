@@ -18,7 +18,7 @@ interface About {
   policy: Policy
   /** Why it was told to stop; undefined: it was not. */
   reason: Error | undefined
-  /** A stopped provider it was let through to, and has not heard of. */
+  /** A stopped provider it was let through to, and has not heard of; or its batch, which is paused and for which it tries. */
   probed: string | undefined
   random: Random
 }

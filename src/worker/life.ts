@@ -47,14 +47,7 @@ export interface LifeOptions {
   /** The handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
   ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
   /** An attempt of a job of a batch has failed, and that is written. */
-  failed: (failed: {
-    batch: string
-    id: string
-    attempt: number
-    cause: string
-    code: string | null
-    message: string
-  }) => void
+  failed: (failed: { batch: string; id: string; cause: string; code: string | null; message: string }) => void
   /** An attempt of a job of that batch has succeeded, or was skipped. */
   succeeded: (batchId: string) => void
   /** It was handed back, because no child process was free for it. */
@@ -248,13 +241,13 @@ export class Life {
     for (const told of this.#idlers.splice(0)) told()
   }
 
-  #tellBatch({ id, attempt, batch_id: batch }: Claimed, end: AttemptEnd): void {
+  #tellBatch({ id, batch_id: batch }: Claimed, end: AttemptEnd): void {
     if (batch === null) return
     if (end.state === 'succeeded' || end.state === 'skipped') this.#options.succeeded(batch)
     if (!('failure' in end) || end.failure === null) return
     const { code, message } = end.failure
     const cause = causeOf(end.failure)
-    this.#options.failed({ batch, id, attempt, cause, code, message: message.slice(0, mostMessage) })
+    this.#options.failed({ batch, id, cause, code, message: message.slice(0, mostMessage) })
   }
 
   #settle(claimed: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {

@@ -544,7 +544,8 @@ describe('the words', () => {
   test('are refused where they make no sense, and a provider inside a transaction is, too', async () => {
     expect(() => providerWait({ retryAfter: Number.NaN as never })).toThrow(/bad_option/)
     expect(() => providerWait({ after: 1 } as never)).toThrow(/bad_option/)
-    expect(() => pauseBatch({ code: 'person', message: '' })).toThrow(/bad_option/)
+    for (const code of ['person', 'provider', 'stop_after', 'same_cause'])
+      expect(() => pauseBatch({ code, message: '' })).toThrow(/bad_option/)
     const job = defineJob<boolean>({
       kind: 'k',
       queue: 'q',

@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineBatch, defineJob, minutes, seconds } from '../../src/index.ts'
+import { noteStreak } from '../../src/store/batch-streak.ts'
+import type { Db, Statement } from '../../src/store/db.ts'
 import { engineOf } from '../support/engine.ts'
 import { jobsOf, passes } from '../support/providers.ts'
 
@@ -66,6 +68,43 @@ test('one item a minute tries while the outage lasts, pays nothing for it, and t
   world.fails = () => undefined
   for (let passed = 0; passed < 4; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 60, failed: 0 })
+})
+
+test('items on their last try lose no try to an outage: each that tries waits again, and succeeds when the outage has ended', async () => {
+  const { t, world, runs, submit } = await outage(1)
+  world.fails = () => 'the AI is away'
+  const id = await submit(80)
+  await t.run()
+  const { failed } = (await t.engine.batch(id))!
+  const before = runs.length
+  for (let passed = 0; passed < 10; passed++) await passes(t, minutes(1))
+  expect(runs.length - before).toBeGreaterThanOrEqual(8)
+  expect(runs.length - before).toBeLessThanOrEqual(11)
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', failed })
+  world.fails = () => undefined
+  for (let passed = 0; passed < 3; passed++) await passes(t, minutes(1))
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 80 - failed, failed })
+  await t.engine.eraseBatch(id)
+  for (let passed = 0; passed < 2; passed++) await passes(t, minutes(1))
+  expect((await t.engine.query(`select name from retoma.provider`)).rows).toEqual([])
+})
+
+test('one item that fails often counts once, however late its failures are noted', async () => {
+  const { t } = await outage()
+  const job = defineJob({ kind: 'alone', queue: 'q', run: () => null })
+  const batch = defineBatch({ name: 'alone', job, stopAfter: { sameCause: 2 } })
+  const { id } = await t.engine.submit(batch, [undefined, undefined])
+  const run = async (statement: Statement, values: unknown[]) => (await t.engine.query(statement.text, values)).rows
+  const db = { run } as unknown as Db
+  const note = (items: string[]) =>
+    noteStreak(
+      db,
+      { batch: id, cause: 'c', code: null, message: 'm', items: items.map(each => ({ id: each })), isAll: true },
+      null,
+    )
+  const [first, second] = (await t.engine.items(id)).items
+  expect(await note([first!.id, first!.id])).toMatchObject({ paused: false })
+  expect(await note([second!.id])).toMatchObject({ paused: true })
 })
 
 test('a person who unpauses has it go on at once, and the next 20 in a row pause it again', async () => {

@@ -35,6 +35,7 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       gate_key: '',
       input_bytes: expect.any(Number),
       input_marked: false,
+      tries_for: null,
       rank: 9,
       run_at: '2030-01-01 12:00:00',
       resume: null,

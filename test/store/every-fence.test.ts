@@ -56,7 +56,7 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
 const findTheirOwn = ['death_bury', 'watchdog_recover']
 
 /** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */
-const noFence = ['settle_landed', 'finding_clear', 'claim_recall', 'batch_streak']
+const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
