@@ -5,8 +5,13 @@ import { createClassifier } from './index.ts'
 
 test('without a key the local classifier answers, and every answer says that it is simulated', async () => {
   const openRouter = { key: undefined, model: undefined, baseUrl: 'http://127.0.0.1:1/' }
-  const { routes, attach, attached: _, name: __, jobs, queues: ___, ...config } = createClassifier({ openRouter })
-  const { ask, engine, run } = await doorWith([...jobs!], { ...config, app: { routes } })
+  const { routes, attach, jobs, batches, schedules, limits } = createClassifier({ openRouter })
+  const { ask, engine, run } = await doorWith([...jobs!], {
+    batches: [...batches!],
+    schedules: [...schedules!],
+    limits: limits!,
+    app: { routes: routes! },
+  })
   attach!(engine)
   const project = { nome: 'Peças', categorias: ['Contrato', 'Petição'] }
   const { id: projeto_id } = (await ask('POST', '/projetos', { body: project })).body
