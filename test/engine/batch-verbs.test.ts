@@ -359,6 +359,28 @@ test('a batch that was paused when its last item ended is over once the pause is
     expect(await sql(`select from retoma.batch where held`)).toEqual([])
   }))
 
+test('the progress time of a batch is the end of its last attempt, of one that failed as well, and no verb moves it', () =>
+  inWorld(async ({ engine, run, clock }) => {
+    const { id } = await engine.submit(define(3), [0, 0, 1, 2], {
+      ref: (_, index) => `item ${index}`,
+      each: (_, index) => ({ delay: seconds(index * 10) }),
+    })
+    const progress = async () => {
+      const { progressAt, lastRef } = (await engine.batch(id))!
+      return { progressAt, lastRef }
+    }
+    expect(await progress()).toEqual({ progressAt: null, lastRef: null })
+    const begun = clock.now().getTime()
+    for (let n = 0; n < 3; n++) {
+      await run()
+      expect(await progress()).toEqual({ progressAt: new Date(begun + n * 10_000), lastRef: `item ${n}` })
+      await clock.advance(seconds(10))
+    }
+    await engine.pause(id)
+    await engine.skip((await engine.items(id)).items[3]!.id, 'known')
+    expect(await progress()).toEqual({ progressAt: new Date(begun + 20_000), lastRef: 'item 2' })
+  }))
+
 describe('one item', () => {
   test('skipped by hand ends, whatever it was; the last one ends its batch', () =>
     inWorld(async here => {
@@ -373,6 +395,23 @@ describe('one item', () => {
       expect(await engine.job(waiting!.id)).toMatchObject({ error: { what: 'skipped', message: 'known' } })
       await expect(engine.skip(done!.id, 'known')).rejects.toThrow(/wrong_state/)
       expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 2 })
+    }))
+
+  test('that was skipped, cancelled or failed and runs again counts as waiting, and no longer as what it was', () =>
+    inWorld(async ({ engine, run, databaseUrl }) => {
+      const { id } = await engine.submit(define(3), [2, 2, 1, 2], later)
+      await run()
+      const [skipped, cancelled, failed] = (await engine.items(id)).items
+      await engine.skip(skipped!.id, 'known')
+      await engine.cancel(cancelled!.id)
+      expect(await engine.batch(id)).toMatchObject({ skipped: 1, cancelled: 1, failed: 1, waiting: 1, percent: 75 })
+      await engine.retry(skipped!.id)
+      expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 1, failed: 1, waiting: 2, percent: 50 })
+      await engine.retry(cancelled!.id)
+      expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 0, failed: 1, waiting: 3, percent: 25 })
+      await engine.retry(failed!.id)
+      expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 0, failed: 0, waiting: 4, percent: 0 })
+      expect(await auditBatches(databaseUrl)).toEqual([])
     }))
 
   test('run again opens its batch again, which ends again, with its onComplete', () =>
