@@ -11,6 +11,7 @@ type Around = Pick<
   | 'version'
   | 'takenAt'
   | 'stallAfterMs'
+  | 'stallClockAt'
   | 'queuePaused'
   | 'ready'
   | 'later'
@@ -36,7 +37,8 @@ const around = {
         select t.created_at from retoma.job t
         where t.id = (select last_id from retoma.batch_chunk where batch_id = b.id order by n desc limit 1)
       ) as "takenAt",
-      (b.policy ->> 'stallAfter')::float8 as "stallAfterMs", coalesce(q.paused, false) as "queuePaused",
+      (b.policy ->> 'stallAfter')::float8 as "stallAfterMs",
+      case when isfinite(b.stall_from) then b.stall_from end as "stallClockAt", coalesce(q.paused, false) as "queuePaused",
       coalesce(s.ready, 0) as ready, coalesce(s.later, 0) as later, s."dueAt", coalesce(s.whole, false) as "seenAll",
       (
         select coalesce(jsonb_agg(jsonb_build_object('id', r.worker_id, 'items', r.items,

@@ -91,7 +91,7 @@ test('paused by a person or by its stopAfter, stalled with the resumes that are 
   expect(await t.said({ batch: id })).toEqual({
     verdict: 'stalled',
     action: 'resume',
-    sentence: `batch ${id} is stalled and waits for a person: no item of it ended for too long; 1 of 2 resumes are left`,
+    sentence: `batch ${id} is stalled and waits for a person: no item of it ended for too long; 1 of 2 resumes is left`,
     command: `retoma batch resume ${id}`,
   })
   await t.sql(`update retoma.batch set reason = '{"code":"no_worker"}', resumes = 2`)
@@ -178,6 +178,8 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
   await t.sql(`update retoma.batch set sample_at = array[$1::timestamptz], sample_done = '{0}'`, [ago(t, 4)])
   expect((await t.said({ batch: id })).sentence).toContain('runs at 1.5 items a second, about 3 s left, the last ended')
   await t.sql(`update retoma.batch set policy = policy || '{"stallAfter":3000}'`)
+  expect((await t.said({ batch: id })).verdict).toBe('ok')
+  await t.sql(`update retoma.batch set stall_from = $1`, [ago(t, 9)])
   expect(await t.said({ batch: id })).toMatchObject({
     verdict: 'slow',
     sentence: expect.stringContaining('no item of it has ended for 4 s: 3 s of work without an end make it stalled'),
@@ -195,6 +197,31 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'wait' })
   await t.clock.advance(minutes(2))
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'orphan', action: 'start_worker', command: 'retoma up' })
+})
+
+test('a batch that waited for hours and has just started is not blamed for those hours', async () => {
+  const t = await here()
+  await t.worker('w')
+  const id = await submit(t, 'ok', 'ok')
+  await t.sql(`update retoma.batch set policy = policy || '{"stallAfter":300000}'`)
+  await t.engine.pauseQueue('mail')
+  await t.clock.advance(minutes(120))
+  await t.engine.unpauseQueue('mail')
+  await t.worker('w2')
+  await hold(t, id, 1, 'w2')
+  const watched = async (seconds_: number) => {
+    for (let passed = 0; passed < seconds_; passed += 5) {
+      await t.tick()
+      await t.clock.advance(seconds(5))
+      await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+    }
+    return t.said({ batch: id })
+  }
+  for (const after of [0, 10, 60])
+    expect(await watched(after)).toMatchObject({
+      verdict: 'ok',
+      sentence: `batch ${id} runs, none has ended yet; 0 of 2 ended, 1 running, 1 waiting`,
+    })
 })
 
 test('a failed item of a cancelled batch is not sent to a retry that is refused', async () => {

@@ -5,8 +5,9 @@ import { span } from '../span.ts'
 import type { Told } from './explanation.ts'
 import type { BatchFacts, RunnerFacts, WorkerFacts } from './facts.ts'
 import { whyLimited } from './gates.ts'
+import { allBusy } from './line.ts'
 import { besidesProvider, waitFor, whyProvider } from './provider.ts'
-import { isSilent } from './running.ts'
+import { isSilent, latest } from './running.ts'
 import { bringing, bringOne, whyNobody } from './takers.ts'
 import { comingIn, nextLook, nobodyLooks, startWatchdog } from './watch.ts'
 import { append, counted, lasting, nothing, queueIsPaused, quoted, since, told, typed, until, wait } from './words.ts'
@@ -23,7 +24,7 @@ const blockedOf = ({ worker }: RunnerFacts): WorkerFacts | undefined =>
   worker?.blockedSince == null ? undefined : worker
 
 function itRuns(batch: BatchFacts): Told {
-  const { id, now, runners, rate, progressAt, stallAfterMs, watch } = batch
+  const { id, now, runners, rate, progressAt, stallAfterMs, stallClockAt, watch } = batch
   const lost = runners.filter(each => isLost(each, now))
   const hung = runners.filter(each => !lost.includes(each) && blockedOf(each) !== undefined)
   if (runners.length > 0 && lost.length === runners.length) {
@@ -61,8 +62,9 @@ function itRuns(batch: BatchFacts): Told {
             `se não se soltar, mate o processo ${blocked.pid} em ${quoted(blocked.host)}: seus jobs rodam de novo em outro lugar`,
           ),
     )
-  const stood = now.getTime() - (progressAt ?? batch.submittedAt ?? batch.createdAt).getTime()
-  if (stallAfterMs !== null && stood > stallAfterMs)
+  // As the watchdog counts it: time in which no item could run does not count.
+  const stood = now.getTime() - latest(progressAt, batch.createdAt, stallClockAt, watch.unbrokenAt).getTime()
+  if (stallAfterMs !== null && stallClockAt !== null && stood > stallAfterMs)
     return told(
       'slow',
       append(
@@ -166,8 +168,8 @@ function itWaits(batch: BatchFacts): Told {
     append(
       busy
         ? say(
-            `batch ${id} waits for a free slot: the ${counted(takers.slots).en} of the workers that take it are busy with other jobs`,
-            `o lote ${id} espera uma vaga: as ${counted(takers.slots).pt} dos workers que o pegam estão ocupadas com outros jobs`,
+            `batch ${id} waits for a free slot: ${allBusy(takers).en} with other jobs`,
+            `o lote ${id} espera uma vaga: ${allBusy(takers).pt} com outros jobs`,
           )
         : say(
             `batch ${id} waits in line: its items start as workers come to them`,
@@ -234,7 +236,11 @@ function perTime(rate: number): Saying {
       : rate * 60 >= 1
         ? [rate * 60, 'minute', 'minuto']
         : [rate * 3600, 'hour', 'hora']
-  return say(` at ${oneDecimal(number, 'en')} items a ${en}`, ` a ${oneDecimal(number, 'pt')} itens por ${pt}`)
+  // In Portuguese the plural begins at two.
+  return say(
+    ` at ${oneDecimal(number, 'en')} items a ${en}`,
+    ` a ${oneDecimal(number, 'pt')} ${number < 1.95 ? 'item' : 'itens'} por ${pt}`,
+  )
 }
 
 /** `; 1,004 of 2,000 ended, 3 failed, 20 running, 973 waiting` */
@@ -245,13 +251,13 @@ function counts(batch: BatchFacts): Saying {
     [failed, 'failed', 'com falha'],
     [running, 'running', 'rodando'],
     [waiting, 'waiting', 'esperando'],
-    [stalled, 'stalled', 'travados'],
+    [stalled, 'stalled', stalled === 1 ? 'travado' : 'travados'],
   ]
   const shown = parts.filter(([n]) => n > 0)
   const list = (of: 1 | 2, language: 'en' | 'pt') =>
     shown.map(part => `, ${counted(part[0])[language]} ${part[of]}`).join('')
   return say(
     `; ${counted(ended).en} of ${counted(total).en} ended${list(1, 'en')}`,
-    `; ${counted(ended).pt} de ${counted(total).pt} encerrados${list(2, 'pt')}`,
+    `; ${counted(ended).pt} de ${counted(total).pt} ${total === 1 ? 'encerrado' : 'encerrados'}${list(2, 'pt')}`,
   )
 }

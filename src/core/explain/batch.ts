@@ -32,10 +32,17 @@ const quietMs = 60_000
 function submitting(batch: BatchFacts): Told {
   const { id, now, total } = batch
   const last = batch.takenAt ?? batch.createdAt
-  const far = say(
-    `batch ${id} is being submitted: ${items(total).en} so far, the last ${since(last, now)} ago`,
-    `o lote ${id} está sendo enviado: ${items(total).pt} até agora, os últimos há ${since(last, now)}`,
-  )
+  const ago = since(last, now)
+  const far =
+    total === 0
+      ? say(
+          `batch ${id} is being submitted, without an item for ${ago}`,
+          `o lote ${id} está sendo enviado, há ${ago} sem nenhum item`,
+        )
+      : say(
+          `batch ${id} is being submitted: ${items(total).en} so far, the last ${ago} ago`,
+          `o lote ${id} está sendo enviado: ${items(total).pt} até agora, o último há ${ago}`,
+        )
   if (now.getTime() - last.getTime() <= quietMs) return told('ok', far, 'wait', wait)
   const broke = say(
     '; whoever submits it may have died, and until its list is over it does not end',
@@ -69,7 +76,7 @@ function paused(batch: BatchFacts): Told {
     if (reason?.code === 'stop_after')
       return say(
         `was paused by its stopAfter: ${counted(Number(reason.failed)).en} of the ${items(Number(reason.ended)).en} that ended had failed`,
-        `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} encerrados tinham falhado`,
+        `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} ${reason.ended === 1 ? 'encerrado' : 'encerrados'} ${reason.failed === 1 ? 'tinha' : 'tinham'} falhado`,
       )
     if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
     if (reason.code === 'same_cause') {
@@ -134,7 +141,10 @@ function stalled(batch: BatchFacts): Told {
       why,
       last,
       left > 0
-        ? say(`; ${left} of ${maxResumes} resumes are left`, `; restam ${left} de ${maxResumes} retomadas`)
+        ? say(
+            `; ${left} of ${maxResumes} ${maxResumes === 1 ? 'resume' : 'resumes'} ${left === 1 ? 'is' : 'are'} left`,
+            `; ${left === 1 ? 'resta' : 'restam'} ${left} de ${maxResumes} ${maxResumes === 1 ? 'retomada' : 'retomadas'}`,
+          )
         : say('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
     ),
     'resume',
@@ -157,10 +167,15 @@ function over(batch: BatchFacts): Told {
   if (failed === 0)
     return told(
       'ok',
-      say(
-        `batch ${id} has been over for ${ago}: each of its ${items(total).en} has ended, none failed`,
-        `o lote ${id} terminou há ${ago}: ${items(total).pt} encerrados, nenhum falhou`,
-      ),
+      total === 1
+        ? say(
+            `batch ${id} has been over for ${ago}: its only item has ended, and did not fail`,
+            `o lote ${id} terminou há ${ago}: o único item foi encerrado, sem falha`,
+          )
+        : say(
+            `batch ${id} has been over for ${ago}: each of its ${items(total).en} has ended, none failed`,
+            `o lote ${id} terminou há ${ago}: ${items(total).pt} encerrados, nenhum falhou`,
+          ),
       'nothing',
       nothingToDo,
     )
@@ -168,7 +183,7 @@ function over(batch: BatchFacts): Told {
     'failed',
     say(
       `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
-      `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} falharam`,
+      `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} ${failed === 1 ? 'falhou' : 'falharam'}`,
     ),
     'retry_failed',
     say(

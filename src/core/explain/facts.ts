@@ -187,6 +187,8 @@ export interface BatchFacts {
   resumes: number
   maxResumes: number
   stallAfterMs: number | null
+  /** When its stall clock began to run; null: the clock stands still, as while no item can run. */
+  stallClockAt: Date | null
   following: boolean
   queuePaused: boolean
   /** Of its waiting items, among those that were looked at: the ready ones, those for later, and when the first of these is due. */

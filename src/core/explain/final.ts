@@ -77,9 +77,10 @@ function explainFailed(job: JobFacts, ago: string): Told {
       `retoma jobs show ${id}`,
     )
   const tries = job.failures + job.crashes
+  const { attempts } = job.policy
   const sentence = say(
-    `job ${id} failed for good ${ago} ago, after ${tries} of ${job.policy.attempts} tries: ${why}`,
-    `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${job.policy.attempts} tentativas: ${why}`,
+    `job ${id} failed for good ${ago} ago, after ${tries} of ${attempts} ${attempts === 1 ? 'try' : 'tries'}: ${why}`,
+    `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${attempts} ${attempts === 1 ? 'tentativa' : 'tentativas'}: ${why}`,
   )
   // Of a cancelled batch nothing runs again.
   if (batch?.state === 'cancelled')
@@ -131,13 +132,16 @@ export function explainStalled(job: JobFacts): Told {
   const when =
     lastFailure === null ? nothing : say(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
   const reason = why === null ? nothing : say(`: ${errorText(why)}`, `: ${errorText(why)}`)
+  const { fruitless: restarts } = job.care
   const fruitless =
-    job.care.fruitless > 0 && why?.code !== 'too_many_restarts'
-      ? say(
-          ` (${job.care.fruitless} restarts in a row without a step of progress)`,
-          ` (${job.care.fruitless} reinícios seguidos sem uma etapa de avanço)`,
-        )
-      : nothing
+    restarts === 0 || why?.code === 'too_many_restarts'
+      ? nothing
+      : restarts === 1
+        ? say(' (1 restart without a step of progress)', ' (1 reinício sem uma etapa de avanço)')
+        : say(
+            ` (${restarts} restarts in a row without a step of progress)`,
+            ` (${restarts} reinícios seguidos sem uma etapa de avanço)`,
+          )
   const after =
     job.checkpoint === null
       ? nothing

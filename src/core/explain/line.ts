@@ -126,7 +126,8 @@ function andBehind(job: JobFacts): Saying {
   )
 }
 
-function allBusy({ slots, taking }: JobFacts['takers']): Saying {
+/** `all 8 of the 2 workers that take it are busy`: slots, of a job or a batch. */
+export function allBusy({ slots, taking }: JobFacts['takers']): Saying {
   const of =
     taking === 1
       ? say('of the one worker that takes it', 'do único worker que o pega')

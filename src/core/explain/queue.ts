@@ -136,8 +136,8 @@ function moves(facts: QueueFacts, name: string): Told {
     hung.length === 0
       ? nothing
       : say(
-          `; ${takers.blocked} of its ${takers.serving} workers blocked`,
-          `; ${takers.blocked} de seus ${takers.serving} workers bloqueados`,
+          `; ${takers.blocked} of its ${takers.serving} ${takers.serving === 1 ? 'worker' : 'workers'} blocked`,
+          `; ${takers.blocked} de ${takers.serving} ${takers.serving === 1 ? 'worker bloqueado' : 'workers bloqueados'}`,
         )
   if (takers.free === 0)
     return told(

@@ -10,7 +10,7 @@ import type { JobFacts, WorkerFacts } from './facts.ts'
 import { pastItsAge } from './overdue.ts'
 import { follows } from './waiting.ts'
 import { comingIn, nextLook, nextSweep, nobodyLooks, startWatchdog } from './watch.ts'
-import { append, lasting, message, nothing, quoted, since, told, until, wait } from './words.ts'
+import { append, counted, lasting, message, nothing, quoted, since, told, until, wait } from './words.ts'
 
 /** A worker that is silent for longer has missed a beat. */
 const silentMs = defaultPolicy.orphanAfter / 2
@@ -214,7 +214,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   return undefined
 }
 
-const latest = (...instants: readonly (Date | null)[]): Date =>
+export const latest = (...instants: readonly (Date | null)[]): Date =>
   new Date(Math.max(...instants.map(at => at?.getTime() ?? 0)))
 
 const fine = (job: JobFacts, worker: WorkerFacts): Told =>
@@ -243,9 +243,16 @@ function howFar({ checkpoint, progress, progressAt, now }: JobFacts): Saying {
     checkpoint === null
       ? nothing
       : say(`; after its step ${quoted(checkpoint)}`, `; depois da etapa ${quoted(checkpoint)}`)
-  const done = typeof progress?.done === 'number' ? String(progress.done) : undefined
-  const of = typeof progress?.total === 'number' ? say(` of ${progress.total}`, ` de ${progress.total}`) : nothing
-  const count = done === undefined ? nothing : say(`; ${done}${of.en} done`, `; ${done}${of.pt} feitos`)
+  const done = typeof progress?.done === 'number' ? progress.done : undefined
+  const total = typeof progress?.total === 'number' ? progress.total : undefined
+  const of = total === undefined ? nothing : say(` of ${counted(total).en}`, ` de ${counted(total).pt}`)
+  const count =
+    done === undefined
+      ? nothing
+      : say(
+          `; ${counted(done).en}${of.en} done`,
+          `; ${counted(done).pt}${of.pt} ${(total ?? done) === 1 ? 'feito' : 'feitos'}`,
+        )
   const when =
     progressAt === null
       ? nothing
