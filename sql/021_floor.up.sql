@@ -5,6 +5,7 @@ create table retoma.floor (
   name text collate "C" not null,
   rank smallint not null,
   at timestamptz not null,
+  searched_at timestamptz not null,  -- when the first live entry was last looked for from the start of the index
   primary key (what, name, rank),
   constraint floor_what check (what in ('waiting', 'running'))
 ) with (fillfactor = 50);

@@ -252,6 +252,7 @@ create table retoma.floor (
   name text collate "C" not null,
   rank smallint not null,
   at timestamp with time zone not null,
+  searched_at timestamp with time zone not null,
   constraint floor_what CHECK ((what = ANY (ARRAY['waiting'::text, 'running'::text]))),
   constraint floor_pkey PRIMARY KEY (what, name, rank)
 );

@@ -16,8 +16,9 @@ import { Overrides } from './overrides.ts'
 
 /** A sweep that takes less is not worth asking whose turn it is. */
 const cheapMs = 5
-/** See store/floor.ts. */
+/** See store/floor.ts: once in that time at most, where a sweep takes so much longer than other claims. */
 const raiseEveryMs = 1000
+const raiseFromMs = 20
 
 export class Claimer {
   readonly #db: Db
@@ -29,6 +30,8 @@ export class Claimer {
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
   #raisedAt = Number.NEGATIVE_INFINITY
+  /** Milliseconds that the last claim from a mark took. */
+  #claimCost = 0
 
   constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
     this.#db = db
@@ -46,7 +49,9 @@ export class Claimer {
     const asked = wants.map(each => (swept.has(each.queue) ? each : { ...each, from: from(each.queue) }))
     const claimed = await claimJobs(this.#db, { wants: asked, ...this.#takes, worker }, this.#clock.instant())
     // What it costs is not known when others had the turn: as much as before.
-    if (due) this.#marks.swept(at, swept.size > 0 ? this.#clock.elapsed() - at : this.#marks.sweepCost)
+    const took = this.#clock.elapsed() - at
+    if (due) this.#marks.swept(at, swept.size > 0 ? took : this.#marks.sweepCost)
+    if (swept.size === 0) this.#claimCost = took
     for (const queue of swept) this.#sweptAt.set(queue, at)
     this.#unswept = !due
     this.#raise(queues, at)
@@ -66,7 +71,8 @@ export class Claimer {
 
   /** Where sweeps pass dead entries, so would counts. Nobody waits for it, and whoever counts does without where it fails. */
   #raise(queues: readonly string[], at: number): void {
-    if (this.#marks.sweepCost < cheapMs || at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
+    const dead = this.#marks.sweepCost - this.#claimCost
+    if (dead < raiseFromMs || at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
     this.#raisedAt = at
     raiseFloors(this.#db, queues).catch(() => {})
   }

@@ -133,12 +133,44 @@ test('a floor does not pass what an open transaction has enqueued, so it is coun
 test('a floor of a clock that ran ahead counts for nothing', async () => {
   await store.worker('w', new Date())
   await store.sql(`insert into retoma.queue (name, limits) values ('q', '{"maxDepth": 100000}') on conflict do nothing`)
-  await store.sql(`insert into retoma.floor (what, name, rank, at) values ('waiting', 'q', 9, now() + interval '1 h')`)
+  await store.sql(
+    `insert into retoma.floor (what, name, rank, at, searched_at) values ('waiting', 'q', 9, now() + interval '1 h', now() + interval '1 h')`,
+  )
   await enqueue(2)
   expect(await counted()).toEqual({ ready: 2, running: 0 })
   await raise()
-  expect(await store.sql(`select from retoma.floor where at > now()`)).toEqual([])
+  expect(await store.sql(`select from retoma.floor where at > now() or searched_at > now()`)).toEqual([])
   expect(await counted()).toEqual({ ready: 2, running: 0 })
+})
+
+/** Seconds pass for the floors. */
+const age = (seconds: number) =>
+  store.sql(`update retoma.floor set searched_at = searched_at - make_interval(secs => $1)`, [seconds])
+
+/** Nobody takes its kind: no claim will find it. */
+async function commitBelowFloor(): Promise<void> {
+  await store.worker('w', new Date())
+  await store.sql(`insert into retoma.queue (name, limits) values ('q', '{"maxDepth": 100000}') on conflict do nothing`)
+  await burn(10)
+  await raise()
+  await enqueueJobs(store.db.run, [newJob({ kind: 'nobodys' })], new Date(Date.now() - 600_000))
+}
+
+test('a job that a late commit puts before a floor is found by every count and check within a minute, though nobody raises floors', async () => {
+  await commitBelowFloor()
+  await age(60)
+  expect(await counted()).toEqual({ ready: 1, running: 0 })
+  expect(await starvedLanes(store.db, null)).toMatchObject([{ kind: 'nobodys', jobs: 1 }])
+})
+
+test('a job that a late commit puts before a floor is found by the next search from the start, which lowers the floor', async () => {
+  await commitBelowFloor()
+  await age(45)
+  await raise()
+  expect(await counted()).toEqual({ ready: 1, running: 0 })
+  await raise()
+  expect(await counted()).toEqual({ ready: 1, running: 0 })
+  expect(await store.sql(`select from retoma.floor where searched_at <= now() - interval '45 s'`)).toEqual([])
 })
 
 /** The reads that `work` sends. */
