@@ -129,8 +129,8 @@ function succeeded({ total = 0, failed = 0 }: IncidentFacts): Saying {
 function why({ reason }: IncidentFacts): Saying {
   if (reason?.code === 'stop_after')
     return say(
-      `${reason.failed} of ${reason.ended} have failed, more than may. See the failures, then unpause or cancel it.`,
-      `${reason.failed} de ${reason.ended} falharam, mais do que o permitido. Veja os erros e então continue ou cancele.`,
+      `${reason.failed} of ${reason.ended} ${reason.failed === 1 ? 'has' : 'have'} failed, more than may. See the failures, then unpause or cancel it.`,
+      `${reason.failed} de ${reason.ended} ${reason.failed === 1 ? 'falhou' : 'falharam'}, mais do que o permitido. Veja os erros e então continue ou cancele.`,
     )
   const words = typeof reason?.message === 'string' ? reason.message : (reason?.code ?? '?')
   if (reason?.code === 'same_cause')

@@ -56,7 +56,7 @@ const around = {
         ) r
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
-      ${providerOf('b.kind = any (p.kinds)')} as provider,
+      ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
       case when q.gated then ${gatesOf('q')} else '[]' end as gates,
       ${takersOf('b.queue', 'b.kind', version)} as takers,
       ${watch} as watch

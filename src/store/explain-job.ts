@@ -35,6 +35,8 @@ const ahead = `(
 const oneOf = (error: string) => `
   'what', ${error} ->> 'what', 'message', left(${error} ->> 'message', 2000), 'code', ${error} ->> 'code'`
 
+const pausedBy = `(select b.reason ->> 'provider' from retoma.batch b where b.id = j.batch_id)`
+
 const job = {
   name: 'explain_job',
   text: `
@@ -63,7 +65,7 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
-      j.gated and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)')} as provider,
+      j.gated and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
       case when j.state = 'waiting' and j.gated then ${gatesOf('q', 'j.gate_key')} else '[]' end as gates,
       ${takersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
       ${watch} as watch

@@ -86,14 +86,17 @@ export const watch = `(
     from retoma.tick where name = 'watchdog'
   )`
 
-/** ProviderFacts of the one that waits or is stopped, the stopped ones first; `isMet`: of a row p, that it is one of theirs. */
-export const providerOf = (isMet: string): string => `(
+/**
+ * ProviderFacts of the one that waits or is stopped; `isMet`: of a row p, that jobs of this kind have met it. First the one that paused the
+ * batch, by its name `pausedBy`, then those that have stopped.
+ */
+export const providerOf = (isMet: string, pausedBy = 'null::text'): string => `(
     select jsonb_build_object('name', p.name, 'freeAt', case when p.wait_until > ${now} then p.wait_until end, 'stoppedAt', p.stopped_at,
       'waits', p.waits, 'waitingSince', p.waits_since,
       'probeAt', p.probe_at, 'code', p.code, 'message', left(p.message, 2000), 'trouble', p.trouble)
     from retoma.provider p
     where (p.wait_until > ${now} or p.stopped_at is not null) and ${isMet}
-    order by p.stopped_at is null, p.wait_until desc
+    order by p.name is distinct from ${pausedBy}, p.stopped_at is null, p.wait_until desc
     limit 1
   )`
 

@@ -614,4 +614,28 @@ describe('explained', () => {
     expect(await say({ queue: 'q' })).toMatch(/provider "openrouter" has stopped: Insufficient credits/)
     await worker.stop()
   })
+
+  test('by the provider that paused its batch, where jobs of the kind ask several and all have stopped', async () => {
+    const job = defineJob<string>({
+      kind: 'ask',
+      queue: 'q',
+      run: (ctx, model) =>
+        ctx.provider(model, () => {
+          throw stop()
+        }),
+    })
+    const batch = batchOf(job)
+    const t = await engineOf({ batches: [batch] })
+    for (const model of ['model:a', 'model:b', 'model:c']) {
+      const { id } = await t.engine.submit(batch, [model, model])
+      await t.run()
+      await t.clock.advance(seconds(10))
+      const [item] = await jobsOf(t, id)
+      for (const of of [{ batch: id }, { job: item!.id }])
+        expect(await t.engine.explain(of)).toMatchObject({
+          sentence: expect.stringContaining(`provider "${model}" has stopped`),
+          facts: { provider: { name: model } },
+        })
+    }
+  })
 })
