@@ -378,8 +378,8 @@ export const errorTable = define({
   server_busy: {
     status: 503,
     retryable: true,
-    en: 'the server holds as many request bodies as fit in its memory; try again in {seconds} s',
-    pt: 'o servidor já recebe tantos corpos de requisição quantos cabem na memória; tente de novo em {seconds} s',
+    en: 'the server holds as many bodies of requests and answers as fit in its memory; try again in {seconds} s',
+    pt: 'o servidor já tem tantos corpos de requisições e respostas quantos cabem na memória; tente de novo em {seconds} s',
   },
   too_many_streams: {
     status: 503,

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { AnswerBudget } from './answer-budget.ts'
 import type { App } from './app.ts'
 
 /** Of node:http, or what a framework makes of it; not said more exactly, for not every program has Node's types. */
@@ -19,9 +20,12 @@ interface Mounted extends IncomingMessage {
 }
 
 export function toNodeHandler(app: App): NodeHandler {
+  const answers = new AnswerBudget()
   const answer = getRequestListener(
-    (request, { incoming, outgoing }) =>
-      app.fetch(request, { address: incoming.socket.remoteAddress, cut: () => void outgoing.destroy() }),
+    async (request, { incoming, outgoing }) => {
+      const peer = { address: incoming.socket.remoteAddress, cut: () => void outgoing.destroy() }
+      return answers.admit(await app.fetch(request, peer), request, outgoing as ServerResponse)
+    },
     // It is somebody else's process: its globals stay as they are.
     { overrideGlobalObjects: false },
   )

@@ -5,12 +5,13 @@
  * Invariant: nobody holds a connection for longer than its patience without sending or taking anything, or enough; what is not HTTP is
  * refused in the same form as everything else.
  */
-import { createServer, type Server as HttpServer } from 'node:http'
+import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
 import { createServer as createProbe } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { RetomaError, say } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { AnswerBudget } from './answer-budget.ts'
 import type { App } from './app.ts'
 import { Arrivals } from './arrivals.ts'
 import { cutIdle } from './idle.ts'
@@ -72,6 +73,7 @@ export async function listen(app: App, host: string, port: number, patience: Pat
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
 function serverOf(app: App, local: boolean, patience: Patience): { server: HttpServer; arrivals: Arrivals } {
+  const answers = new AnswerBudget()
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
@@ -79,7 +81,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
       const response = await app.fetch(request, peer)
       // What carried a stream is not kept for another request: it would keep a server that closes waiting.
       if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
-      return response
+      return answers.admit(response, request, outgoing as ServerResponse)
     },
     // What cannot be made a request of: no host, or an address that is none.
     { errorHandler: error => secured(refusal(asRefusal(error), new Request('http://localhost/')), false) },

@@ -1,10 +1,12 @@
 /** Our own server against clients that are slow, silent, greedy or speak no HTTP: on real sockets. */
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { readText } from '../../src/http/body.ts'
 import { BodyBudget } from '../../src/http/body-budget.ts'
-import { type App, createApp } from '../../src/http/index.ts'
+import { type App, createApp, toNodeHandler } from '../../src/http/index.ts'
+import { jsonText } from '../../src/http/json.ts'
 import { refusal } from '../../src/http/refusal.ts'
 import { listen, type Patience } from '../../src/http/server.ts'
 import { engineOf } from '../support/engine.ts'
@@ -270,4 +272,40 @@ test("while no token exists, Retoma's own server lets this machine in when it li
     onTestFinished(() => server.close())
     expect((await fetch(`http://127.0.0.1:${server.port}/api/v1/me`)).status, host).toBe(status)
   }
+})
+
+async function mount(app: App): Promise<number> {
+  const server = createServer(toNodeHandler(app)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+test.each([
+  ['the own server', serve],
+  ['a server that the app is mounted in', mount],
+])('clients that do not read large answers make %s hold 64 MB at most', async (_, open) => {
+  const large = 'x'.repeat(9 * 1024 * 1024)
+  const port = await open(
+    appOf(async request => jsonText(request.url.endsWith('large') ? large : '{}', 200, new Headers())),
+  )
+  const get = (path: string) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+  const silent: Socket[] = []
+  for (let n = 0; n < 7; n++) {
+    const socket = await client(port)
+    socket.write(get('large'))
+    await once(socket, 'readable')
+    silent.push(socket)
+  }
+  const refused = await say(port, get('large'))
+  expect(refused).toMatch(/^HTTP\/1\.1 503 /)
+  expect(refused).toMatch(/^retry-after: 2\r$/im)
+  expect(bodyOf(refused).error.code).toBe('server_busy')
+  expect(await say(port, get('small'))).toMatch(/^HTTP\/1\.1 200 /)
+
+  silent[0]!.destroy()
+  await expect.poll(() => say(port, get('large'))).toMatch(/^HTTP\/1\.1 200 /)
 })
