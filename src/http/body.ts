@@ -46,7 +46,7 @@ function parsed(text: string): unknown {
 }
 
 /** Digits enough for a number that JavaScript cannot hold; they may stand in a text. */
-const mayRound = /\d{16}|[eE]\+?\d\d/
+const mayRound = /\d{16}|[eE]\+?\d/
 
 /** Beyond 2^53 a number is rounded when it is read: an id of 9007199254740993 would become another one. `at`: where it stands. */
 function refuseRounded(value: unknown, at: string): void {

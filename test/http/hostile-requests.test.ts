@@ -59,6 +59,7 @@ test.each(['gzip', 'br', 'deflate', 'gzip, identity'])('a body with Content-Enco
 
 test.each([
   ['9007199254740993', 'input.id'],
+  ['900719925474099.3e1', 'input.id'],
   ['-9007199254740992', 'input.id'],
   ['123456789012345678901234567890', 'input.id'],
   ['1e400', 'input.id'],
