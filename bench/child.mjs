@@ -14,30 +14,41 @@ console.log(JSON.stringify({ ...result, rss: Math.round(process.memoryUsage.rss(
 process.exit(0)
 
 /**
- * Jobs per second, over when every outcome is written; `failing`: one in a hundred fails. `start` is `cold`: they are all there
- * when the worker starts, and its start counts. `idle`: the worker waits, and the time begins with the call that enqueues them.
+ * Jobs per second, until every outcome is written; `failing`: one in a hundred fails. `start` is `cold`: all jobs are there when
+ * the worker starts, and the start of the worker counts. `idle`: the worker waits, and the time begins with the call that
+ * enqueues. `warm`: as `idle`, and the process has worked off a burst of the same size before.
  */
 async function burnDown({ jobs, concurrency, failing, start }) {
   const inputs = Array.from({ length: jobs }, (_, i) => ({ i, fails: failing && i % 100 === 99 }))
-  let ran = 0
+  let left = 0
   let all
-  const done = new Promise(resolve => {
-    all = resolve
-  })
-  const work = () => queue.work(() => ++ran === jobs && all(), concurrency)
-  if (start === 'idle') {
+  const work = () => queue.work(() => --left === 0 && all(), concurrency)
+  const burst = async () => {
+    left = jobs
+    const done = new Promise(resolve => {
+      all = resolve
+    })
+    const began = performance.now()
+    await queue.addMany(inputs)
+    const enqueued = performance.now()
+    if (start === 'cold') await work()
+    await done
+    while ((await queue.unfinished()) > 0) await sleep(5)
+    const ended = performance.now()
+    const rate = ms => Math.round(jobs / (ms / 1000))
+    return start === 'cold'
+      ? { enqueue: rate(enqueued - began), burnDown: rate(ended - enqueued) }
+      : { burnDown: rate(ended - began) }
+  }
+  if (start !== 'cold') {
     await work()
     await sleep(1500)
   }
-  const began = performance.now()
-  await queue.addMany(inputs)
-  const enqueue = jobs / ((performance.now() - began) / 1000)
-  const from = start === 'idle' ? began : performance.now()
-  if (start === 'cold') await work()
-  await done
-  while ((await queue.unfinished()) > 0) await sleep(5)
-  const burnDown = Math.round(jobs / ((performance.now() - from) / 1000))
-  return start === 'idle' ? { burnDown } : { enqueue: Math.round(enqueue), burnDown }
+  if (start === 'warm') {
+    await burst()
+    await sleep(1500)
+  }
+  return burst()
 }
 
 /** Milliseconds from the call to enqueue until the handler starts, at so many enqueues a second for five seconds. */

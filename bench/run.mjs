@@ -1,6 +1,7 @@
 /**
  * Retoma beside its peers, in one run on one machine: `npm run bench` (or `node bench/run.mjs --jobs 10000,100000 --rounds 5`).
- * Each burn-down is done with and without failing jobs, by a worker that starts on the backlog and by one that is there already.
+ * Each burn-down is done with and without failing jobs, by a worker that starts on the backlog, by one that is there already, and
+ * by one that has worked off such a burst before.
  * Rounds are interleaved, each contender in a process and a database of its own; the table gives medians and ratios.
  * The PostgreSQL is the embedded one with the settings it ships with, fsync and synchronous_commit on.
  */
@@ -15,7 +16,7 @@ const { values: asked } = parseArgs({
   options: {
     jobs: { type: 'string', default: '10000,30000,100000' },
     failing: { type: 'string', default: 'yes,no' },
-    start: { type: 'string', default: 'cold,idle' },
+    start: { type: 'string', default: 'cold,idle,warm' },
     paced: { type: 'string', default: '200,800,2000' },
     rounds: { type: 'string', default: '5' },
     concurrency: { type: 'string' },
@@ -23,6 +24,7 @@ const { values: asked } = parseArgs({
     measure: { type: 'string' },
   },
 })
+const startLabels = { cold: '', idle: ', worker idle', warm: ', second burst' }
 const list = text => text.split(',').filter(Boolean)
 const sizes = list(asked.jobs).map(Number)
 const rounds = Number(asked.rounds)
@@ -89,7 +91,7 @@ function tasksOf({ measures = ['pickup', 'paced', 'burnDown'], pickups = 300, mo
 }
 
 function labelOf({ jobs, failing, start }) {
-  return ` ${jobs.toLocaleString('en')}${failing === 'yes' ? ', 1 % failing' : ''}${start === 'idle' ? ', worker idle' : ''}`
+  return ` ${jobs.toLocaleString('en')}${failing === 'yes' ? ', 1 % failing' : ''}${startLabels[start]}`
 }
 
 async function measured(server, redis, each, task) {
