@@ -34,7 +34,7 @@ const note = {
     with home as materialized (
       select b.id, b.queue, b.state, b.streak, b.reason, (b.policy #>> '{stopAfter,sameCause}')::int as most, s.succeeded + s.skipped as answered
       from (
-        select * from retoma.batch where id = $1 and finished_at is null and policy #>> '{stopAfter,sameCause}' is not null for update
+        select * from retoma.batch where id = $1 and policy #>> '{stopAfter,sameCause}' is not null for update
       ) b cross join lateral (${sumsOf('b.id')}) s
     ), used as (
       update retoma.provider p set probe_job = null
@@ -71,7 +71,7 @@ const note = {
     select h.queue, exists (select from next where is_full) as paused from home h`,
 }
 
-/** undefined: this batch does not stop for it. */
+/** undefined: this batch never stops for failures of one cause. One that has ended does again when its items run again. */
 export async function noteStreak(
   db: Db,
   { batch, cause, code, message, items, isAll }: Streak,

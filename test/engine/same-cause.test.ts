@@ -89,22 +89,31 @@ test('items on their last try lose no try to an outage: each that tries waits ag
   expect((await t.engine.query(`select name from retoma.provider`)).rows).toEqual([])
 })
 
-test('one item that fails often counts once, however late its failures are noted', async () => {
+/** Notes failures of these items as a worker does. */
+async function noting(count: number) {
   const { t } = await outage()
-  const job = defineJob({ kind: 'alone', queue: 'q', run: () => null })
-  const batch = defineBatch({ name: 'alone', job, stopAfter: { sameCause: 2 } })
-  const { id } = await t.engine.submit(batch, [undefined, undefined])
+  const job = defineJob({ kind: 'other', queue: 'q', run: () => null })
+  const batch = defineBatch({ name: 'other', job, stopAfter: { sameCause: 2 } })
+  const { id } = await t.engine.submit(batch, Array.from({ length: count }))
+  const items = (await t.engine.items(id)).items.map(each => ({ id: each.id }))
   const run = async (statement: Statement, values: unknown[]) => (await t.engine.query(statement.text, values)).rows
-  const db = { run } as unknown as Db
-  const note = (items: string[]) =>
-    noteStreak(
-      db,
-      { batch: id, cause: 'c', code: null, message: 'm', items: items.map(each => ({ id: each })), isAll: true },
-      null,
-    )
-  const [first, second] = (await t.engine.items(id)).items
-  expect(await note([first!.id, first!.id])).toMatchObject({ paused: false })
-  expect(await note([second!.id])).toMatchObject({ paused: true })
+  const streak = { batch: id, cause: 'c', code: null, message: 'm', isAll: true }
+  const note = (failed: { id: string }[]) => noteStreak({ run } as unknown as Db, { ...streak, items: failed }, null)
+  return { t, id, items, note }
+}
+
+test('one item that fails often counts once, however late its failures are noted', async () => {
+  const { items, note } = await noting(2)
+  const [first, second] = items
+  expect(await note([first!, first!])).toMatchObject({ paused: false })
+  expect(await note([second!])).toMatchObject({ paused: true })
+})
+
+test('a failure that is noted after the end of its batch does not switch sameCause off for that batch', async () => {
+  const { t, id, items, note } = await noting(2)
+  await t.run()
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
+  expect(await note(items)).toMatchObject({ paused: false })
 })
 
 test('a person who unpauses has it go on at once, and the next 20 in a row pause it again', async () => {
