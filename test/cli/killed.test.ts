@@ -204,9 +204,7 @@ test('a worker without a supervisor is found 20 s after its last beat, at the ne
   const silentMs = dead_at! - beat_at
   expect(death).toBe(null)
   expect(silentMs).toBeGreaterThanOrEqual(20_000)
-  // No watchdog had looked since the 20 s were over: it was the first look that could tell.
-  expect(looks.filter(at => at >= beat_at + 20_000 && at < dead_at! - 1)).toEqual([])
-  // Looks are 5 s apart, or as far apart as this machine made them.
+  // A look suspects after 10 s of silence, a look declares dead once the suspicion is 10 s old. Looks are 5 s apart, or as far apart as this machine made them.
   const furthest = Math.max(...looks.slice(1).map((each, index) => each - looks[index]!))
   expect(silentMs).toBeLessThanOrEqual(20_000 + Math.max(furthest, 5000) + 1000)
   expect(recovered - dead_at!).toBeLessThan(5000)

@@ -42,9 +42,10 @@ test('the classifier is given what is set of OpenRouter', async () => {
   }
   const perGroup = { concurrency: 1 }
   expect(await told({})).toEqual({ size: 20, limits: { concurrency: 20, perGroup } })
+  // Requests per minute are counted where the AI is asked, not at the queue.
   expect(await told({ OPENROUTER_CONCURRENCY: '7', OPENROUTER_REQUESTS_PER_MINUTE: '90' })).toEqual({
     size: 7,
-    limits: { concurrency: 7, rate: { limit: 90, per: 60_000 }, perGroup },
+    limits: { concurrency: 7, perGroup },
   })
 })
 
@@ -62,7 +63,11 @@ test.each([
 
 test('those of its jobs that need the engine are not run in a child, which has none', async () => {
   const { systems } = await loadAll({ folder: folderWith(), configFile: undefined, settings })
-  expect(systems[0]!.attached!.map(each => each.kind)).toEqual(['open-execution', 'tidy-executions'])
+  expect(systems[0]!.attached!.map(each => each.kind)).toEqual([
+    'classify-document',
+    'open-execution',
+    'tidy-executions',
+  ])
 })
 
 test('`systems: false` turns them off', async () => {

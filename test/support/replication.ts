@@ -64,6 +64,7 @@ export async function replicatedServer() {
     const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
       stdio: ['ignore', log, log],
       detached: true,
+      needs: [home.data, home.socket],
     })
     closeSync(log)
     const sql = async <Row>(text: string, database = 'retoma') => {
