@@ -82,9 +82,11 @@ function withHeaders({ body, status, statusText, headers }: Response, more: Reco
 }
 
 /** PostgreSQL keeps no NUL in a text, so nothing has a name with one, and no filter can ask for one. */
-function refuseNul({ tag }: Route, { params, request }: Asked): void {
+function refuseNul({ errors = [] }: Route, { params, request }: Asked): void {
   const named = Object.values(params).find(each => each.includes('\0'))
-  if (named !== undefined) throw new RetomaError('not_found', { what: tag, id: named.replaceAll('\0', '\\0') })
+  // A route that knows names by heart refuses an unknown one with an error of its own.
+  if (named !== undefined && errors.includes('not_found'))
+    throw new RetomaError('not_found', { what: say('resource', 'recurso'), id: named.replaceAll('\0', '\\0') })
   if (!/%00/.test(request.url)) return
   for (const [name, value] of new URL(request.url).searchParams)
     if (name.includes('\0') || value.includes('\0'))

@@ -30,7 +30,7 @@ test('with the embedded server: out of one folder, into another, in the language
   await start(['migrate'], { folder }).ended
   expect(await run(['backup', 'b.gz'], { folder, env: pt })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^escrito b\.gz: [\d,]+ k?B, linhas: 3\n$/),
+    stdout: expect.stringMatching(/^escrito b\.gz: [\d,]+ k?B, linhas: 4\n$/),
   })
   expect(await answer(['backup', 'b.gz', '--force'], { folder })).toMatchObject({
     file: join(folder, 'b.gz'),
@@ -43,7 +43,7 @@ test('with the embedded server: out of one folder, into another, in the language
   // Not within so many seconds: it makes the data first.
   expect(await start(['restore', file], { folder: elsewhere, env: pt }).ended).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^restaurado .*; linhas: 3\n$/),
+    stdout: expect.stringMatching(/^restaurado .*; linhas: 4\n$/),
   })
   expect(await answer(['restore', file], { folder: elsewhere })).toMatchObject({ rows: { job: 0 } })
 })

@@ -32,7 +32,7 @@ test('and so is a query, in English as well', async () => {
   expect(await said('limit=0')).toBe('it is 1 or more')
   expect(await said('limit=x')).toBe('it is a number')
   expect(await said('limit=501')).toBe('it is 500 or less')
-  expect(await said('stat=failed')).toBe('there is no such field')
+  expect(await said('stat=failed')).toBe('there is no such field, did you mean "state"?')
 })
 
 test('a token that opens nothing is not told as one that is missing, nor is a type that was not given in another language', async () => {

@@ -98,7 +98,7 @@ export const oddRows = `
   union all select 'half', 'a/b', 0, null, null, '-infinity';
   insert into retoma.file_chunk (file_id, n, bytes)
   select f.id, n, decode(repeat(md5(n::text || f.id), 32768), 'hex') from retoma.file f, generate_series(0, 2) n where sha256 is not null;
-  insert into retoma.floor (what, name, rank, at) values ('waiting', 'q', 9, now());
+  insert into retoma.floor (what, name, rank, at, searched_at) values ('waiting', 'q', 9, now(), now());
   insert into retoma.provider (name, wait_until, at, message) values ('openrouter', 'infinity', now(), 'sem crédito');
   insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', array['a "b"', ''], now(), now());
   insert into retoma.classifier_run (project_id, settings, settings_hash, total, created_by, created_at)

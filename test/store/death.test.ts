@@ -551,7 +551,7 @@ describe('a burial', () => {
   test('notes an event for what it moved, frees gates and counts the batch', async () => {
     await store.worker('w')
     const [culprit, other] = await store.putMany(2, 'running')
-    await store.sql(`insert into retoma.queue (name, limits, gated) values ('q', '{"concurrency": 5}', true)`)
+    await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', gated = true where name = 'q'`)
     await store.sql(`insert into retoma.gate (queue, group_key, running, used_at) values ('q', '', 2, $1)`, [at(0)])
     await store.sql(`update retoma.job set gated = true, batch_id = 7, ref = 'r' || id`)
     await bury(named(culprit!, [culprit!, other!]))

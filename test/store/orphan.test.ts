@@ -42,7 +42,9 @@ describe('a job of a kind with the numbers of seed 002', () => {
     for (let now = 0; now < 1800; now += 4.7) {
       if (now < 1200 && lost.size <= now / 47) {
         await store.worker(`w${lost.size}`, at(now))
-        lost.set(await store.put('running', { worker: `w${lost.size}` }), now)
+        const id = await store.put('running', { worker: `w${lost.size}` })
+        await store.sql(`update retoma.job set started_at = $2 where id = $1`, [id, at(now)])
+        lost.set(id, now)
       }
       for (const id of await tick(now)) found.set(id, now)
     }
