@@ -243,3 +243,26 @@ describe('as people read it in JSON', () => {
     expect(() => decodeValue(stored)).toThrow('bad_value')
   })
 })
+
+test('a value that throws where it is read is refused, and nothing is thrown', () => {
+  const traps = {
+    ownKeys: () => {
+      throw new Error('no keys')
+    },
+  }
+  const odd = [
+    Object.create(Date.prototype),
+    new Proxy(new Date(), {}),
+    new Proxy(new Map([[1, 2]]), {}),
+    new Proxy(new Set([1]), {}),
+    new Proxy(new Uint8Array(2), {}),
+    new Proxy({ a: 1 }, traps),
+    new Proxy([1], traps),
+  ]
+  for (const value of odd) {
+    expect(encodeValue({ a: value }, { root: 'input' })).toMatchObject({
+      ok: false,
+      problem: { en: expect.stringMatching(/^input.* cannot be read \(.+\), which cannot be stored$/) },
+    })
+  }
+})

@@ -49,7 +49,8 @@ export function encodeValue(value: unknown, options: EncodeOptions = {}): Encode
   } catch (error) {
     if (error instanceof TooLarge) return { ok: false, problem: tooLarge(maxBytes), isTooLarge: true }
     if (error instanceof Refusal) return { ok: false, problem: error.saying }
-    throw error
+    // A proxy, or an object that only looks like a Date: it throws where it is read.
+    return { ok: false, problem: unreadable(root, error).saying }
   }
 }
 
@@ -283,8 +284,7 @@ class Conversion {
     try {
       return read()
     } catch (error) {
-      const why = asText(error).split('\n', 1)[0]!.slice(0, 200)
-      return this.#refuse(at, `cannot be read (${why})`, `não pode ser lido (${why})`)
+      throw unreadable(`${this.#root}${at}`, error)
     }
   }
 
@@ -329,6 +329,11 @@ const longestPath = 200
 function refusal(path: string, en: string, pt: string): Refusal {
   const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
   return new Refusal(say(`${place} ${en}, which cannot be stored`, `${place} ${pt}, que não pode ser guardado`))
+}
+
+function unreadable(path: string, error: unknown): Refusal {
+  const why = asText(error).split('\n', 1)[0]!.slice(0, 200)
+  return refusal(path, `cannot be read (${why})`, `não pode ser lido (${why})`)
 }
 
 /** Says which text it is that PostgreSQL cannot hold. */
