@@ -378,8 +378,8 @@ export const errorTable = define({
   server_busy: {
     status: 503,
     retryable: true,
-    en: 'the server holds as many bodies of requests and answers as fit in its memory; try again in {seconds} s',
-    pt: 'o servidor já tem tantos corpos de requisições e respostas quantos cabem na memória; tente de novo em {seconds} s',
+    en: 'the server works on as many large requests and answers as it can at once; try again in {seconds} s',
+    pt: 'o servidor já trata tantas requisições e respostas grandes quantas consegue de uma vez; tente de novo em {seconds} s',
   },
   too_many_streams: {
     status: 503,

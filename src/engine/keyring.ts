@@ -23,7 +23,8 @@ export class Keyring<T> {
   readonly #good = new Map<string, Kept<T>>()
   readonly #bad = new Map<string, Kept<T>>()
   /** How it was when last looked up, long after the answer itself is too old: to try the same again is no guess. */
-  readonly #known = new Map<string, 'good' | 'bad'>()
+  readonly #knownGood = new Map<string, 'good'>()
+  readonly #knownBad = new Map<string, 'bad'>()
   #underWay = new Map<string, Promise<T | null>>()
 
   constructor(clock: Clock, find: (hash: Buffer) => Promise<T | null>) {
@@ -33,7 +34,8 @@ export class Keyring<T> {
 
   /** How it was when last looked up; undefined: it was not, or long ago. */
   known(hash: Buffer): 'good' | 'bad' | undefined {
-    return this.#known.get(hash.toString('base64'))
+    const name = hash.toString('base64')
+    return this.#knownGood.get(name) ?? this.#knownBad.get(name)
   }
 
   get(hash: Buffer): Promise<T | null> {
@@ -61,10 +63,15 @@ export class Keyring<T> {
   #keep(name: string, answer: T | null, at: number): void {
     this.#good.delete(name)
     this.#bad.delete(name)
-    this.#known.delete(name)
-    if (answer === null) putBounded(this.#bad, name, { answer, until: at + badMs }, mostBad)
-    else putBounded(this.#good, name, { answer, until: at + goodMs }, mostGood)
-    putBounded(this.#known, name, answer === null ? 'bad' : 'good', mostGood)
+    this.#knownGood.delete(name)
+    this.#knownBad.delete(name)
+    if (answer === null) {
+      putBounded(this.#bad, name, { answer, until: at + badMs }, mostBad)
+      putBounded(this.#knownBad, name, 'bad', mostGood)
+    } else {
+      putBounded(this.#good, name, { answer, until: at + goodMs }, mostGood)
+      putBounded(this.#knownGood, name, 'good', mostGood)
+    }
   }
 
   forget(): void {

@@ -10,7 +10,7 @@ import { checkRole, checkUser, logInLasts, type Role, shownOf, tokenPrefix } fro
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import { randomSecret } from '../lib/random.ts'
+import { isRandomSecret, randomSecret } from '../lib/random.ts'
 import { hashOf, sameHash } from '../lib/secret.ts'
 import type { Db, Run } from '../store/db.ts'
 import type { Kept, Once } from '../store/idempotency.ts'
@@ -128,6 +128,9 @@ export function createTokens(given: {
     return made
   }
 
+  const looked = <T>(keys: Keyring<T>, hash: Buffer, secret: string, from: string | undefined): Promise<T | null> =>
+    guesses.guess(from, () => keys.get(hash), isRandomSecret(secret))
+
   /**
    * What was tried before is no guess, and what many try at once is one: a client left with an old token locks nobody out.
    */
@@ -135,7 +138,7 @@ export function createTokens(given: {
     const hash = hashOf(secret)
     if (keys.known(hash) !== undefined) return keys.get(hash)
     const name = `${from ?? ''} ${hash.toString('base64')}`
-    const guess = guessing.get(name) ?? guesses.guess(from, () => keys.get(hash)).finally(() => guessing.delete(name))
+    const guess = guessing.get(name) ?? looked(keys, hash, secret, from).finally(() => guessing.delete(name))
     guessing.set(name, guess)
     return guess
   }
@@ -143,7 +146,7 @@ export function createTokens(given: {
   /** Who logs in is a person, or plays one: each wrong try counts. */
   async function tryToken(secret: string, from: string | undefined): Promise<Known | null> {
     const hash = hashOf(secret)
-    return keys.known(hash) === 'good' ? keys.get(hash) : guesses.guess(from, () => keys.get(hash))
+    return keys.known(hash) === 'good' ? keys.get(hash) : looked(keys, hash, secret, from)
   }
 
   /** What makes it, and can be asked again: each time it is another secret. */

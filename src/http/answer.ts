@@ -4,9 +4,10 @@
  */
 import { RetomaError, say } from '../errors.ts'
 import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
-import { type BodyBounds, parseJson, readText } from './body.ts'
+import { type BodyBounds, decoded, parseJson, readBytes } from './body.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { checked } from './checked.ts'
+import type { HeavyTurn, HeavyWork } from './heavy-work.ts'
 import { answerOnce, hasKey, onceOf } from './idempotency.ts'
 import { json } from './json.ts'
 import { languageOf } from './language.ts'
@@ -24,21 +25,32 @@ type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | '
 
 interface Given extends Asked {
   bodies: BodyBudget
+  heavyWork: HeavyWork
 }
 
-export async function answer(route: Route, { bodies, ...asked }: Given): Promise<Response> {
+/** What a request takes of the app, and gives back when it is answered. */
+interface Shares {
+  body: BodyShare
+  turn: HeavyTurn
+}
+
+export async function answer(route: Route, { bodies, heavyWork, ...asked }: Given): Promise<Response> {
   const { request, who, log } = asked
   if (route.role !== 'open' && route.role !== 'cron' && !(ranks[who.role] >= ranks[route.role]))
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
-  const share = bodies.open()
-  const answered = () => answerTo(route, asked, share).finally(share.release)
+  const shares: Shares = { body: bodies.open(), turn: heavyWork.open(who.user) }
+  const answered = () =>
+    answerTo(route, asked, shares).finally(() => {
+      shares.body.release()
+      shares.turn.release()
+    })
   if (route.limit === undefined) return answered()
   const left = await limited(asked, route.limit)
   // What was counted is told of, also when it is then refused.
   return withHeaders(await answered().catch(error => refusal(error, request, log)), left)
 }
 
-async function answerTo(route: Route, asked: Asked, share: BodyShare): Promise<Response> {
+async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Response> {
   const { request } = asked
   refuseNul(route, asked)
   refuseEncoded(route, request)
@@ -48,11 +60,12 @@ async function answerTo(route: Route, asked: Asked, share: BodyShare): Promise<R
     once: undefined,
     params: route.params && checked(route.params, asked.params, 'path'),
     query: checkedQuery(route, request),
-    body: upload === undefined ? await bodyOf(route, request, share) : undefined,
+    body: upload === undefined ? await bodyOf(route, request, shares) : undefined,
     upload,
     language: languageOf(request),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
+  if (route.heavy) await shares.turn.take()
   if (route.makes && hasKey(request)) {
     if ((route.largest ?? 0) > sliceLength) await turnOfLoop()
     call.once = onceOf(route, call)
@@ -151,12 +164,15 @@ function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
   throw new RetomaError('not_multipart', { type: typeOf(request) })
 }
 
-async function bodyOf({ body, ...bounds }: Route, request: Request, share: BodyShare): Promise<unknown> {
-  return body && checked(body, await jsonBody(request, share, bounds), 'body')
+async function bodyOf({ body, ...bounds }: Route, request: Request, shares: Shares): Promise<unknown> {
+  return body && checked(body, await jsonBody(request, shares, bounds), 'body')
 }
 
-async function jsonBody(request: Request, share: BodyShare, bounds: BodyBounds): Promise<unknown> {
-  const text = await readText(request, share, bounds)
+async function jsonBody(request: Request, { body, turn }: Shares, bounds: BodyBounds): Promise<unknown> {
+  const bytes = await readBytes(request, body, bounds)
+  // Who waits holds bytes, and nothing that was parsed.
+  if (bytes.byteLength > sliceLength) await turn.take()
+  const text = await decoded(bytes)
   const type = request.headers.get('content-type') ?? ''
   if (text !== '' && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type))
     throw new RetomaError('not_json', { type: typeOf(request) })

@@ -16,6 +16,7 @@ import { answer } from './answer.ts'
 import { BodyBudget } from './body-budget.ts'
 import { refuseClashes } from './clash.ts'
 import { createDoorkeeper, type DoorOptions } from './doorkeeper.ts'
+import { HeavyWork } from './heavy-work.ts'
 import { languageOf } from './language.ts'
 import { methodsAt } from './methods.ts'
 import { openApiOf } from './openapi.ts'
@@ -76,6 +77,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const bodies = new BodyBudget()
+  const heavyWork = new HeavyWork()
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
@@ -92,6 +94,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
         log,
         streams,
         bodies,
+        heavyWork,
         readmit,
         request,
         peer: place,

@@ -6,7 +6,8 @@
  * meanwhile they see it cut: so the rest is read and thrown away first, up to a bound.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
-import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
+import { parseJsonInSlices } from '../lib/json-in-slices.ts'
+import { jsonSliceLength, sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
 import { type BodyShare, uncounted } from './body-budget.ts'
 import { type Excess, JsonScan } from './json-scan.ts'
 
@@ -22,25 +23,28 @@ const mostBodyValues = 200_000
 const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 
-export async function readText(request: Request, share: BodyShare, bounds: BodyBounds = {}): Promise<string> {
-  const bytes = await readBytes(request, share, bounds)
-  if (bytes.byteLength > sliceLength) await turnOfLoop()
-  return decoded(bytes)
-}
-
 /** undefined: there is no body. */
 export async function parseJson(text: string): Promise<unknown> {
   if (text.trim() === '') return undefined
-  if (text.length > sliceLength) await turnOfLoop()
-  const value = parsed(text)
-  if (mayRound.test(text)) refuseRounded(value, '')
+  const { value, isDoubtful } = await parsed(text)
+  if (isDoubtful) refuseRounded(value, '')
   return value
 }
 
-function parsed(text: string): unknown {
+/** `isDoubtful`: it may hold a number that was rounded. */
+async function parsed(text: string): Promise<{ value: unknown; isDoubtful: boolean }> {
   try {
-    return JSON.parse(text)
-  } catch {
+    if (text.length <= sliceLength) return { value: JSON.parse(text), isDoubtful: mayRound.test(text) }
+    await turnOfLoop()
+    let isDoubtful = false
+    const look = (part: string) => {
+      isDoubtful ||= mayRound.test(part)
+    }
+    const value = await parseJsonInSlices(text, { length: jsonSliceLength, between: turnOfLoop, look })
+    await turnOfLoop()
+    return { value, isDoubtful }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
     throw badBody('it is not JSON', 'não é JSON')
   }
 }
@@ -63,7 +67,7 @@ function refuseRounded(value: unknown, at: string): void {
     for (const [name, each] of Object.entries(value)) refuseRounded(each, at === '' ? name : `${at}.${name}`)
 }
 
-async function readBytes(request: Request, share: BodyShare, bounds: BodyBounds): Promise<Uint8Array> {
+export async function readBytes(request: Request, share: BodyShare, bounds: BodyBounds): Promise<Uint8Array> {
   const { largest = largestBody, mostValues = mostBodyValues } = bounds
   const scan = new JsonScan(deepest, mostValues)
   const tooLarge = () => new RetomaError('body_too_large', { most: largest })
@@ -132,7 +136,8 @@ function gone(error: unknown): never {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decoded(bytes: Uint8Array): string {
+export async function decoded(bytes: Uint8Array): Promise<string> {
+  if (bytes.byteLength > sliceLength) await turnOfLoop()
   try {
     return utf8.decode(bytes)
   } catch {

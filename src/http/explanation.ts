@@ -29,6 +29,7 @@ export const explainRoutes = <P extends z.ZodType>({ unknown, target, ...about }
       method,
       name: method === 'get' ? about.name : `${about.name}ByPost`,
       role: 'viewer',
+      heavy: true,
       answer: explanation,
       errors: [unknown],
       run: async ({ engine, params, language, who }) =>

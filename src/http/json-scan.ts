@@ -20,12 +20,13 @@ export class JsonScan {
 
   /** Whether the brackets match is for the parser to find. */
   add(bytes: Uint8Array): Excess | undefined {
-    for (const byte of bytes) {
-      if (this.#isEscaped) this.#isEscaped = false
-      else if (this.#isQuoted) {
-        if (byte === backslash) this.#isEscaped = true
-        else if (byte === quote) this.#isQuoted = false
-      } else if (byte === quote) this.#isQuoted = true
+    for (let at = 0; at < bytes.length; at++) {
+      if (this.#isQuoted) {
+        at = this.#endOfText(bytes, at)
+        continue
+      }
+      const byte = bytes[at]
+      if (byte === quote) this.#isQuoted = true
       else if (byte === comma) this.#values++
       else if (byte === openBrace || byte === openBracket) {
         this.#values++
@@ -33,6 +34,26 @@ export class JsonScan {
       } else if (byte === closeBrace || byte === closeBracket) this.#depth--
     }
     return this.#values > this.#mostValues ? 'too_many' : undefined
+  }
+
+  /** The place of the quote that ends the text, or of the last byte: a text may go on in the next part. */
+  #endOfText(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; ) {
+      const end = bytes.indexOf(quote, at)
+      const last = end < 0 ? bytes.length : end
+      let slashes = 0
+      while (last - slashes > at && bytes[last - 1 - slashes] === backslash) slashes++
+      // Only slashes since the place where the search began: the one before counts as well.
+      const isEscaped = (slashes % 2 === 1) !== (this.#isEscaped && last - slashes === at)
+      this.#isEscaped = end < 0 && isEscaped
+      if (end < 0) break
+      if (!isEscaped) {
+        this.#isQuoted = false
+        return end
+      }
+      at = end + 1
+    }
+    return bytes.length
   }
 }
 

@@ -192,6 +192,7 @@ function codesOf(route: Route): ErrorName[] {
     route.upload === undefined
       ? []
       : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart', 'encoded_body']
+  const busy: ErrorName[] = route.heavy && route.body === undefined ? ['server_busy'] : []
   const streams: ErrorName[] = route.answers === 'text/event-stream' ? ['too_many_streams'] : []
   // What is kept in the transaction that makes it is never seen half-way.
   const again: ErrorName[] =
@@ -205,6 +206,7 @@ function codesOf(route: Route): ErrorName[] {
     ...who,
     ...body,
     ...files,
+    ...busy,
     ...streams,
     ...(route.errors ?? []),
     ...again,

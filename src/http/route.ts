@@ -95,6 +95,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   largest?: number
   /** List items and object fields of its body, at every depth; default 200,000. One more is too_many_values. */
   mostValues?: number
+  /** It makes the database work for long: few of these run at the same time (heavy-work.ts). */
+  heavy?: true
   /** A value for JSON, or a Response where it is something else. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
 }
@@ -121,6 +123,7 @@ const known = Object.keys({
   limit: true,
   largest: true,
   mostValues: true,
+  heavy: true,
   run: true,
 } satisfies Record<keyof Route, true>)
 

@@ -12,6 +12,9 @@ export function randomName(prefix: string, length = 12): string {
 /** 256 bits as 43 letters that a header, a cookie and a URL carry as they are. */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
+/** Whether it has the form of a `randomSecret`, also behind a prefix such as `rt_`: then nobody can guess it. */
+export const isRandomSecret = (secret: string): boolean => /^(?:[a-z]{1,8}_)?[\w-]{43}$/.test(secret)
+
 /** Between 0 (included) and 1 (excluded). */
 export type Random = () => number
 

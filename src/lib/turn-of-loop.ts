@@ -4,8 +4,11 @@
  */
 let last: Promise<void> = Promise.resolve()
 
-/** A request over a new connection takes a turn to be accepted and one to be read. */
-const turnsBetween = 3
+/**
+ * A turn of the loop accepts one new connection (libuv), and the next turn reads its request: with few turns between long slices,
+ * connections would come faster than the process accepts connections. A turn in which nothing happens takes some 10 µs.
+ */
+const turnsBetween = 24
 
 /** Resolves some turns of the event loop after the promise of the caller before. */
 export function turnOfLoop(): Promise<void> {
@@ -17,3 +20,6 @@ export function turnOfLoop(): Promise<void> {
 
 /** Characters or bytes that one slice may handle without a noticeable wait for others. */
 export const sliceLength = 64 * 1024
+
+/** Characters of JSON that one slice parses: some milliseconds for the most expensive JSON, which is many names. */
+export const jsonSliceLength = 128 * 1024

@@ -118,6 +118,22 @@ test('a body with a million list items or object fields is refused before it is 
   }
 })
 
+test('one input of more than 50,000 values is refused, alone and in a list', async () => {
+  const { ask } = await batchDoor()
+  const wide = Array.from({ length: 50_001 }, () => 1)
+  const asked: [string, object][] = [
+    ['/api/v1/batches', { name: 'letters', items: [wide] }],
+    ['/api/v1/batches', { name: 'letters', items: [1, { deep: [wide.slice(1), 1] }] }],
+    ['/api/v1/jobs', { kind: 'letter', input: wide }],
+  ]
+  for (const [path, body] of asked) {
+    const refused = await ask('POST', path, { body })
+    expect([refused.status, refused.body.error.code]).toEqual([413, 'too_many_values'])
+  }
+  const { status } = await ask('POST', '/api/v1/batches', { body: { name: 'letters', items: [wide.slice(1)] } })
+  expect(status).toBe(201)
+})
+
 test('one of many wrong items, one of many unknown fields and one item too many are refused by their names', async () => {
   const { ask } = await batchDoor()
   const submit = async (more: object) =>

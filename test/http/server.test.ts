@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { readText } from '../../src/http/body.ts'
+import { readBytes } from '../../src/http/body.ts'
 import { BodyBudget } from '../../src/http/body-budget.ts'
 import { type App, createApp, toNodeHandler } from '../../src/http/index.ts'
 import { jsonText } from '../../src/http/json.ts'
@@ -55,7 +55,7 @@ test.each([
   ['in chunks', 'Transfer-Encoding: chunked'],
 ])('a client that sends all of a body %s, and only then reads, reads why it is too large', async (_, header) => {
   const refusing = appOf(async request => {
-    const error = await readText(request, new BodyBudget().open(), { largest: 1000 }).catch(error => error)
+    const error = await readBytes(request, new BodyBudget().open(), { largest: 1000 }).catch(error => error)
     return refusal(error, request)
   })
   const socket = await client(await serve(refusing))

@@ -59,6 +59,7 @@ export const batchItemRoutes: readonly Route[] = [
     summary:
       'Its items in the order of their list; those that failed by cause. A page may be short though there is a next',
     role: 'viewer',
+    heavy: true,
     params: idParams,
     query: z.strictObject({ state: jobState.optional(), cause: cause.optional(), ...pageQuery }),
     answer: pageOf(job),
@@ -112,6 +113,7 @@ export const batchItemRoutes: readonly Route[] = [
     tag: 'batches',
     summary: 'Its failed items by cause, each with its last error',
     role: 'viewer',
+    heavy: true,
     params: idParams,
     query: z.strictObject({ cause: cause.optional(), ...pageQuery }),
     answer: pageOf(failure),
@@ -128,6 +130,7 @@ export const batchItemRoutes: readonly Route[] = [
     tag: 'batches',
     summary: 'The same grouped: each cause once, the most first, with an example and some refs; at most a hundred',
     role: 'viewer',
+    heavy: true,
     params: idParams,
     query: z.strictObject(pageQuery),
     answer: pageOf(failureGroup),

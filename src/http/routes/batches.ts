@@ -11,6 +11,7 @@ import { given } from '../given.ts'
 import { keyOf } from '../idempotency.ts'
 import { refuseInternal } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
+import { refuseWideInput } from '../wide-input.ts'
 import { batch, batchState } from './batch-schemas.ts'
 
 const megabyte = 1024 * 1024
@@ -100,6 +101,7 @@ export const batchRoutes: readonly Route[] = [
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
       // All of them before the first: a list with a bad item leaves nothing behind.
       const { job } = definition
+      for (const input of body.items) refuseWideInput(input)
       await checkedInputs(
         body.items.map(input => ({ job, input })),
         true,

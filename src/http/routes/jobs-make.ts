@@ -11,6 +11,7 @@ import { given } from '../given.ts'
 import { answerExactly } from '../idempotency.ts'
 import { refuseInternal } from '../internal-kinds.ts'
 import { type Route, route } from '../route.ts'
+import { refuseWideInput } from '../wide-input.ts'
 import { jobState } from './job-schemas.ts'
 
 const most = 10_000
@@ -54,6 +55,7 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
   if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
   const job = engine.kind(kind)
   refuseInternal(job)
+  refuseWideInput(input)
   const runAt = run_at === undefined ? undefined : new Date(run_at)
   const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
   return { job, input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }

@@ -38,6 +38,7 @@ export const queueRoutes: readonly Route[] = [
     tag: 'queues',
     summary: 'Every queue with what waits, runs and is stalled in it',
     role: 'viewer',
+    heavy: true,
     query: z.strictObject(pageQuery),
     answer: pageOf(queue),
     async run({ engine, query }) {

@@ -19,6 +19,7 @@ export const statsRoutes: readonly Route[] = [
     tag: 'stats',
     summary: 'What waits, runs and stands still, by queue and kind, and who works',
     role: 'viewer',
+    heavy: true,
     answer: z.looseObject({
       queues: z.array(z.looseObject({ queue: z.string(), ...live })),
       kinds: z.array(z.looseObject({ kind: z.string(), ...live })),
