@@ -114,7 +114,8 @@ export async function parseJsonInSlices(
       break
     }
     if (code === quote) at = endOfText(text, at)
-    else if (code === openBracket || code === openBrace)
+    else if (code === openBracket || code === openBrace) {
+      if (stack.length === 0) refuseText(text.slice(0, at))
       stack.push({
         isList: code === openBracket,
         start: at,
@@ -124,7 +125,7 @@ export async function parseJsonInSlices(
         name: undefined,
         isAfterItem: false,
       })
-    else if (code === closeBracket || code === closeBrace) close(at, code === closeBracket)
+    } else if (code === closeBracket || code === closeBrace) close(at, code === closeBracket)
     else if (code === comma) {
       const open = stack.at(-1)
       if (open === undefined) throw new SyntaxError('a comma stands alone')

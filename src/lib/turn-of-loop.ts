@@ -8,7 +8,7 @@ let last: Promise<void> = Promise.resolve()
  * A turn of the loop accepts one new connection (libuv), and the next turn reads its request: with few turns between long slices,
  * connections would come faster than the process accepts connections. A turn in which nothing happens takes some 10 µs.
  */
-const turnsBetween = 24
+const turnsBetween = 8
 
 /** Resolves some turns of the event loop after the promise of the caller before. */
 export function turnOfLoop(): Promise<void> {
