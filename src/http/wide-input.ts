@@ -5,7 +5,7 @@
 import { RetomaError } from '../errors.ts'
 
 /** List items and object fields of one input, at every depth. */
-export const mostInputValues = 50_000
+const mostInputValues = 50_000
 
 /** Throws too_many_values. */
 export function refuseWideInput(input: unknown): void {
