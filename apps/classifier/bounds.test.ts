@@ -33,3 +33,20 @@ test('of three files of which one part cannot be read nothing is made, and the a
   expect((await ask('GET', '/execucoes')).body.items).toEqual([])
   expect((await engine.query('select from retoma.file')).rows).toEqual([])
 })
+
+test('a form that names two projects is refused, and nothing is made', async () => {
+  const { fetch, ask, project } = await classifierDoor()
+  const part = (disposition: string, text: string) =>
+    `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${text}\r\n`
+  const body = [
+    part('name="projeto_id"', await project()),
+    part('name="arquivos"; filename="1.txt"', 'text'),
+    part('name="projeto_id"', await project()),
+    '--b--\r\n',
+  ].join('')
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const response = await fetch(new Request('http://127.0.0.1:3000/execucoes', { method: 'POST', body, headers }))
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ error: { code: 'bad_request', field: 'projeto_id' } })
+  expect((await ask('GET', '/execucoes')).body.items).toEqual([])
+})

@@ -35,6 +35,7 @@ export async function receiveFiles(
   try {
     for await (const part of parts) {
       if (part.file === undefined) {
+        if (fields.has(part.field)) throw givenTwice(part.field)
         await came(part.field, part.value)
         fields.set(part.field, part.value)
       } else documents.push(await receiveFile(engine, part.file, codeOf))
@@ -46,6 +47,10 @@ export async function receiveFiles(
     throw error
   }
 }
+
+/** Of two projects neither is the one that was meant. */
+const givenTwice = (field: string) =>
+  new RetomaError('bad_request', { field, problem: say('it is given twice', 'veio duas vezes') })
 
 async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: string) => string): Promise<Sent> {
   const { name, type } = file

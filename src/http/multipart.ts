@@ -121,7 +121,8 @@ class Coming {
   async isNamed(): Promise<boolean> {
     if (this.name !== '') return true
     for await (const piece of this.#read()) {
-      if (piece.byteLength > 0) throw badRequest(this.field, 'the file has no name', 'o arquivo não tem nome')
+      if (piece.byteLength > 0)
+        throw badRequest(this.field, 'the file has no name', 'o arquivo não tem nome', this.#position)
     }
     return false
   }

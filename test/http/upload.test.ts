@@ -208,6 +208,7 @@ const unread = [
     headed('Content-Disposition: form-data; name="title"\r\nContent-Type: text/plain; charset=x-odd'),
   ],
   ['another field', part('form-data; name="files"; filename="b.txt"')],
+  ['a file whose name is only a folder', part('form-data; name="file"; filename=".."')],
 ] as const
 
 test('a part that cannot be read among readable ones is refused with its position', async () => {
