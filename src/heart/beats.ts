@@ -88,8 +88,13 @@ export class Beats {
   }
 
   #open(): Promise<Pulse> {
-    this.#pulse ??= import('../store/pulse.ts').then(({ openPulse }) =>
-      openPulse(this.#options.url, deadlineMs, () => this.soon()),
+    this.#pulse ??= import('../store/pulse.ts').then(
+      ({ openPulse }) => openPulse(this.#options.url, deadlineMs, () => this.soon()),
+      error => {
+        // The next beat tries again.
+        this.#pulse = undefined
+        throw error
+      },
     )
     return this.#pulse
   }

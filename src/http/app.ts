@@ -77,7 +77,9 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const doorkeeper = createDoorkeeper(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const bodies = new BodyBudget()
-  const heavyWork = new HeavyWork()
+  const heavyBodies = new HeavyWork()
+  // PostgreSQL does most of their work, so as many at once as a small pool has connections; a page of many widgets must not be refused.
+  const heavyReads = new HeavyWork(8, 5000)
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
@@ -94,7 +96,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
         log,
         streams,
         bodies,
-        heavyWork,
+        heavyWork: route.heavy ? heavyReads : heavyBodies,
         readmit,
         request,
         peer: place,
