@@ -22,3 +22,19 @@ test.each([
   const headers = accepted === undefined ? {} : { 'accept-language': accepted }
   expect(languageOf(new Request('http://localhost', { headers }))).toBe(language)
 })
+
+test.each([
+  ['/api/v1/jobs/1', undefined, 'en'],
+  ['/retoma/api/v1/jobs/1', 'fr', 'en'],
+  ['/health', undefined, 'en'],
+  ['/api/v1/jobs/1', 'pt-BR', 'pt'],
+  ['/execucoes/1', undefined, 'pt'],
+  ['/api/quotes/1', undefined, 'pt'],
+  ['/execucoes/1', 'en', 'en'],
+])(
+  'without a language that we speak the engine answers %s in English and a system answers in Portuguese',
+  (path, accepted, language) => {
+    const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+    expect(languageOf(new Request(`http://localhost${path}`, { headers }))).toBe(language)
+  },
+)

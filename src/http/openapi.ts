@@ -61,8 +61,8 @@ export function openApiOf(routes: readonly Route[], basePath = ''): OpenApi {
       title: 'Retoma',
       version,
       description:
-        'Durable jobs and batches on PostgreSQL. Errors are `{ error: { code, message, … } }`, in Portuguese, or in English ' +
-        'with `Accept-Language: en`. Lists answer `{ items, next }`: hand `next` back as `after`.',
+        'Durable jobs and batches on PostgreSQL. Errors are `{ error: { code, message, … } }`, in English or ' +
+        'Portuguese by `Accept-Language`. Lists answer `{ items, next }`: hand `next` back as `after`.',
     },
     servers: [{ url: basePath === '' ? '/' : basePath }],
     tags: [...new Set(routes.map(each => each.tag))].map(name => ({ name })),
@@ -114,7 +114,7 @@ const acceptLanguage = {
   name: 'Accept-Language',
   in: 'header',
   required: false,
-  description: 'en for English; Portuguese otherwise',
+  description: 'en or pt; without either English on the routes of the engine, Portuguese on those of a system',
   schema: { type: 'string' },
 }
 
