@@ -98,6 +98,7 @@ describe('with a fault at every call of the store', () => {
       await w.settles(id)
       expect(effects).toEqual(steps)
       struck += fault.struck
+      await w.close()
     }
   })
 })
@@ -143,6 +144,7 @@ describe('killed at every instant, before and after each call of the store', () 
       for (const { name } of saved) expect(again).not.toContain(name)
       expect(new Set(w.effects)).toEqual(new Set(steps))
       ranTwice += w.effects.length - steps.length
+      await w.close()
     }
     // Killed between an effect and its checkpoint, it does run again: so the deaths were at the right places.
     if (when === 'before') expect(ranTwice).toBeGreaterThan(0)

@@ -39,11 +39,17 @@ export async function faultyWorker(
     },
   })
   let worker: Worker | undefined
-  onTestFinished(async () => {
-    await worker?.stop()
-    await real.close()
-    await database.giveBack()
-  })
+  let closed: Promise<void> | undefined
+  /** Of a test with many of them: each has connections of its own. */
+  const close = () => {
+    closed ??= (async () => {
+      await worker?.stop()
+      await real.close()
+      await database.giveBack()
+    })()
+    return closed
+  }
+  onTestFinished(close)
   /** `on`: another way to the database, for one that takes over. */
   const begin = async (on: Db = db) => {
     worker = await Worker.begin({
@@ -108,7 +114,7 @@ export async function faultyWorker(
   /** Both loops have done what they had to do and sleep; once a job has run, its time-out does too. */
   const asleep = () => until(() => clock.sleepers === 2 + (runs.length > 0 ? 1 : 0))
   return {
-    ...{ db, real, clock, begin, beginAndDie, takeOver, recovers },
+    ...{ db, real, clock, begin, beginAndDie, takeOver, recovers, close },
     ...{ enqueue, enqueueMany, sql, row, ended, settles, asleep, runs, hints, lines },
   }
 }
