@@ -32,17 +32,19 @@ import {
 
 const noNamespaces = { unshare: '/nonexistent/unshare' }
 
-/** A package of one's own, without copying its sixty megabytes. */
+/** A package of one's own: by links, or copied where the user that the server runs as could not follow the links. */
 function packageIn(folder: string): string {
+  const take =
+    isRoot && !othersReach ? (from: string, to: string) => cpSync(from, to, { recursive: true }) : symlinkSync
   const copy = join(folder, 'package')
   const native = join(installedPackage(), 'native')
   mkdirSync(join(copy, 'native', 'lib'), { recursive: true })
   cpSync(join(installedPackage(), 'package.json'), join(copy, 'package.json'))
   cpSync(join(native, 'bin'), join(copy, 'native', 'bin'), { recursive: true })
   cpSync(join(native, 'pg-symlinks.json'), join(copy, 'native', 'pg-symlinks.json'))
-  symlinkSync(join(native, 'share'), join(copy, 'native', 'share'))
+  take(join(native, 'share'), join(copy, 'native', 'share'))
   for (const name of readdirSync(join(native, 'lib')))
-    symlinkSync(realpathSync(join(native, 'lib', name)), join(copy, 'native', 'lib', name))
+    take(realpathSync(join(native, 'lib', name)), join(copy, 'native', 'lib', name))
   return copy
 }
 

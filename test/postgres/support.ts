@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -105,6 +106,18 @@ export function installedPackage(): string {
   return dirname(dirname(createRequire(import.meta.url).resolve(name)))
 }
 
+/**
+ * The real programs, for a package that begins them by a script: where the user that the server runs as cannot enter this checkout, as a
+ * copy in that package, which the server is shown.
+ */
+function realNative(copy: string): string {
+  const real = join(installedPackage(), 'native')
+  if (!isRoot || othersReach) return real
+  const own = join(copy, 'native', 'real')
+  if (!existsSync(own)) cpSync(real, own, { recursive: true, verbatimSymlinks: true })
+  return own
+}
+
 /** A path as one word of sh, whatever is in it. */
 export function quoted(path: string): string {
   return `'${path.replaceAll("'", `'\\''`)}'`
@@ -121,7 +134,7 @@ export function endlessPackage(folder: string): string {
 /** A PostgreSQL whose note is taken away as soon as it is there, as by one that was launched at the same moment. */
 export function notelessPackage(folder: string): string {
   const copy = slowPackage(folder, join(folder, 'launches'))
-  const server = quoted(join(installedPackage(), 'native', 'bin', 'postgres'))
+  const server = quoted(join(realNative(copy), 'bin', 'postgres'))
   const script = `#!/bin/sh
 [ "$1" = -D ] || exec ${server} "$@"
 (while ! rm "$2/postmaster.pid"; do sleep 0.01; done) 2> /dev/null &
@@ -141,16 +154,15 @@ export function stuckPackage(folder: string, pid: string): string {
 
 /** A PostgreSQL that notes each launch in a file and takes a second before it begins. */
 export function slowPackage(folder: string, launches: string): string {
-  const real = installedPackage()
   const copy = join(folder, 'slow')
   mkdirSync(join(copy, 'native', 'bin'), { recursive: true })
   // The program that writes there may be another user's.
   for (const each of [folder, dirname(launches)]) chmodSync(each, 0o1777)
-  cpSync(join(real, 'package.json'), join(copy, 'package.json'))
+  cpSync(join(installedPackage(), 'package.json'), join(copy, 'package.json'))
   for (const name of ['initdb', 'postgres']) {
     const wait = name === 'postgres' ? `if [ "$1" = -D ]; then echo >> ${quoted(launches)}; sleep 1; fi\n` : ''
     const file = join(copy, 'native', 'bin', name)
-    writeFileSync(file, `#!/bin/sh\n${wait}exec ${quoted(join(real, 'native', 'bin', name))} "$@"\n`, { mode: 0o755 })
+    writeFileSync(file, `#!/bin/sh\n${wait}exec ${quoted(join(realNative(copy), 'bin', name))} "$@"\n`, { mode: 0o755 })
   }
   return copy
 }
