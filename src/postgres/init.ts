@@ -30,10 +30,14 @@ const settings = {
 }
 
 export async function isMade(home: Home): Promise<boolean> {
-  const version = await readOwn(serverFolder(home, home.data), 'PG_VERSION').catch(
+  const read = () => readOwn(serverFolder(home, home.data), 'PG_VERSION')
+  const version = await read().catch(
     unlessMissing(async () => {
       const files = await readdir(home.data).catch(unlessMissing(() => []))
       if (files.length === 0) return undefined
+      // Another process may have put its data there after the first look.
+      const late = await read().catch(unlessMissing(() => undefined))
+      if (late !== undefined) return late
       throw new RetomaError('data_unreadable', {
         folder: home.folder,
         problem: say(
