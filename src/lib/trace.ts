@@ -32,10 +32,23 @@ export interface Span {
   end(failed?: { message: string; thrown?: unknown }): void
 }
 
-/** Whether anybody has registered an SDK; one that comes later counts from then on. */
+let traced: boolean | undefined
+
+/**
+ * Reports whether the application has registered an SDK. An SDK that is registered later counts from the next microtask on. The
+ * answer is kept until then, because a worker starts dozens of attempts in one turn, and each asks.
+ */
 function isTraced(): boolean {
-  const provider = trace.getTracerProvider()
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(tracerName) !== undefined
+  if (traced === undefined) {
+    const provider = trace.getTracerProvider()
+    traced = !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(tracerName) !== undefined
+    queueMicrotask(forgetTraced)
+  }
+  return traced
+}
+
+function forgetTraced(): void {
+  traced = undefined
 }
 
 /** The active trace; null: none. */
