@@ -60,6 +60,7 @@ function hold(text) {
   socket.write(text)
 }
 
+process.send({ ready: true })
 const attacks = Array.from({ length: connections }, attack)
 if (role === 'stranger')
   for (let n = 0; n < 300; n++)

@@ -78,8 +78,9 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const bodies = new BodyBudget()
   const heavyBodies = new HeavyWork()
-  // PostgreSQL does most of their work, so as many at once as a small pool has connections; a page of many widgets must not be refused.
-  const heavyReads = new HeavyWork(8, 5000)
+  // At most one for each processor at a time: more would take processor time from GET /health, and end no sooner. A page of many widgets
+  // must not be refused, so thousands may wait.
+  const heavyReads = new HeavyWork(undefined, 5000)
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 

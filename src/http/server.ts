@@ -11,6 +11,7 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import { RetomaError, say } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
 import { withDeadline } from '../lib/deadline.ts'
+import { afterAccepting, connectionAccepted } from '../lib/turn-of-loop.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import type { App } from './app.ts'
 import { Arrivals } from './arrivals.ts'
@@ -78,6 +79,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
     async (request, { incoming, outgoing }) => {
       const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
       const peer: MarkedPeer = { address, cut: () => void outgoing.destroy(), [ownLoopback]: local }
+      await afterAccepting()
       const response = await app.fetch(request, peer)
       // What carried a stream is not kept for another request: it would keep a server that closes waiting.
       if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
@@ -99,6 +101,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
     answer,
   )
   cutIdle(server, patience.idle, mostConnections - spareConnections)
+  server.on('connection', connectionAccepted)
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
   server.on('clientError', refuseOnSocket)

@@ -1,4 +1,5 @@
 /** Our own server against clients that are slow, silent, greedy or speak no HTTP: on real sockets. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -308,4 +309,23 @@ test.each([
 
   silent[0]!.destroy()
   await expect.poll(() => say(port, get('large'))).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('the server accepts every connection that waits before it works on a request, so that a flood of connections delays nobody', async () => {
+  let accepted = 0
+  const acceptedAtStart: number[] = []
+  const port = await serve(
+    appOf(async () => {
+      acceptedAtStart.push(accepted)
+      return new Response('done')
+    }),
+  )
+  const count = () => void accepted++
+  subscribe('net.server.socket', count)
+  onTestFinished(() => void unsubscribe('net.server.socket', count))
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => say(port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')),
+  )
+  expect(answers.every(answer => answer.endsWith('done'))).toBe(true)
+  expect(acceptedAtStart[0]).toBe(40)
 })
