@@ -1,9 +1,10 @@
 /**
- * Jobs follow what was pressed on their batch, in bites: cancelled, failed because its resumes are spent, or waiting again
- * because somebody had the failed ones retried.
+ * Runs the cascade of a batch in chunks: cancels the jobs, fails the jobs because the resumes are spent, retries the failed jobs, or
+ * prunes all jobs.
  *
- * Invariant: each bite is one statement under the batch's lock, moves jobs and counters together, and notes how far it is.
- * So anybody may take the next one (who pressed, a tick, ten at once), and a crash between two costs nothing.
+ * Invariant: a chunk is one statement under the lock of the batch row. The statement changes jobs and counters together and stores the
+ * position of the cascade. Any process may run the next chunk (the caller of the action, a tick, ten processes at once), and a crash
+ * between two chunks loses nothing.
  */
 import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
@@ -16,15 +17,15 @@ import { sqlState } from './trouble.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
-/** `todo` when nothing more has to follow is null. */
+/** Result of a cascade chunk. `done`: the cascade is complete. */
 export interface Bite {
   moved: number
-  /** Retry: those whose key another job has by now, which stay as they are. */
+  /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
   held: number
   done: boolean
 }
 
-// By its reason: a person may resume it no more, or its policy says to fail it at once.
+// The reason of the batch says whether the resumes are spent or the policy fails a stalled batch at once.
 const spent = `(select reason ->> 'code' from home) = 'resumes_spent'`
 const message = `
   case when ${spent} then 'batch ended after ' || (select resumes from home) || ' resumes; item not processed'
@@ -94,11 +95,11 @@ const end = {
     select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
 }
 
-// What fails again meanwhile is not taken a second time. Checkpoints stay: what was paid for is not bought again. Of
-// several with one key that is free, the first takes it. A batch that was over goes on with the first that waits again: if
-// none can, it has not ended a second time. State, held and end are taken from behind the lock, all: constraints are checked on
-// the version of the statement's snapshot, too. The place is compared in the collation of the index, or each bite would walk
-// over all before it.
+// A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
+// have the same free unique key, the first job takes the key. A finished batch runs again with the first retried job; if no job can be
+// retried, the batch does not end a second time. `state`, `held` and `finished_at` are read behind the lock, all three, because
+// constraints are also checked on the row version of the statement's snapshot. The position is compared in the collation of the index;
+// otherwise each chunk would scan all rows before the position.
 const retry = {
   name: 'batch_bite_retry',
   text: `
@@ -150,7 +151,7 @@ const retry = {
     from followed`,
 }
 
-// Old and whole: its jobs go first, so that the batch is there until nothing else is.
+// Deletes the jobs of a batch past retention. The jobs go first; the batch row stays until nothing else is left.
 const prune = {
   name: 'batch_bite_prune',
   text: `
@@ -205,11 +206,11 @@ const forget = {
     delete from retoma.batch_count where batch_id = (select id from gone)`,
 }
 
-/** Of a chunk's up to a thousand jobs; so a bite holds its locks for some ten milliseconds. */
+/** A range of `batch_chunk` has up to 1,000 jobs. A cascade chunk holds the locks for about 10 ms. */
 const chunksPerBite = 2
 const jobsPerBite = 2000
 
-/** The next bite of whatever has to follow; undefined: nothing has. */
+/** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
 export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
   const [todo] = await db.run<{ todo: string | null }>(whatFollows, [id])
   switch (todo?.todo) {
@@ -233,7 +234,7 @@ async function retryBite(db: Db, id: string, now: Date | null): Promise<Bite | u
     try {
       return (await db.run<Bite>(retry, [id, now, jobsPerBite]))[0]
     } catch (error) {
-      // Somebody took a key of theirs at the same instant: the next look sees who has it.
+      // Another job took the unique key of a job at the same instant. The next try sees the holder.
       if (sqlState(error) !== '23505' || left === 0) throw error
     }
   }
@@ -257,7 +258,7 @@ const mark = {
     returning id::text as id`,
 }
 
-/** From here on these are gone for everybody, whole; a tick removes their jobs. */
+/** Begins to prune old batches. From this commit on no reader sees the batches; a tick deletes the jobs. */
 export async function markOldBatches(
   db: Db,
   states: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * The stall clocks of batches: what is needed to judge them (core/verdict.ts), and since when each runs.
+ * Reads and sets the stall clocks of batches: the facts for the verdict (core/verdict.ts) and the start of each clock.
  *
- * Invariant: `stall_from` is infinity while a batch's clock stands still. It is written when that changes and not otherwise, by
- * whoever looks; who looks second finds it written. So an open batch at which all goes well costs no write.
+ * Invariant: `stall_from` is infinity while the stall clock of a batch is stopped. Only a change of the clock writes `stall_from`, by the
+ * first process to see the change; a second process finds the value written. An open batch without problems costs no write.
  */
 import type { BatchPolicy } from '../core/batch.ts'
 import { defaultPolicy } from '../core/policy.ts'
@@ -19,18 +19,21 @@ const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 export interface BatchClock extends Omit<BatchFacts, 'of'> {
   id: string
   policy: BatchPolicy
-  /** Since when an attempt has not ended, as an instant and exactly. */
+  /** End of the last attempt, or creation of the batch, as an exact instant. */
   quietSince: Date
-  /** null: the clock stands still. */
+  /** null: the clock is stopped. */
   fromUs: string | null
   progressUs: string | null
 }
 
-/** Rows that are looked at for one that is ready: at its end, where those are that have not begun; and in front of its lanes. */
+/**
+ * Rows to search for a ready job: `last` rows at the end of the batch, where unstarted jobs are, and `depth` rows at the front of the
+ * lanes.
+ */
 const last = 100
 const depth = 1000
 
-// Of a job j of a batch t: others of its group may take all that its queue allows the group.
+// For a job `j` of a batch `t`: other jobs of the group may use all of the group's limit.
 const groupHasRoom = `(
   j.gate_key = '' or not exists (
     select from retoma.queue q join retoma.gate g on g.queue = q.name and g.group_key = j.gate_key
@@ -38,10 +41,10 @@ const groupHasRoom = `(
   )
 )`
 
-// Room first, queue by queue: while all workers of a queue are busy, nothing else is asked of its batches. A worker without a
-// heart has told nobody what room it has: then it is what it has in all, less what it runs. Under a limit of its queue's there is
-// room for what runs alone: whether a job could begin is for the limit to say. While a provider waits that jobs of its kind ask,
-// one that is ready would only be handed back.
+// Free slots come first, per queue: while all workers of a queue are busy, the statement checks nothing else for its batches. A worker
+// without a heartbeat thread reports no free slots; its free slots are then all slots minus the running jobs. A queue with a rate limit
+// counts as having no room, because the limit decides whether a job can start; while a worker lives, only running jobs keep the stall
+// clock on. While a provider of the kind waits, no job counts as ready: a started job would only be deferred.
 const clocks = {
   name: 'batch_clock',
   text: `
@@ -124,7 +127,7 @@ const clocks = {
     order by t.id`,
 }
 
-/** Of these batches, those that are at work and may stall. */
+/** Reads the clocks of the batches in `ids` that are `submitting` or `running` and have a `stallAfter`. */
 export const readBatchClocks = (db: Db, ids: readonly string[], now: Date | null): Promise<BatchClock[]> =>
   db.run<BatchClock>(clocks, [now, ids], tickMs)
 
@@ -142,7 +145,7 @@ const set = {
     ))`,
 }
 
-/** From now on the clocks of `run` run, and those of `stand` stand still. */
+/** Starts the clocks of the batches in `run` and stops the clocks of the batches in `stand`. */
 export async function setBatchClocks(
   db: Db,
   run: readonly string[],

@@ -1,9 +1,10 @@
 /**
- * What a person presses on a batch, and the verdict of its stall. Each verb is one statement that checks the state in its
- * own `where` and changes the batch at once: `held` keeps claims away from its jobs from that commit on. Where its jobs must
- * follow, `todo` says so, and batch-bite.ts does it.
+ * Applies the actions of a person to a batch, and the verdict of a stall. Each action is one statement with the state check in the
+ * `where`, and changes the batch at once: from this commit on `held` blocks claims of the batch's jobs. If the jobs must change too,
+ * `todo` names the cascade, and batch-bite.ts runs the cascade.
  *
- * Invariant: pressed twice, or by ten at once, is pressed once; what did not move is answered by the state it is in.
+ * Invariant: an action applied twice, or by ten callers at once, has the effect of a single call. If nothing changed, the answer is the
+ * current state.
  */
 import { causeOf } from '../core/cause.ts'
 import { countMoves } from './batch-count.ts'
@@ -15,7 +16,7 @@ import { cleared } from './provider.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
-// One that paused itself stays paused, from here on because a person says so: no provider's answer has it go on.
+// A batch paused by the engine stays paused, from now on with the reason `person`: no answer of a provider resumes the batch.
 const pause = {
   name: 'batch_pause',
   text: `
@@ -36,16 +37,19 @@ const pause = {
     select id from pressed`,
 }
 
-/** What a batch is that goes on. */
+/** State of a batch after a resume: `submitting` if items are still arriving, otherwise `running`. */
 export const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
-/** Claims have passed its jobs by: they begin at the start of their lanes once. */
+/**
+ * Claims have skipped the jobs of the batch. The changed counter resets the claim cursors, and the next claim starts at the beginning of
+ * the lanes.
+ */
 export const unheld = `
   unheld as (
     update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = any (array[p.queue])
   )`
 
-// Whoever has a batch go on has seen to what stopped it: the provider it stood still for is asked at once, and so is one that has
-// stopped since, which its jobs would meet first.
+// A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
+// of the kind that has stopped since, because the jobs would meet this stop first.
 const unpause = {
   name: 'batch_unpause',
   text: `
@@ -67,7 +71,7 @@ const unpause = {
     select id from pressed`,
 }
 
-// Its stalled jobs wait again.
+// Resumes a stalled batch: the stalled jobs become `waiting`.
 const resume = {
   name: 'batch_resume',
   text: `
@@ -109,7 +113,7 @@ const cancel = {
 const verbs = { pause, unpause, resume, cancel }
 export type BatchVerb = keyof typeof verbs
 
-/** Whether this call did it; `by`: who pressed. */
+/** Returns true if this call changed the batch. `by` is the actor. */
 export async function pressBatch(
   db: Db,
   verb: BatchVerb,
@@ -120,8 +124,8 @@ export async function pressBatch(
   return (await db.run(verbs[verb], [id, now, by ?? null])).length > 0
 }
 
-// Of succeeded only when there is something to do, and it goes on with the first job that waits again. Of stalled it is not
-// asked: it is resumed first.
+// A `succeeded` batch is retried only if a matching failed job exists, and becomes `running` with the first retried job. A `stalled`
+// batch must be resumed first.
 const retryFailed = {
   name: 'batch_retry_failed',
   text: `
@@ -153,8 +157,8 @@ const retryFailed = {
 const lock = { name: 'batch_lock', text: `select from retoma.batch where id = $1 for update` }
 
 /**
- * Begins it; batch-bite.ts does it. Answers the number of this retry; undefined: there is nothing to retry, or it is in no
- * state for it, or rows still follow.
+ * Starts the retry cascade; batch-bite.ts runs the chunks. Returns the number of this retry, or undefined if there is nothing to retry,
+ * the state does not allow a retry, or another cascade is under way.
  */
 export async function beginRetry(
   db: Db,
@@ -162,8 +166,8 @@ export async function beginRetry(
   { cause, by }: { cause?: string | undefined; by?: string | undefined },
   now: Date | null,
 ): Promise<number | undefined> {
-  // Locked first: what failed is then looked for by a snapshot that knows what the last bite moved. In one statement a retry of
-  // nothing could begin after another's, which then no longer knows what it moved.
+  // The lock comes first: the search for failed jobs then uses a snapshot with the changes of the last chunk. In a single statement a
+  // retry of nothing could start after another retry, and the caller of the other retry could no longer read its result.
   const [row] = await db.transaction(async client => {
     const run = runOn(client)
     await run(lock, [id])
@@ -177,7 +181,7 @@ const retried = {
   text: `select retried, retried_held as held from retoma.batch where id = $1 and retries = $2`,
 }
 
-/** What that retry moved, whoever took its bites; undefined: there has been another since. */
+/** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
 export async function retriedBy(
   db: Db,
   id: string,
@@ -187,8 +191,8 @@ export async function retriedBy(
   return row
 }
 
-// Its clock, and the last end of an attempt, are still what they were when it was judged: otherwise it has moved on, or another
-// watchdog was first and a person has resumed it since.
+// The stall clock and the end of the last attempt are unchanged since the verdict. Otherwise the batch made progress, or another watchdog
+// was first and a person has resumed the batch since.
 const asJudged = `
   ($4::bigint is null or stall_from <> 'infinity' and (extract(epoch from stall_from) * 1000000)::bigint = $4)
     and ($4::bigint is null or not exists (
@@ -196,8 +200,8 @@ const asJudged = `
       where c.batch_id = $1 and (extract(epoch from c.progress_at) * 1000000)::bigint > coalesce($5::bigint, 0)
     ))`
 
-// While it may be resumed: it stands, and so does what ran. After that it is failed, and what has not ended follows; so it is at
-// once where its policy says 'fail'.
+// If the batch has resumes left, the batch and the running jobs become `stalled`. Otherwise (or with `onStall: 'fail'`) the batch fails,
+// and a cascade fails the unfinished jobs.
 const stall = {
   name: 'batch_stall',
   text: `
@@ -235,13 +239,15 @@ const stall = {
     select state from pressed`,
 }
 
-/** What a watchdog judged by; without it a batch is stalled however it fares. */
+/** The facts behind the verdict of a watchdog. Without these facts the batch is stalled in any case. */
 export interface StallSeen {
   fromUs: string
   progressUs: string | null
 }
 
-/** Its verdict, with why; undefined: it was not at work, or not as it was judged. */
+/**
+ * Writes the verdict with the reason. Returns undefined if the batch was not `submitting` or `running`, or has changed since the verdict.
+ */
 export async function stallBatch(
   db: Db,
   id: string,
@@ -254,7 +260,7 @@ export async function stallBatch(
   return row?.state
 }
 
-// What runs gives up its lease and runs again, at no charge; what was ready and nobody took has nothing to give up.
+// Running jobs lose the lease and run again; no failure is counted. Ready jobs without a worker stay as before.
 const rerun = {
   name: 'batch_stall_retry',
   text: `
@@ -290,7 +296,10 @@ const rerun = {
 const retryMessage = 'stalled: its batch made no progress; it runs again'
 const retryCause = causeOf({ what: 'stalled', code: null, message: retryMessage })
 
-/** Lets what runs of it run again; undefined: it was not at work, or not as it was judged. */
+/**
+ * Runs the running jobs of the batch again. Returns undefined if the batch was not `submitting` or `running`, or has changed since the
+ * verdict.
+ */
 export async function rerunStalled(
   db: Db,
   id: string,

@@ -1,24 +1,24 @@
 /**
- * What of a batch has ended and what runs, kept in up to 32 rows so that workers do not stand in line for one: sixteen for
- * those who end attempts and sixteen for claims, so that a worker's claims and its outcomes do not wait for each other.
+ * Counts the finished and the running jobs of a batch in up to 32 rows, so workers do not queue for a single row: 16 rows for ended
+ * attempts and 16 rows for claims. The claims and the outcomes of a worker do not wait for each other.
  *
- * Invariant: the counters equal a recount in every snapshot. Every statement that moves a job of a batch into a final or
- * stalled state, or out of one, or gives or takes its lease, counts it in the same statement, from the rows it moved. Counters
- * are locked last, those of one statement in the order of their batches and in one shard, so that nobody waits in a circle.
+ * Invariant: the counters equal a recount in every snapshot. Every statement that moves a job of a batch into or out of a final state or
+ * `stalled`, or gives or ends a lease, counts the change in the same statement, from the changed rows. Counters are locked last; a
+ * statement locks the counters of a single shard in the order of the batches. No deadlock is possible.
  *
- * How many run is not counted live: the index of what runs is full of what ran since the last vacuum.
+ * Running jobs are counted and not read from the index, because the index is full of entries of jobs that ran since the last vacuum.
  */
 
 const shards = 16
 
-/** Of a worker: any spread will do. */
+/** Returns the counter shard of a worker. Any even spread works. */
 export function shardOf(worker: string): number {
   let sum = 0
   for (let i = 0; i < worker.length; i++) sum = (sum * 31 + worker.charCodeAt(i)) % 65_521
   return sum % shards
 }
 
-/** For what people and watchdogs do, which is not much. */
+/** Shard for the changes of people and watchdogs, which are few. */
 const anyShard = 0
 
 const counted = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
@@ -35,8 +35,8 @@ const upsert = (name: string, select: string, more: { columns: string; set: stri
   )`
 
 /**
- * A part of a `with` for outcomes: `moved` returned (id, batch_id, ref, state), all of which ran. The end of every attempt
- * is progress, also of one that failed and waits again.
+ * Part of a `with` for outcomes: `moved` returned (id, batch_id, ref, state) of jobs that were `running`. The end of every attempt is
+ * progress, also of a failed attempt with a retry.
  */
 export const countOutcomes = (moved: string, shard: string, now: string): string =>
   upsert(
@@ -52,7 +52,7 @@ export const countOutcomes = (moved: string, shard: string, now: string): string
     },
   )
 
-/** The same for what is no outcome: `moved` returned (batch_id, was, state), the states before and after. */
+/** Part of a `with` for all other changes: `moved` returned (batch_id, was, state), with the states before and after. */
 export const countMoves = (moved: string): string =>
   upsert(
     'counted',
@@ -63,10 +63,10 @@ export const countMoves = (moved: string): string =>
     where m.batch_id is not null`,
   )
 
-/** Where the claims of a worker are counted. */
+/** Returns the shard for the claims of a worker. */
 export const claimShardOf = (worker: string): number => shards + shardOf(worker)
 
-/** A part of a `with` for claims: `taken` returned (batch_id). */
+/** Part of a `with` for claims: `taken` returned (batch_id). */
 export const countBegun = (taken: string, shard: string): string => `
   begun as (
     insert into retoma.batch_count (batch_id, shard, begun)
@@ -74,7 +74,7 @@ export const countBegun = (taken: string, shard: string): string => `
     on conflict (batch_id, shard) do update set begun = batch_count.begun + excluded.begun
   )`
 
-/** Sums of one batch, `b`, as columns: what has ended, what is stalled, what runs. */
+/** Sums of the batch `batch` as columns: final, stalled and running jobs. */
 export const sumsOf = (batch: string): string => `
   select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(failed), 0)::int as failed,
     coalesce(sum(skipped), 0)::int as skipped, coalesce(sum(cancelled), 0)::int as cancelled,

@@ -1,6 +1,6 @@
 /**
- * A batch that is over is erased: from the first commit on it is gone for everybody, and so is what was told of it. Its jobs, with
- * all that is theirs, follow in bites (batch-bite.ts), whoever takes them.
+ * Erases a finished batch. From the first commit on no reader sees the batch, and the incidents and findings about the batch are deleted.
+ * The jobs and all rows of the jobs follow in chunks of a cascade (batch-bite.ts), run by any process.
  */
 import { finalBatchStates } from '../core/batch-state.ts'
 import { type Db, runOn } from './db.ts'
@@ -15,7 +15,7 @@ const mark = {
     returning complete_job::text as complete`,
 }
 
-// Of the batch and of its jobs. Some parts of a subject are no numbers.
+// Deletes incidents and findings of the batch and of the jobs. A subject may have parts other than numbers, hence the pattern.
 const told = {
   name: 'batch_erase_told',
   text: `
@@ -37,7 +37,10 @@ const told = {
     select from old`,
 }
 
-/** 'marked', or why not: undefined, there is none; else its state, which may be final when something still has to follow. */
+/**
+ * Returns 'marked' if this call began the erase, undefined if there is no such batch, otherwise the state of the batch. The state may be
+ * final if another cascade is under way.
+ */
 export async function markErased(db: Db, id: string, now: Date | null): Promise<'marked' | string | undefined> {
   const marked = await db.transaction(async client => {
     const run = runOn(client)

@@ -1,10 +1,11 @@
 /**
- * Whether a batch is over, or must stop: asked after the commit that may have decided it, and at every tick for those that
- * nobody asked about. Two flushes that each bring one of the last two outcomes do not see each other, so neither could
- * tell; whoever asks after both have committed can.
+ * Ends or stops batches. Callers run the check after the commit that may have decided the end, and at every tick for all other open
+ * batches. Two settles that each write one of the last two outcomes do not see each other, so neither could find the end; a check after
+ * both commits can.
  *
- * Invariant: a batch ends once for each time it was open, with one onComplete job. The counters are read as of the
- * statement's beginning, the batch behind its lock; its epoch tells whether a job of it waits again since.
+ * Invariant: a batch ends once for each time the batch was open, with one `onComplete` job. The counters are read as of the beginning of
+ * the statement, the batch row behind the lock. The reopen counter (`epoch`) shows whether a job of the batch waits again since the
+ * snapshot.
  */
 import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
@@ -14,19 +15,20 @@ const now = `coalesce($2::timestamptz, now())`
 
 export interface Asked {
   id: string
-  /** It ended, by this call. */
+  /** This call ended the batch. */
   ended: boolean
-  /** Jobs that are not final. */
+  /** Jobs without a final state. */
   left: number
-  /** What its policy says to stop after is there, and some have failed. */
+  /** The policy has `stopAfter`, and at least one job has failed. */
   mayStop: boolean
-  /** It is paused for failures of one cause. */
+  /** The batch is paused because of a streak of failures with the same fingerprint. */
   sameCause: boolean
-  /** The onComplete job's queue, when one came in. */
+  /** Queue of the `onComplete` job if this call enqueued the job. */
   queue: string | null
 }
 
-// A verdict of stall may meet the outcome it was waiting for: what then has nothing left to resume is over all the same.
+// A stall verdict may race with the outcome of the last job. A `stalled` batch without unfinished jobs has nothing to resume, and ends
+// too.
 const finish = {
   name: 'batch_finish',
   text: `
@@ -70,14 +72,14 @@ const finish = {
     from seen s left join ended e on e.id = s.id`,
 }
 
-/** Those of the batches that are not over, or were not before this call. */
+/** Checks the batches in `ids`. Returns the batches that were open before this call. */
 export const finishBatches = (db: Db, ids: readonly string[], now: Date | null): Promise<Asked[]> =>
   db.run<Asked>(finish, [ids, now])
 
-/** A percentage of less says nothing. */
+/** A failure percentage of fewer finished items is not meaningful. */
 const leastEnded = 20
 
-// What it has stopped for once it does not stop for again: a person has said go on.
+// Failures that stopped the batch once do not stop the batch again, because a person has resumed the batch.
 const stop = {
   name: 'batch_stop',
   text: `
@@ -112,7 +114,7 @@ const stop = {
     select id::text as id from stopped`,
 }
 
-/** Pauses those in which more have failed than may; answers them. */
+/** Pauses the batches with more failures than `stopAfter` allows. Returns the ids. */
 export async function stopBatches(db: Db, ids: readonly string[], now: Date | null): Promise<string[]> {
   const rows = await db.run<{ id: string }>(stop, [ids, now])
   return rows.map(row => row.id)
@@ -120,7 +122,7 @@ export async function stopBatches(db: Db, ids: readonly string[], now: Date | nu
 
 const mostSamples = 12
 
-// Written only when something has ended since: an idle batch costs nothing. Nobody waits for it.
+// Writes only if a job has finished since the last sample: an idle batch costs nothing. A locked batch is skipped.
 const sample = {
   name: 'batch_sample',
   text: `
@@ -143,7 +145,7 @@ const sample = {
     where b.id = any (array[s.id])`,
 }
 
-/** Notes how far they are, for their rate. */
+/** Samples the number of finished jobs, for the throughput of the batches. */
 export async function sampleBatches(db: Db, ids: readonly string[], now: Date | null): Promise<void> {
   await db.run(sample, [ids, now])
 }
@@ -159,10 +161,10 @@ const open = {
 
 export interface OpenBatch {
   id: string
-  /** Its rows still follow. */
+  /** The cascade under way; null if there is none. */
   todo: string | null
 }
 
-/** Those after that id that are not over, or whose rows still follow. */
+/** Returns the batches after the id `after` that are open or have a cascade under way. */
 export const openBatches = (db: Db, after: string, limit: number): Promise<OpenBatch[]> =>
   db.run<OpenBatch>(open, [after, limit], 8000)

@@ -1,13 +1,13 @@
 /**
- * The jobs of a batch, a page at a time, and those that failed by cause. Reads only; no page walks over a million rows to find
- * fifty, and no statement over all failures.
+ * Reads the jobs of a batch in pages, and the failed jobs by error fingerprint. No page scans a million rows to find fifty, and no
+ * statement scans all failures.
  */
 import { type Page, pageOf } from '../core/page.ts'
 import type { State } from '../core/state.ts'
 import type { Db } from './db.ts'
 import { type JobView, jobColumns, listColumns, withValues } from './view.ts'
 
-// A page walks some of the id ranges of the batch's chunks and no further: it may be short though there is more.
+// A page scans a limited number of `batch_chunk` ranges, so a page may be short although more jobs follow.
 const walk = {
   name: 'view_items',
   text: `
@@ -32,7 +32,7 @@ const walk = {
       ) j on true`,
 }
 
-/** What runs or is stalled is little, and has an index of its own. */
+/** Running and stalled jobs are few and have an index of their own. */
 const few = (state: 'running' | 'stalled') => ({
   name: `view_items_${state}`,
   text: `
@@ -68,11 +68,11 @@ const chunksPerPage = 20
 
 export interface ItemFilter {
   state?: State | undefined
-  /** Failed ones of this cause alone. */
+  /** Only failed jobs with this error fingerprint. */
   cause?: string | undefined
 }
 
-/** Jobs of a batch in the order of their ids; failed ones by cause, and then so. */
+/** Returns the jobs of a batch in the order of the ids; failed jobs in the order of the error fingerprint, then of the id. */
 export async function viewItems(
   db: Db,
   batch: string,
@@ -112,16 +112,16 @@ async function readItems(
   return page.next === null && more ? { ...page, next: walkedTo } : page
 }
 
-/** Failed jobs of a batch that are the same trouble. */
+/** Failed jobs of a batch with the same error fingerprint. */
 export interface FailureGroup {
   cause: string
   /** Counted up to 10,000. */
   count: number
   more: boolean
   code: string | null
-  /** Of one of them. */
+  /** Message of the newest failed job of the group. */
   message: string
-  /** Of some of them. */
+  /** Refs of up to 5 jobs. */
   refs: string[]
   lastAt: Date
 }
@@ -129,7 +129,7 @@ export interface FailureGroup {
 const mostCounted = 10_000
 const mostGroups = 100
 
-// From cause to cause through the index, not over all failures.
+// Jumps from fingerprint to fingerprint through the index and does not scan all failures.
 const groups = {
   name: 'view_failure_groups',
   text: `
@@ -176,6 +176,6 @@ const groups = {
     order by count desc, w.cause`,
 }
 
-/** The most first; at most a hundred. */
+/** Returns at most 100 groups, the largest first. */
 export const viewFailureGroups = (db: Db, batch: string): Promise<FailureGroup[]> =>
   db.run<FailureGroup>(groups, [batch])

@@ -1,6 +1,6 @@
 /**
- * Another priority for a batch: its row first, which chunks still to come look at, then its waiting jobs in bites. Pressed
- * again after a crash in between, it does the rest.
+ * Changes the priority of a batch: first the batch row, which later chunks of the submit read, then the waiting jobs in chunks. If the
+ * process crashes in between, the same action again changes the rest.
  */
 import type { Db } from './db.ts'
 import { noteBatchActions } from './event.ts'
@@ -22,7 +22,8 @@ const set = {
     select chunks from pressed`,
 }
 
-// In another lane they are at the present, ahead of every claim's mark. What another has locked is being claimed or ended.
+// A job moved to another lane gets a `run_at` of now or later, and so lies after every claim cursor. A locked job is being claimed or
+// settled, and is skipped.
 const move = {
   name: 'batch_priority_bite',
   text: `
@@ -46,7 +47,7 @@ const move = {
 
 const chunksPerBite = 5
 
-/** Answers how many jobs it moved. */
+/** Returns the number of changed jobs. */
 export async function changePriority(
   db: Db,
   id: string,

@@ -1,12 +1,13 @@
 /**
- * Failures of one cause in a row, of different items of a batch: after as many as its `stopAfter.sameCause` says the batch is
- * paused, one item a minute runs, and the first that does not fail has the batch go on.
+ * Pauses a batch after a streak of failures with the same fingerprint, of different items. The length is `stopAfter.sameCause`. While the
+ * batch is paused, one item runs per minute, and the first item without a failure resumes the batch.
  *
- * A stop of a provider does the same (provider-turn.ts), so the batch has a row there of its own, under a name that no provider can have.
+ * A provider stop works in the same way (provider-turn.ts). The batch therefore has a row of its own in `provider`, under a name no
+ * provider can have.
  *
- * Invariant: in a row means that no item succeeded or was skipped between the first and the last of these failures, by the batch's own
- * counters. An item that fails because it was the one let through pays no try for it: its attempt is handed
- * back (core/outcome.ts), so the last try of an item is not lost to an outage. All of it may be done twice.
+ * Invariant: a streak means no item succeeded or was skipped between the first and the last of the failures, by the counters of the
+ * batch. An item that fails as the probe of the paused batch uses no attempt: the attempt is released (core/outcome.ts), so the last
+ * attempt of an item is not lost to an outage. Every statement here may run twice.
  */
 import { probeEvery } from '../core/hand-back.ts'
 import { sumsOf } from './batch-count.ts'
@@ -22,9 +23,9 @@ export interface Streak {
   cause: string
   code: string | null
   message: string
-  /** The items that failed so, in the order of their ends; one may have failed more than once. */
+  /** The failed items in the order of the failures. An item may occur more than once. */
   items: readonly { id: string }[]
-  /** Nothing else of this batch has failed meanwhile, as far as is known here. */
+  /** No other failure of the batch happened in between, as far as this process knows. */
   isAll: boolean
 }
 
@@ -71,7 +72,10 @@ const note = {
     select h.queue, exists (select from next where is_full) as paused from home h`,
 }
 
-/** undefined: this batch never stops for failures of one cause. One that has ended does again when its items run again. */
+/**
+ * Notes failures for the streak of the batch. Returns undefined if the batch has no `sameCause`. A finished batch can be paused again
+ * once items run again.
+ */
 export async function noteStreak(
   db: Db,
   { batch, cause, code, message, items, isAll }: Streak,
@@ -96,6 +100,9 @@ const answered = {
     returning name`,
 }
 
-/** Of these batches some may have been answered since they were stopped; whether any was. */
+/**
+ * Clears the stop of each paused batch in `batches` with an item that succeeded or was skipped since the pause. Returns true if any stop
+ * was cleared.
+ */
 export const answerStreaks = async (db: Db, batches: readonly string[], at: Date | null): Promise<boolean> =>
   (await db.run(answered, [batches, at])).length > 0

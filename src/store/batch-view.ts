@@ -1,6 +1,6 @@
 /**
- * Batches as people and programs read them. Nothing here writes or locks, and nothing counts a batch's jobs: what has
- * ended and what runs is the sum of its counters, at most thirty-two rows, and what waits is the rest.
+ * Reads batches for people and programs. Nothing here writes or locks, and nothing counts the jobs of a batch: finished and running jobs
+ * are the sums of the counters, at most 32 rows, and waiting jobs are the rest.
  */
 import type { BatchPolicy } from '../core/batch.ts'
 import type { BatchState } from '../core/batch-state.ts'
@@ -8,7 +8,7 @@ import { etaOf, rateOf } from '../core/rate.ts'
 import { sumsOf } from './batch-count.ts'
 import type { Db } from './db.ts'
 
-/** A batch as it is now. */
+/** The current state and progress of a batch. */
 export interface BatchView {
   id: string
   name: string
@@ -16,7 +16,7 @@ export interface BatchView {
   kind: string
   queue: string
   state: BatchState
-  /** Why it is paused, stalled or failed: a code, and its facts. */
+  /** Reason of a `paused`, `stalled` or `failed` batch: a code with facts. */
   reason: ({ code: string } & Record<string, unknown>) | null
   priority: number
   total: number
@@ -27,21 +27,21 @@ export interface BatchView {
   failed: number
   skipped: number
   cancelled: number
-  /** Of a hundred, how many are final; null: it has none. */
+  /** Percentage of jobs in a final state; null if the batch has no jobs. */
   percent: number | null
-  /** Items a second lately, and seconds until it is over at that rate; null when unknown or when it stands. */
+  /** Items per second lately, and seconds until the end at this rate; null if unknown or if the batch is not at work. */
   rate: number | null
   etaSeconds: number | null
-  /** When the last attempt of an item ended, and that item's ref. */
+  /** End of the last attempt of an item, and the ref of this item. */
   progressAt: Date | null
   lastRef: string | null
   resumes: number
   maxResumes: number
-  /** How far into its list the submit has come. */
+  /** Number of list items the submit has received. */
   taken: number
-  /** Jobs still follow what was pressed. */
+  /** A cascade is under way. */
   following: boolean
-  /** The onComplete job of its last end. */
+  /** The `onComplete` job of the last completion. */
   completeJob: string | null
   createdAt: Date
   submittedAt: Date | null
@@ -102,7 +102,7 @@ const list = {
 
 const maxId = '9223372036854775807'
 
-/** The newest first. */
+/** Returns the newest batches first. */
 export async function viewBatches(
   db: Db,
   filter: { name?: string | undefined; state?: BatchState | undefined },

@@ -1,10 +1,10 @@
 /**
- * A batch comes in, chunk by chunk: each chunk is one statement, so one commit, that inserts its jobs, notes their ids as
- * a range and how far the list has been taken.
+ * Submits a batch in chunks. Each chunk is one statement, hence one commit: the statement inserts the jobs and stores the range of ids
+ * and the number of list items received.
  *
- * Invariant: an item of the list becomes a job once. How many were taken is checked behind the lock of the batch's row, so
- * a chunk that is sent twice, or by two processes that continue the same submit, lands once; who comes second reads how
- * far it is and goes on from there.
+ * Invariant: an item of the list becomes exactly one job. The number of received items is checked behind the lock of the batch row. If a
+ * chunk is sent twice, or by two processes that continue the same submit, only the first insert counts; the second process reads the
+ * position and continues from there.
  */
 
 import type { BatchPolicy } from '../core/batch.ts'
@@ -13,7 +13,7 @@ import { storedVersion } from '../core/version.ts'
 import type { Db } from './db.ts'
 import { freeOldKeys } from './enqueue.ts'
 
-/** As far as its submit is concerned. */
+/** The progress of a submit. */
 export interface Submission {
   id: string
   state: BatchState
@@ -58,7 +58,7 @@ export async function hasBatch(db: Db, name: string, key: string): Promise<boole
   return (await db.run(holder, [name, key])).length > 0
 }
 
-/** The batch that has this key, made here if nobody has it. */
+/** Returns the batch with this key. Creates the batch if the key is free. */
 export async function createBatch(
   db: Db,
   batch: NewBatch,
@@ -81,7 +81,8 @@ export async function submissionOf(db: Db, id: string): Promise<Submission | und
   return row
 }
 
-// Only while it may take more, and only if nobody has taken these. The queue's limits are asked as an enqueue does.
+// Only while the batch accepts items, and only if no other caller has added the same items. The limits of the queue apply as in an
+// enqueue.
 const open = `
   open as materialized (
     select id, chunks, priority, kind, queue from retoma.batch
@@ -103,7 +104,7 @@ const noted = `
   )
   select ${columns} from noted`
 
-// What all share is said once, as in enqueueAlike.
+// Values shared by all jobs are passed once, as in enqueueAlike.
 const alike = {
   name: 'batch_chunk_alike',
   text: `
@@ -118,7 +119,8 @@ const alike = {
     ), ${noted}`,
 }
 
-// In the order of the keys, as every enqueue: two callers with the same keys in opposite order would otherwise deadlock.
+// Rows are inserted in the order of the keys, as in every enqueue. Otherwise two callers with the same keys in opposite order would
+// deadlock.
 const different = {
   name: 'batch_chunk_different',
   text: `
@@ -138,7 +140,7 @@ const different = {
     ), ${noted}`,
 }
 
-/** An item on its way in; `input` is JSON text. */
+/** An item to insert; `input` is JSON text. */
 export interface NewItem {
   input: string
   ref: string | null
@@ -147,7 +149,7 @@ export interface NewItem {
 export interface DifferentItem extends NewItem {
   key: string | null
   keyHold: 'day' | 'final' | null
-  /** null: the batch's. */
+  /** null: the priority of the batch. */
   priority: number | null
   runAt: Date | null
   delayMs: number
@@ -160,7 +162,10 @@ export interface Shared {
   groupKey: string | null
 }
 
-/** Items `from`, `from + 1` … of the list; undefined: they were taken already, or the batch takes no more. */
+/**
+ * Adds the items `from`, `from + 1` … of the list. Returns undefined if the items were added before, or if the batch accepts no more
+ * items.
+ */
 export async function addAlike(
   db: Db,
   id: string,
@@ -190,7 +195,7 @@ export async function addAlike(
   return row
 }
 
-/** The same for items that differ in more than their input and ref. One whose key another job holds is left out. */
+/** Adds items that differ in more than input and ref. An item whose unique key another job has is left out. */
 export async function addDifferent(
   db: Db,
   id: string,
@@ -211,7 +216,7 @@ export async function addDifferent(
   return row
 }
 
-// The list is over. From here on the batch can end.
+// The list is complete. From here on the batch can end.
 const close = {
   name: 'batch_close',
   text: `

@@ -1,9 +1,9 @@
 /**
- * What a person presses on many jobs at once, a bite of ids at a time. Each bite is one statement that checks the state in its
- * own `where`, as the verbs of one job do (control.ts), and moves jobs, gates and counters together: a crash between two bites
- * costs nothing, and pressed again it does the rest.
+ * Applies a job action to many jobs, in chunks of ids. Each chunk is one statement with the state check in the `where`, as in the actions
+ * on a single job (control.ts), and changes jobs, limit counters and batch counters together. A crash between two chunks loses nothing;
+ * the same action again changes the rest.
  *
- * Locks in the order of all: batches, jobs by id, gates, counters.
+ * Locks follow the common order: batches, jobs by id, limit counters, batch counters.
  */
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
@@ -17,12 +17,12 @@ const now = 'coalesce($2::timestamptz, now())'
 
 export interface BulkBite {
   changed: number
-  /** Of a retry: those whose key another job has by now, which stay as they are. */
+  /** Retry: jobs not retried because another job has the unique key by now. The jobs stay as before. */
   held: number
-  /** Of those that moved. */
+  /** Queues of the changed jobs. */
   queues: string[]
   batches: string[]
-  /** Of a retry: batches whose rows still follow something else; theirs did not move. */
+  /** Retry: batches with another cascade under way. The jobs of these batches were not changed. */
   blocked: string[]
 }
 
@@ -55,8 +55,8 @@ const cancel = {
     ${summary('0', `'{}'::text[]`)}`,
 }
 
-// Of several with one key that is free, the first takes it. State and held are taken from behind the lock, both: constraints are
-// checked on the version of the statement's snapshot, too, and a pause may have come in between.
+// If several jobs have the same free unique key, the first job takes the key. `state` and `held` are both read behind the lock, because
+// constraints are also checked on the row version of the statement's snapshot, and a pause may have come in between.
 const retry = {
   name: 'bulk_retry',
   text: `
@@ -113,7 +113,7 @@ const retry = {
 
 export interface BulkAsked {
   ids: readonly string[]
-  /** Only those that are in one of these. */
+  /** Only jobs in one of these states. */
   states: readonly State[]
   by: string | undefined
 }
@@ -127,7 +127,7 @@ export async function retrySome(db: Db, { ids, states, by }: BulkAsked, now: Dat
     try {
       return (await db.run<BulkBite>(retry, [ids, now, states, by ?? null]))[0]!
     } catch (error) {
-      // Somebody took a key of theirs at the same instant: the next look sees who has it.
+      // Another job took the unique key of a job at the same instant. The next try sees the holder.
       if (sqlState(error) !== '23505' || left === 0) throw error
     }
   }
@@ -146,7 +146,7 @@ const items = {
         and ($7::timestamptz is null or j.created_at < $7)`,
 }
 
-/** Those of the next chunk of a batch; `n` null: there is none. */
+/** Returns the matching jobs of the next `batch_chunk` range of a batch; `n` is null if there is no further range. */
 export async function someItems(
   db: Db,
   filter: {

@@ -1,16 +1,16 @@
 /**
- * How the care for a job changes when its process dies, as parts of SQL: for those who take it from the dead (orphan.ts without
- * a certificate, death.ts with one). core/care.ts says what it means.
+ * Builds the SQL parts that change the crash suspicion of a job after a crash or a restart of the process. Used to recover the jobs of a
+ * dead worker: by orphan.ts without a crash report, by death.ts with a report. core/care.ts explains the levels.
  */
 import { aloneAfter, stalledAfter } from '../core/care.ts'
 import { causeOf } from '../core/cause.ts'
 import { RetomaError } from '../errors.ts'
 
-/** A number that is kept of it; `job` is an alias of a row with its care. */
+/** A stored number of the crash suspicion; `job` is the alias of a row with the column `care`. */
 export const kept = (job: string, what: 'level' | 'deaths' | 'fruitless'): string =>
   `coalesce((${job}.care ->> '${what}')::int, 0)`
 
-/** Restarts in a row, this one included: a step saved by this attempt, or a place that it noted, begins the row anew. */
+/** Restarts in a row without progress, including this restart. A checkpoint or a progress note of this attempt sets the number to 0. */
 export const fruitless = (job: string): string => `
   case
     when ${job}.progress_at >= ${job}.started_at
@@ -19,14 +19,17 @@ export const fruitless = (job: string): string => `
     else ${kept(job, 'fruitless')} + 1
   end`
 
-/** As it is kept: nothing, where there is nothing to say. */
+/** The stored value; null if all parts are empty. */
 export const careWith = (level: string, death: string, deaths: string, fruitless: string): string => `
   nullif(
     jsonb_build_object('level', ${level}, 'death', ${death}, 'deaths', ${deaths}, 'fruitless', ${fruitless}),
     '{"level": 0, "death": null, "deaths": 0, "fruitless": 0}'
   )`
 
-/** After a restart that is nobody's fault: what is known of it stays; once it came further, it need not run alone for that. */
+/**
+ * Crash suspicion after a restart without a known culprit: the level stays. If the job made progress, the job no longer has to run alone
+ * because of restarts.
+ */
 export const careAfterRestart = (job: string, fruitless: string): string =>
   careWith(
     `case
@@ -43,7 +46,7 @@ export const tooMany = (fruitless: string): string => `${fruitless} >= ${stalled
 
 const { code, message } = new RetomaError('too_many_restarts', { restarts: stalledAfter })
 
-/** Kept on a job that is stalled because of it. */
+/** The error of a job that is `stalled` because of too many restarts. */
 export const tooManyError = JSON.stringify({
   what: 'orphan',
   code,
@@ -53,10 +56,10 @@ export const tooManyError = JSON.stringify({
 })
 
 export const orphanMessage = 'orphan: the worker died while it ran this job'
-/** The same trouble in a kind's own words has the same cause. */
+/** An orphan error with a message of the kind has the same fingerprint as the default message. */
 const orphanCause = causeOf({ what: 'orphan', code: null, message: orphanMessage })
 
-/** Kept on a job of a worker that died; in the words of its kind, where that has some: see `inItsWords`. */
+/** The error of a job whose worker died. `inItsWords` replaces the message if the kind has one. */
 export const orphanError = JSON.stringify({
   what: 'orphan',
   code: null,

@@ -1,6 +1,6 @@
 /**
- * The tables of our schema as the catalog lists them, in an order in which they can be filled: what a foreign key points
- * to comes first. Read by backup and restore, so that a new table is part of both without a word there.
+ * Lists the tables of the schema `retoma` from the catalog, in an order for inserts: the target of a foreign key comes first. Backup and
+ * restore read this list, so a new table needs no change there.
  */
 import type { Queryable } from './db.ts'
 
@@ -8,7 +8,7 @@ export interface TableFacts {
   name: string
   /** In the order of the row's text form. */
   columns: string[]
-  /** Computed by the database, so never inserted. */
+  /** Generated columns; never inserted. */
   computed: string[]
   links: Link[]
 }
@@ -40,13 +40,15 @@ const tables = `
     and c.relname <> 'migration'
   order by c.relname collate "C"`
 
-/** All but the list of migrations, which only a migration writes. */
+/** Returns all tables except `migration`, because only a migration writes this table. */
 export async function readTables(client: Queryable): Promise<TableFacts[]> {
   const { rows } = await client.query(tables)
   return inOrder(rows as TableFacts[])
 }
 
-/** Of tables that point to each other in a circle, any may come first: `backwards` says which links that leaves open. */
+/**
+ * Sorts the tables. If tables refer to each other in a cycle, any of the tables may come first; `backwards` returns the links left open.
+ */
 function inOrder(tables: TableFacts[]): TableFacts[] {
   const placed: TableFacts[] = []
   const left = [...tables]
@@ -59,7 +61,7 @@ function inOrder(tables: TableFacts[]): TableFacts[] {
   return placed
 }
 
-/** Links to a table that does not come before: no order of rows satisfies them on the way. */
+/** Returns the foreign keys to a table that does not come before. No order of rows satisfies these keys during the inserts. */
 export function backwards(tables: readonly TableFacts[]): { table: string; link: Link }[] {
   return tables.flatMap((table, place) =>
     table.links
@@ -79,6 +81,6 @@ export async function readSequences(client: Queryable): Promise<string[]> {
   return (rows as { name: string }[]).map(({ name }) => name)
 }
 
-/** A name as part of a statement. */
+/** Quotes a name for use in a statement. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const ours = (name: string): string => `retoma.${quoted(name)}`

@@ -1,9 +1,9 @@
 /**
- * What attempts save on their way: results of steps, and how far they are.
+ * Saves the checkpoints and the progress of attempts.
  *
- * Invariant: a checkpoint lands only while its attempt holds the job. The job's row is locked FOR SHARE by the statement
- * that inserts it: without the lock, or with FOR KEY SHARE, one could land after the job was given to another attempt,
- * which has already looked for it in vain. A row that is there already from the same attempt is one sent twice: landed.
+ * Invariant: a checkpoint is written only while the attempt has the lease of the job. The insert locks the job's row FOR SHARE. Without
+ * the lock, or with FOR KEY SHARE, a checkpoint could be written after the job went to another attempt, which has already looked for the
+ * checkpoint in vain. If the row already exists from the same attempt, the checkpoint was sent twice and counts as written.
  */
 import type { Db } from './db.ts'
 
@@ -15,8 +15,8 @@ export interface Checkpoint {
   value: string
 }
 
-// Each job is found by itself, through its primary key, in the order of the ids: so flushes do not deadlock, and no plan
-// can read the table.
+// Each job is found alone, by the primary key, in the order of the ids: concurrent writes do not deadlock, and no plan can scan the
+// table.
 const save = {
   name: 'checkpoint_save',
   text: `
@@ -41,7 +41,7 @@ const save = {
       and not exists (select from landed l where l.job_id = g.id and l.name = g.name)`,
 }
 
-/** Those that are in the database, by this call or by an earlier one whose answer was lost. */
+/** Returns the checkpoints in the database, saved by this call or by an earlier call whose answer was lost. */
 export async function saveCheckpoints<T extends Checkpoint>(
   db: Db,
   worker: string,
@@ -66,7 +66,7 @@ const saved = {
   text: `select name, value from retoma.checkpoint where job_id = $1`,
 }
 
-/** Everything a job has saved, by name. */
+/** Returns all checkpoints of a job by name. */
 export async function loadCheckpoints(db: Db, jobId: string): Promise<Map<string, unknown>> {
   const rows = await db.run<{ name: string; value: unknown }>(saved, [jobId])
   return new Map(rows.map(row => [row.name, row.value]))
@@ -75,7 +75,7 @@ export async function loadCheckpoints(db: Db, jobId: string): Promise<Map<string
 export interface Note {
   id: string
   attempt: number
-  /** The name of the last checkpoint; null: as it was. So with the others, which are JSON texts. */
+  /** Name of the last checkpoint; null: unchanged. The other columns are JSON texts, and null also means unchanged. */
   checkpoint: string | null
   resume: string | null
   progress: string | null
@@ -99,7 +99,7 @@ const note = {
     returning j.id`,
 }
 
-/** Those whose attempt still holds the job. */
+/** Returns the notes whose attempt still has the lease. */
 export async function noteProgress<T extends Note>(
   db: Db,
   worker: string,

@@ -1,10 +1,10 @@
 /**
- * Jobs of a queue with limits are claimed by key, in turns: a walk over the lanes (gate_key, rank) that have waiting jobs,
- * one probe of the index for each, from where this worker stopped.
+ * Claims limited jobs, key by key in turn: the statement visits the lanes (gate_key, rank) with waiting jobs, one index probe per lane,
+ * and continues from the lane where this worker stopped.
  *
- * Invariant: a start is counted in every gate that limits it, by the statement that makes it, under that gate's lock and
- * against the newest version of its row. Gates are locked in the order of their keys, the queue's own ('') first, and no
- * job is waited for: claims and settles cannot deadlock.
+ * Invariant: the claim counts each started job in every limit counter of the job, in the same statement, under the lock of the counter
+ * and against the newest version of its row. Limit counters are locked in the order of the keys, the counter of the queue ('') first, and
+ * the claim waits for no job. Claims and settles cannot deadlock.
  */
 import type { Takes } from '../core/version.ts'
 import { claimShardOf, countBegun } from './batch-count.ts'
@@ -12,7 +12,7 @@ import { type Claimed, claimedColumns, isClaimable, isTaken, unpack } from './cl
 import type { Db } from './db.ts'
 import { countedHits, notedAt } from './hits.ts'
 
-/** A place in the walk: lanes after it come next. */
+/** A position among the lanes; the lanes after this position come next. */
 export interface Turn {
   key: string
   rank: number
@@ -20,24 +20,24 @@ export interface Turn {
 
 export interface GatedClaim {
   claimed: Claimed[]
-  /** Lanes that were looked at; fewer than asked for: that was the last of them. */
+  /** Number of visited lanes. If fewer than requested, no lane is left. */
   lanes: number
-  /** The last of them. */
+  /** The last visited lane. */
   last: Turn | null
-  /** Keys that have no gate yet. */
+  /** Keys without a limit counter. */
   missing: string[]
-  /** How many the queue as a whole allowed. */
+  /** Number of jobs the limit of the whole queue allowed. */
   allowed: number
-  /** Milliseconds until something falls due or a rate allows another start; null: nothing waits for a time. */
+  /** Milliseconds until a job is due or a rate limit allows the next start; null if nothing waits for an instant. */
   nextMs: number | null
 }
 
 export const firstTurn: Turn = { key: '', rank: -1 }
-/** The place behind every lane of a key. */
+/** Returns the position after every lane of a key. */
 export const after = (key: string): Turn => ({ key, rank: 32_767 })
 
 const now = `coalesce($8::timestamptz, now())`
-/** Starts that a rate still counts, and when the first of them no longer does. */
+/** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
 const counts = (per: string) => countedHits('g', per, now)
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
 const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
@@ -48,8 +48,8 @@ const nextLane = (after: string) => `
   order by j.gate_key, j.rank, j.run_at, j.id
   limit 1`
 
-// What a gate with a rate remembers from now on. The instant is that behind the lock, which may have been waited for, and
-// time does not run backwards there.
+// The new hits of a limit counter with a rate. The instant is read behind the lock, which the claim may have waited for, and never goes
+// back.
 const hits = `
   select u.at, sum(u.n)::int as n
   from (
@@ -62,7 +62,7 @@ const hits = `
   ) u
   group by u.at`
 
-// Gates are looked up one by one: a join would read them all as long as the planner takes the table for small.
+// Limit counters are looked up one by one: a join would read all counters while the planner takes the table for small.
 const claim = {
   name: 'claim_gated',
   text: `

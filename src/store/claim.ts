@@ -1,9 +1,9 @@
 /**
- * A worker takes jobs: one statement over (queue, rank) lanes, each an equality on the index, so that its cost does not
- * grow with jobs that are for later, of other queues, or long finished.
+ * Claims ready jobs for a worker: one statement over the lanes (queue, rank). Each lane is an equality on the index, so the cost does not
+ * grow with jobs for later, jobs of other queues, or finished jobs.
  *
- * Invariant: a claimed row carries a new attempt and this worker's id; those two and the job's id are the fence that
- * every later write of the attempt names.
+ * Invariant: a claimed row has a new attempt number and the id of this worker. The job id, the attempt number and the worker id are the
+ * fence; every later write of the attempt names the fence.
  */
 import type { Care } from '../core/care.ts'
 import type { Policy } from '../core/policy.ts'
@@ -18,7 +18,7 @@ export interface Claimed {
   attempt: number
   queue: string
   kind: string
-  /** As JSON.parse reads it; `decodeValue` of it where it is marked. */
+  /** As JSON.parse reads the text; if `input_marked`, `decodeValue` must decode the input. */
   input: unknown
   input_marked: boolean
   failures: number
@@ -26,30 +26,33 @@ export interface Claimed {
   ref: string | null
   batch_id: string | null
   group_key: string | null
-  /** Where its queue limits each group: the key it was claimed by; '' otherwise. */
+  /** If the queue has a limit per group: the key of the claim; otherwise ''. */
   gate_key: string
-  /** What it weighs here, as JSON text; what the table stores of it may be compressed a hundredfold. */
+  /** Size of the input as JSON text. The table may store the input compressed a hundredfold. */
   input_bytes: number
-  /** Of its kind's code, when it was enqueued; null: 1. */
+  /** Version of the kind's code at the enqueue; null: 1. */
   version: number | null
-  /** How it must be run, when it may be dangerous: see core/care.ts. */
+  /** Crash suspicion of a job that may crash the process (core/care.ts). */
   care: Partial<Care> | null
-  /** What its batch asks for in place of what its kind says: see worker/overrides.ts. */
+  /** Policy override of the batch (worker/overrides.ts). */
   override: Partial<Policy> | null
-  /** Of whoever enqueued it (lib/trace.ts). */
+  /** Trace context of the enqueue (lib/trace.ts). */
   trace: string | null
-  /** What its code noted of its own place. */
+  /** The data the handler stored with its last checkpoint. */
   resume: unknown
-  /** Of the item that tries for its paused batch (batch-streak.ts): the name under which that batch is stopped; null for every other job. */
+  /**
+   * Set on the probe item of a paused batch (batch-streak.ts): the name of the stopped provider row of the batch. null for every other
+   * job.
+   */
   tries_for: string | null
   /** The database's clock at this claim, in milliseconds. */
   started_ms: number
   rank: number
-  /** Its run_at in UTC as PostgreSQL prints it: with rank and id its place in its lane. */
+  /** `run_at` in UTC as PostgreSQL prints the value. With `rank` and `id` the position of the job in the lane. */
   run_at: string
 }
 
-/** A place in a lane: rows after it are claimed. run_at is text, because a Date would lose microseconds. */
+/** A claim cursor: the claim takes rows after this position of a lane. `runAt` is text, because a Date would lose microseconds. */
 export interface Mark {
   runAt: string
   id: string
@@ -58,11 +61,11 @@ export interface Mark {
 export interface Want {
   queue: string
   want: number
-  /** Where to begin in the lane of a rank; default: at the start. */
+  /** Returns the start position in the lane of a rank; default: the beginning of the lane. */
   from?: (rank: number) => Mark
 }
 
-/** The input comes as text, which the server makes of it anyway: so its weight is known at no cost. See `unpack`. */
+/** The input comes as text, which the server produces anyway, so its size is known at no cost. See `unpack`. */
 export const claimedColumns = `
   j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care, j.trace,
   case when j.id = any (array(select probe_job from retoma.provider where probe_job is not null and starts_with(name, 'batch ')))
@@ -70,30 +73,29 @@ export const claimedColumns = `
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
 
 /**
- * Of a batch that is paused, stalled or over nothing is claimed, from the commit that says so. No batch has the id 0. Coalesced,
- * so that the planner cannot tell how many it leaves: it would read it off the batches of those that wait, and where all are
- * of one it takes a lane for empty and sorts it whole (docs/adr/0005-plans.md).
+ * Excludes the jobs of a batch whose claims are blocked (paused, stalled or finished), from the commit of the block on. No batch has the
+ * id 0. The `coalesce` hides the selectivity from the planner. The planner would estimate from the batches of the waiting jobs, and if
+ * all belong to a single batch, take a lane for empty and sort the whole lane (docs/adr/0005-plans.md).
  */
 export const notHeld = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
 
-/** Or it is the one that asks whether the provider that its batch stands still for answers again (provider-turn.ts). */
+/** Also includes the probe job of a batch that is paused because of a stopped provider (provider-turn.ts). */
 export const isClaimable = `(${notHeld} or id = any (array(select probe_job from retoma.provider where probe_job is not null)))`
 
-/** Of a row of job: this worker's code runs it. Most have no version, and the second half is not looked at. */
+/** True for a job row that this worker's code can run. Most jobs have no version, and PostgreSQL does not evaluate the second half. */
 export const isTaken = (kinds: string, versions: string) => `(
   version is null and kind = any (${kinds}::text[])
   or version between (${versions}::jsonb -> kind -> 0)::int and (${versions}::jsonb -> kind -> 1)::int
 )`
 
-/** Priority * 2, + 1 when new: see job.rank. */
+/** Claim rank: priority * 2, plus 1 for a new job. See `job.rank`. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
 const start: Mark = { runAt: '-infinity', id: '0' }
 
-// "limit" stands inside and outside of the lanes: later lanes are not touched once the earlier ones gave enough, and no
-// row is locked in vain. SKIP LOCKED, so workers never wait for each other. A worker that was declared dead and does not
-// know it yet gets nothing: what it claimed would be an orphan from its first moment. Queues with limits are claimed by
-// claim-gated.ts. The ids are gathered into an array
-// first: joined, the planner reads the whole table for them as long as it is small (docs/adr/0005-plans.md).
+// `limit` stands inside and outside of the lanes: later lanes are not touched once the earlier lanes gave enough rows, and no row is
+// locked in vain. With SKIP LOCKED workers never wait for each other. A worker that was declared dead and does not know so yet gets no
+// jobs, because its jobs would be orphans at once. claim-gated.ts claims the queues with limits. The ids are gathered into an array
+// first: for a join the planner reads the whole table while the table is small (docs/adr/0005-plans.md).
 const claim = {
   name: 'claim',
   text: `
@@ -132,7 +134,7 @@ const claim = {
     select * from taken`,
 }
 
-/** A row of `claimedColumns`, made ready in place: there may be tens of thousands a second. */
+/** Converts a row of `claimedColumns` in place, because a worker may claim tens of thousands of rows per second. */
 export function unpack(row: Claimed): Claimed {
   const text = row.input as string
   row.input = JSON.parse(text)
@@ -167,11 +169,11 @@ export async function claimJobs(
   return rows.map(unpack)
 }
 
-/** A commit that takes no longer than this is never passed by. */
+/** Claims start this far before the claim cursor, so a commit that takes no longer is never missed. */
 export const lookBackMs = 250
 
-// The head of each lane that lies in the future: when to look again without being told. And which of these queues have
-// limits, so that they are claimed the other way.
+// Reads the first future job of each lane, so the worker knows the next instant without a notification. Also reads which of the queues
+// have limits, because limited jobs are claimed by another statement.
 const ahead = {
   name: 'claim_look_ahead',
   text: `
@@ -190,13 +192,16 @@ const ahead = {
 }
 
 export interface Ahead {
-  /** Milliseconds until the next job of these queues is due; null when none waits for a time. */
+  /** Milliseconds until the next job of the queues is due; null if no job waits for an instant. */
   dueMs: number | null
-  /** Those of the queues that have limits. */
+  /** The queues with limits. */
   gated: string[]
-  /** A little before now, as text: once a later claim brings less than it wants, nothing from before waits for it. */
+  /**
+   * An instant `lookBackMs` before now, as text. Once a later claim returns fewer jobs than wanted, no job before this instant waits for
+   * the worker.
+   */
   seen: string
-  /** By queue: moves when what claims passed by may be claimed after all. */
+  /** Per queue: a counter that changes when skipped jobs become claimable. */
   unheld: Record<string, number>
 }
 
@@ -205,8 +210,8 @@ export async function lookAhead(db: Db, queues: readonly string[], now: Date | n
   return row!
 }
 
-// By the fence, and only ours. Nothing of these attempts has started, so nothing is counted, and they are no starts. In the order of the ids: a
-// cancel of their batch locks the same rows at the same time.
+// The fence selects only attempts of this worker. None of the attempts has started, so no attempt and no start is counted. Rows are
+// locked in the order of the ids, because a cancel of the batch locks the same rows at the same time.
 const giveBack = {
   name: 'claim_give_back',
   text: `
@@ -231,7 +236,7 @@ const renew = {
     where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3`,
 }
 
-/** These have not begun, and wait for their turn: whoever watches counts their time from now on. */
+/** Restarts the clock of claimed attempts that wait for a slot: the watchdog counts the time of these attempts from now on. */
 export async function renewClaims(db: Db, worker: string, claims: readonly Claimed[], now: Date | null): Promise<void> {
   const sorted = claims.toSorted(byId)
   await db.run(renew, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
@@ -246,7 +251,7 @@ const extend = {
     where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $4`,
 }
 
-/** So much of their time was not theirs: whoever watches does not count it. */
+/** Moves the start of attempts by `ms`, the time the attempts could not use. The watchdog does not count this time. */
 export async function extendAttempts(
   db: Db,
   worker: string,
@@ -276,7 +281,7 @@ const recall = {
     returning j.queue`,
 }
 
-/** What was handed back after these attempts, and waits, is ready now; answers the queues. */
+/** Makes jobs ready that were deferred after these attempts and still wait. Returns the queues. */
 export async function recallJobs(
   db: Db,
   attempts: readonly { id: string; attempt: number }[],
@@ -289,7 +294,7 @@ export async function recallJobs(
 
 const byId = (a: { id: string }, b: { id: string }) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
-/** Hands back attempts that were claimed and never begun, for later; answers the queues that have something again. */
+/** Releases attempts that were claimed and never started, to run after `delayMs`. Returns the queues with released jobs. */
 export async function giveBackClaims(
   db: Db,
   worker: string,

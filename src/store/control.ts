@@ -1,6 +1,6 @@
 /**
- * What a person presses. Each verb is one idempotent statement that checks the state in its own `where`; what did not
- * move is answered by the state it is in (P6: safe to press twice).
+ * Applies the action of a person to a job. Each action is one idempotent statement with the state check in the `where`. If nothing
+ * changed, the answer is the current state (P6: safe to press twice).
  */
 import type { State } from '../core/state.ts'
 import { countMoves } from './batch-count.ts'
@@ -13,13 +13,13 @@ export interface Pressed {
   state: State
   queue: string
   moved: boolean
-  /** The batch it belongs to. */
+  /** The batch of the job. */
   batch: string | null
-  /** Another job that has its key: why it was not run again. */
+  /** Another job with the same unique key, the reason why this job was not run again. */
   heldBy?: string
 }
 
-// Taking worker_id away is taking the lease away: whatever the attempt still writes finds no row.
+// A null `worker_id` ends the lease: every later write of the attempt finds no row.
 const end = (verb: string, states: string, state: string, more = '') => `
     with before as materialized (
       select id, state, queue, gated, gate_key from retoma.job
@@ -52,27 +52,28 @@ const skip = {
   ),
 }
 
-// Its queue's limits may be others than when it came in.
+// The limits of the queue may have changed since the enqueue.
 export const asQueueSays = `
   gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
   gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
-/** Of a job that its key, which it has let go, is another's by now. Asked for each by itself: a join could read all keys. */
+/** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
 export const heldByAnother = (job: string): string => `coalesce((
           select true from retoma.job other
           where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
           limit 1
         ), false)`
 
-// It waits again with a new budget of tries, and takes its key again, as one that waits must hold it. $2: now.
+// The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
+// now.
 export const withNewBudget = `
         state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
         failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
         key_hold = case when key is not null then coalesce(key_hold, 'final') end,
         ${asQueueSays}`
 
-// When another job has its key by now, this one stays as it is. Its
-// batch is locked first: one that was over is not, from here on, and an end that somebody has just seen counts no more.
+// If another job has the unique key by now, the job stays as before. The batch is locked first: a finished batch is open again from here
+// on, and an end found just before no longer counts.
 const again = (verb: string, states: string, more = '') => `
     with home as materialized (
       select b.id, b.state, b.todo from retoma.batch b
@@ -157,13 +158,13 @@ const verbs = { cancel, retry, rerun, resume, skip }
 export type ControlVerb = keyof typeof verbs
 
 export interface Pressing {
-  /** Who pressed it. */
+  /** The actor. */
   by?: string | undefined
-  /** Of skip. */
+  /** For `skip`. */
   reason?: string | undefined
 }
 
-/** undefined: there is no such job. */
+/** Applies the action. Returns undefined if there is no such job. */
 export async function press(
   db: Db,
   verb: ControlVerb,
@@ -185,15 +186,16 @@ async function move(db: Db, verb: ControlVerb, values: unknown[]): Promise<boole
   try {
     return (await moving).length > 0
   } catch (error) {
-    // Two that take one key again at the same instant: the index lets one of them.
+    // Two jobs take the same key at the same instant; the unique index allows only the first.
     if (sqlState(error) === '23505') return false
     throw error
   }
 }
 
 /**
- * Two statements: the second sees all that attempts have saved until the first had the row, and from then on none can save
- * anything, because none holds the job. In one statement the deletion would go by a snapshot that is older than the lock.
+ * Uses two statements: the second statement sees all checkpoints saved before the first statement locked the row, and from then on no
+ * attempt can save a checkpoint, because no attempt has the lease. In a single statement the delete would use a snapshot older than the
+ * lock.
  */
 function moveAndForget(db: Db, values: unknown[]): Promise<unknown[]> {
   return db.transaction(async client => {

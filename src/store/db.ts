@@ -1,9 +1,9 @@
 /**
- * The door to PostgreSQL: a pool, static statements, a deadline on every query. All of store/ goes through it.
+ * Connects to PostgreSQL: a pool, static statements, a deadline for every query. All of store/ uses this file.
  *
- * Invariant: a query either answers within its deadline or its connection is destroyed, so no caller waits for ever on
- * a dead link and no half-answered connection goes back to the pool. Nothing is left behind in a session that a pooler
- * gives to somebody else next: no setting, no prepared statement, no LISTEN (docs/adr/0009-pooler.md).
+ * Invariant: a query answers within its deadline, or its connection is destroyed. No caller waits for ever on a dead connection, and no
+ * connection with an open answer goes back to the pool. Nothing stays in a session that a pooler gives to another client next: no
+ * setting, no prepared statement, no LISTEN (docs/adr/0009-pooler.md).
  */
 import pg from 'pg'
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -24,25 +24,25 @@ export interface Statement {
   readonly text: string
 }
 
-/** What runs SQL: one connection of ours, in a transaction or not. */
+/** Runs SQL on a connection of the engine, inside or outside of a transaction. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** What listening and long transactions need of a connection. No type of the driver's shows, so that users need not have its types. */
+/** The connection for LISTEN and for long transactions. No type of the driver is visible, so users do not need the driver's types. */
 export interface Connection extends Queryable {
   once(event: 'end', heard: () => void): unknown
   on(event: 'notification', heard: (message: { payload?: string | undefined }) => void): unknown
   end(): Promise<void>
-  /** Without saying goodbye. */
+  /** Closes the socket without the closing message of the protocol. */
   destroy(): void
-  /** The column `text` of every row, in batches, in bounded memory. */
+  /** Returns the column `text` of every row, in batches, in bounded memory. */
   stream(text: string): AsyncIterable<string[]>
 }
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
 
-/** A transaction of our own as a Run. */
+/** Turns a transaction of the engine into a `Run`. */
 export const runOn =
   (client: Queryable): Run =>
   async <Row>({ text }: Statement, values: unknown[]) =>
@@ -50,15 +50,15 @@ export const runOn =
 
 export interface Db {
   run<Row>(statement: Statement, values: unknown[], deadlineMs?: number): Promise<Row[]>
-  /** For migrations: several statements on one connection, committed together, rolled back when `work` throws. */
+  /** For migrations: runs several statements on one connection and commits them together, or rolls back if `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
-  /** A connection for a transaction of a handler's, from a pool of their own. */
+  /** Returns a leased connection for the transaction of a handler, from a separate pool. */
   lend(): Promise<Loan>
-  /** A connection of its own without our session settings, for long transactions; the caller ends it. */
+  /** Returns a new connection without the session settings of the engine, for long transactions. The caller ends the connection. */
   connect(): Promise<Connection>
-  /** The same for what outlives a transaction, LISTEN; undefined: there is none, a pooler shares every session. */
+  /** Returns a connection for state that outlives a transaction, such as LISTEN; undefined if a pooler shares every session. */
   session(): Promise<Connection | undefined>
-  /** What an error of a lent connection's means to who reads it. `begun`: its commit was on its way. */
+  /** Translates an error of a leased connection for the reader. `begun`: the commit was under way. */
   told(error: unknown, begun: boolean): unknown
   close(): Promise<void>
 }
@@ -70,7 +70,7 @@ const closeDeadline = 2000
 
 type Client = pg.ClientBase & Probed
 
-/** `directUrl` is for LISTEN, where `url` is a pooler that hands every transaction another session. */
+/** `directUrl` is for LISTEN, if `url` is a pooler that gives every transaction another session. */
 export function openDb(options: {
   url: string
   directUrl?: string
@@ -105,7 +105,7 @@ export function openDb(options: {
     during,
   })
 
-  /** The driver waits for it; its types do not say so. */
+  /** The driver waits for the returned promise, although its types do not say so. */
   function greeted(client: pg.ClientBase, greeting: (client: Client) => Promise<unknown>): Promise<unknown> {
     return withDeadline(greeting(client as Client), connectDeadline, () => {
       hangUp(client)
@@ -113,12 +113,12 @@ export function openDb(options: {
     })
   }
 
-  /** Found out by the first connection while the others wait; when that fails, by the next. */
+  /** The first connection finds out whether there is a pooler, while the others wait. If this fails, the next connection tries. */
   let link: Promise<Link> | undefined
 
   async function meet(client: Client): Promise<Link> {
-    // For its whole life: between the pool's own ear and the borrower's there are moments when nobody listens, and an
-    // 'error' that nobody hears ends the process.
+    // The listener stays for the life of the client: between the listeners of the pool and of the borrower there are moments without any,
+    // and an 'error' event without a listener ends the process.
     client.on('error', () => {})
     link ??= probeLink(client, () => open(options.url)).catch(error => {
       link = undefined
@@ -138,7 +138,7 @@ export function openDb(options: {
     return client
   }
 
-  /** A connection from the pool, within the deadline; one that comes too late goes back by itself. */
+  /** Returns a connection of the pool within the deadline. A connection that comes too late goes back to the pool. */
   async function borrow(deadlineMs: number): Promise<pg.PoolClient> {
     let isLate = false
     const coming = pool.connect().then(client => {
@@ -153,7 +153,7 @@ export function openDb(options: {
     })
   }
 
-  /** `isBegun`: what `work` does may be committed by now. */
+  /** `isBegun`: the changes of `work` may be committed by now. */
   async function onConnection<T>(
     deadlineMs: number,
     work: (client: pg.PoolClient) => Promise<T>,
@@ -161,7 +161,7 @@ export function openDb(options: {
   ): Promise<T> {
     const client = await borrow(deadlineMs)
     let broken: Error | undefined
-    // Between a server's stop and the query's own error the client emits 'error'; unheard it would end the process.
+    // Between a server stop and the error of the query the client emits 'error'. Without a listener this event would end the process.
     const heard = (error: Error) => {
       broken = error
     }
@@ -176,13 +176,13 @@ export function openDb(options: {
       throw ofOurStatement(told(error, options.url, isBegun()))
     } finally {
       client.off('error', heard)
-      // Ours wait for what is still to be answered before they say goodbye, which on a dead link is for ever.
+      // The clients wait for open answers before closing; on a dead connection this wait never ends. So the socket is destroyed first.
       if (broken) hangUp(client)
       client.release(broken)
     }
   }
 
-  /** One statement, one commit. Behind a pooler it brings its settings with it, in the same breath. */
+  /** Sends one statement in one commit. Behind a pooler the session settings go along, in the same round trip. */
   async function send<Row>(client: pg.PoolClient, { name, text }: Statement, values: unknown[]): Promise<Row[]> {
     if ((await link) === 'sessions') return (await client.query({ name, text, values })).rows as Row[]
     const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
@@ -191,7 +191,7 @@ export function openDb(options: {
     return answer!.rows as Row[]
   }
 
-  /** A pooler that the probe did not see. The statement was not begun, so it may be sent again. */
+  /** True if the error shows a pooler that the probe did not see. The statement has not started, so the caller may send it again. */
   function foundOut(error: unknown): boolean {
     if (!/^(26000|42P05)$/.test(sqlState(error) ?? '')) return false
     link = Promise.resolve('transactions')
@@ -242,8 +242,7 @@ export function openDb(options: {
         throw told(error, listenUrl, false)
       }
     },
-    // The pool waits for every statement that is on its way; one that is not answered would hold a process for its whole
-    // deadline.
+    // The pool waits for every statement under way. An unanswered statement would keep the process alive for the whole deadline.
     close() {
       closing = true
       const ended = Promise.all([endPool(pool, alive), loans.close()])
@@ -259,7 +258,7 @@ export function openDb(options: {
   return db
 }
 
-/** Without saying goodbye. */
+/** Closes the socket without the closing message of the protocol. */
 const hangUp = (client: pg.ClientBase): void => void socketOf(client).destroy()
 
 const asConnection = (client: pg.Client): Connection =>

@@ -1,10 +1,10 @@
 /**
- * Workers whose process has ended without a goodbye, by the word of another process on the same machine that can prove it
- * (lib/process-identity.ts). They need not be missed for orphanAfter first: their jobs are orphans from now on, and orphan.ts
- * puts them right.
+ * Declares workers dead whose process has ended without a sign-off. Another process on the same machine proves the end
+ * (lib/process-identity.ts). There is no need to wait for `orphanAfter`: the jobs are orphans from now on, and orphan.ts recovers the
+ * jobs.
  *
- * Invariant: only a worker that this caller has named is declared dead, once. A kind that wants its orphans left alone for longer
- * than usual (orphanAfter) still has that time, counted from the last beat.
+ * Invariant: only a worker named by the caller is declared dead, and only once. A kind with a longer `orphanAfter` than the default still
+ * has this time, counted from the last heartbeat.
  */
 import type { Death } from '../core/death.ts'
 import type { Db } from './db.ts'
@@ -25,11 +25,12 @@ const onMachine = {
     where process ->> 'machine' = $1 and dead_at is null`,
 }
 
-/** Those not known to be dead. */
+/** Returns the workers of the machine that are not declared dead. */
 export const workersOnMachine = (db: Db, machine: string): Promise<MachineWorker[]> =>
   db.run<MachineWorker>(onMachine, [machine], deadlineMs)
 
-// Suspected as well: one that nobody suspected left by itself, and its kinds' orphanAfter would not count.
+// `suspected_at` is set too: a dead worker without a suspicion counts as stopped in good order, and `orphanAfter` of its kinds would not
+// apply.
 const declare = {
   name: 'worker_process_gone',
   text: `
@@ -41,7 +42,7 @@ const declare = {
     returning id`,
 }
 
-/** Answers those that were not declared dead before. */
+/** Returns the workers that were not declared dead before. */
 export async function declareProcessGone(
   db: Db,
   ids: readonly string[],

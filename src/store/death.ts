@@ -1,21 +1,20 @@
 /**
- * The burial of a worker whose supervisor saw it die: the certificate is kept with the worker, and each of its jobs gets what
- * that death means for it (design: "Who crashed it"). The watchdog does the same without a certificate, later (orphan.ts).
+ * Recovers the jobs of a worker whose supervisor saw the crash. The crash report is stored with the worker, and each job is treated as
+ * the report demands (design: "Who crashed it"). Without a crash report the watchdog recovers the jobs, later (orphan.ts).
  *
- * Invariant: every job is taken by the fence: a second burial, one whose answer was lost, or a watchdog that came first moves and
- * charges nothing again. It waits for a row that somebody has locked, instead of passing it by: who killed the process must not
- * get away with it; the ids are in their order, so nobody waits in a circle.
+ * Invariant: every job is taken by the fence. A second run, a run whose answer was lost, or a watchdog that came first changes and
+ * charges nothing again. The statement waits for a locked row and does not skip the row, because the job that crashed the process must be
+ * charged; the rows are locked in the order of the ids, so there is no deadlock.
  *
- * A bite is one statement, and bounded, so that a machine that is slow can still do it; the usual worker is one bite. The first
- * writes down how many had begun, by which those of the others are judged, also when whoever buried it has died in between and
- * another begins anew. The last says that the worker is dead: until then no watchdog takes what is left for orphans of no death
- * that anybody knows.
+ * A chunk is one bounded statement that even a slow machine can finish; most workers need a single chunk. The first chunk stores the
+ * attempts in flight, and later chunks use this number, also if the recovering process crashes in between and another process starts
+ * again. The last chunk declares the worker dead: until then no watchdog takes the remaining jobs for orphans without a crash report.
  *
- * - unbegun: claimed and never started. Back at once, nothing noted.
- * - crash: named as the culprit, or dead alone. It pays.
- * - suspect: one of several that had started when the process died, nobody knows of what.
- * - restart: not its fault. Back at once.
- * - later: the same, but its kind wants more than that (onOrphan, orphanAfter): it stays for the watchdog.
+ * - unbegun: claimed and never started. Waits again at once; nothing is noted.
+ * - crash: named as the culprit, or the only attempt in flight. The crash is charged to the job.
+ * - suspect: one of several attempts in flight at a crash without a known culprit.
+ * - restart: not caused by this job. Waits again at once.
+ * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog.
  */
 import { aloneAfter } from '../core/care.ts'
 import { causeOf } from '../core/cause.ts'
@@ -42,17 +41,18 @@ const { orphanAfter } = defaultPolicy
 const deadlineMs = 8000
 const biteSize = 1000
 
-/** Replaced by the number, which is known when the row is locked. */
+/** Placeholder for the number of crashes, which is known once the row is locked. */
 const crashes = '<crashes>'
 
-// Kept finite: the power of a thousand crashes is not.
+// The exponent is bounded, because the power for a thousand crashes is not finite.
 const backoff = (spent: string, policy: string): string => {
   const part = (name: string) => `(${policy} #>> '{backoff,${name}}')::float8`
   const power = `least(${part('first')} * exp(least((${spent} - 1) * ln(${part('factor')}), 500)), ${part('max')})`
   return `make_interval(secs => ${power} * (1 + ${part('jitter')} * $13::float8) / 1000)`
 }
 
-// The notes are asked by a hash, made once: joined, each job would go through all of them, because they look few.
+// The in-flight attempts are looked up by a hash, built once: with a join each job would scan all of them, because the planner expects
+// few.
 const bury = {
   name: 'death_bury',
   text: `
@@ -166,15 +166,15 @@ const bury = {
 }
 
 interface Row extends Buried {
-  /** Where the next bite begins; null: this was the last. */
+  /** Start of the next chunk; null: this was the last chunk. */
   next: string | null
   begun: number
 }
 
 /**
- * Moves all that the worker held, and answers what became of it; what was moved before is not in it. `started` of the certificate must be
- * known: what it does not name goes back as never begun, for ever, should it have been the one. Where it could not be read there is
- * no certificate, and the watchdog takes over.
+ * Recovers all jobs of the worker and returns the changes of this run. `started` of the crash report must be known: a job missing there
+ * is released as never started, even if the job caused the crash, and so for ever. If `started` could not be read, there is no crash
+ * report, and the watchdog takes over.
  */
 export async function buryWorker(
   db: Db,
@@ -227,7 +227,7 @@ function crashOf(
 
 const longest = 20_000
 
-/** What a dying process wrote may be anything. */
+/** Cleans the texts of the report, because a crashing process may write any bytes. */
 function cleaned(death: Death): Death {
   const clean = <T extends string | null>(text: T) => (text === null ? text : (cleanText(text.slice(0, longest)) as T))
   const { culprit } = death

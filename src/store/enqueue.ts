@@ -1,8 +1,8 @@
 /**
- * Jobs come in here: one statement for any number of them, on our own pool or in the caller's transaction.
+ * Inserts jobs: one statement for any number of jobs, on the engine's pool or in the transaction of the caller.
  *
- * Invariant: when this resolves every row is inserted, or is held by another job with the same kind and key, whose id is
- * answered instead. Enqueue locks no row that another tenant's transaction could wait for.
+ * Invariant: when the call resolves, every job is inserted, or another job has the same kind and unique key and the answer is the id of
+ * this job. Enqueue locks no row that the transaction of another tenant could wait for.
  */
 import { storedVersion } from '../core/version.ts'
 import type { Run } from './db.ts'
@@ -19,20 +19,20 @@ export interface NewJob {
   /** JSON text. */
   input: string
   groupKey: string | null
-  /** Of its kind's code; left out: 1. */
+  /** Version of the kind's code; default 1. */
   version?: number | undefined
-  /** Of whoever enqueues it (lib/trace.ts). */
+  /** Trace context of the caller (lib/trace.ts). */
   trace?: string | null
 }
 
 export interface Enqueued {
   id: string
-  /** false: a job with this key was there already, and this is its id. */
+  /** false: a job with this key already existed, and `id` is the id of the existing job. */
   created: boolean
 }
 
-// Ids are drawn first, so each row of the input knows its own whatever order the insert returns them in. Rows go in
-// sorted by key: two callers with the same keys in opposite order would otherwise deadlock.
+// The ids are drawn first, so each input row knows its id whatever the order of the insert's answer. Rows are inserted in the order of
+// the keys. Otherwise two callers with the same keys in opposite order would deadlock.
 const insertJobs = {
   name: 'enqueue',
   text: `
@@ -55,7 +55,7 @@ const insertJobs = {
     order by given.ord`,
 }
 
-// The way of a long list: what all share is said once, so that a row costs little more than its insert.
+// For long lists: values shared by all jobs are passed once, so a row costs little more than the insert.
 const insertAlike = {
   name: 'enqueue_alike',
   text: `
@@ -72,7 +72,7 @@ const insertAlike = {
     returning id::text as id`,
 }
 
-/** Jobs that differ in nothing but their input, which is JSON text; answers their ids in the same order. */
+/** Inserts jobs that differ only in `inputs`, which are JSON texts. Returns the ids in the same order. */
 export async function enqueueAlike(
   run: Run,
   shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey' | 'version' | 'trace'>,
@@ -86,8 +86,8 @@ export async function enqueueAlike(
   return rows.map(row => row.id)
 }
 
-// A key is held until a day after its job's end; this frees it when that day is over, so that the insert can try again.
-// Locked in the order of the keys, like the insert.
+// A key is in use until 24 hours after the end of its job. This statement frees keys after this time, so the insert can try again. The
+// rows are locked in the order of the keys, as in the insert.
 export const freeOldKeys = {
   name: 'enqueue_free_keys',
   text: `
@@ -119,11 +119,11 @@ const findHolders = {
       ) j`,
 }
 
-/** `run` is our pool or the caller's transaction: the same statements either way. */
+/** Inserts jobs. `run` is the engine's pool or the transaction of the caller; the statements are the same. */
 export async function enqueueJobs(run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> {
   const answers: (Enqueued | undefined)[] = jobs.map(() => undefined)
   let open = jobs.map((job, index) => ({ job, index }))
-  // Each round settles every job whose key is free or held; only a holder that vanishes in between takes another round.
+  // Each round answers every job whose key is free or in use. Another round follows only if the holder of a key vanishes in between.
   while (open.length > 0) {
     const inserted = await insert(
       run,
@@ -151,7 +151,7 @@ async function insert(run: Run, jobs: readonly NewJob[], now: Date | null): Prom
   ]) // biome-ignore format: the columns in their order
 }
 
-/** Answers those whose key another job holds; returns those whose key has become free meanwhile. */
+/** Answers the jobs whose key another job has. Returns the jobs whose key has become free in the meantime. */
 async function answerHeld(
   run: Run,
   held: { job: NewJob; index: number }[],
@@ -161,7 +161,7 @@ async function answerHeld(
   const kinds = held.map(each => each.job.kind)
   const keys = held.map(each => each.job.key)
   await run(freeOldKeys, [kinds, keys, now])
-  // A statement of its own: the insert's snapshot is older than the rival's commit it waited for.
+  // A separate statement, because the snapshot of the insert is older than the commit of the other job that the insert waited for.
   const rows = await run<{ kind: string; key: string; id: string }>(findHolders, [kinds, keys])
   const holders = new Map(rows.map(row => [`${row.kind}\n${row.key}`, row.id]))
   return held.filter(({ job, index }) => {

@@ -1,28 +1,28 @@
 /**
- * Events: what went wrong and what somebody pressed, told to whoever listens. `noteEvents` is the part of a statement that
- * writes them; the rest gives them their positions and takes them away again. read-event.ts reads them.
+ * Writes events about failures and actions. `noteEvents` is the part of a statement that inserts events; the rest of this file gives
+ * events their positions and prunes events. read-event.ts reads events.
  *
- * Invariant: an event is inserted by the statement that makes its change, from what that returned: no change without its
- * event, no event without its change, and none a second time when the statement is sent again. Positions are given after
- * the commit, by one transaction at a time, so whoever sees one sees all before it (docs/adr/0013-events.md).
+ * Invariant: the statement that makes a change also inserts the event, from the rows it returned: no change without an event, no event
+ * without a change, and no second event if the statement is sent again. Positions are given after the commit, by one transaction at a
+ * time, so a reader who sees a position sees all earlier events (docs/adr/0013-events.md).
  */
 import { lockKeys } from '../lib/lock-keys.ts'
 import type { Db } from './db.ts'
 
 interface Shape {
-  /** The part of the `with` that returned what is told of; its rows are m in what follows. */
+  /** The part of the `with` that returned the changed rows, `m` in the expressions below. */
   of: string
   type: 'state' | 'action' | 'warning'
-  /** SQL, as are the others; left out: it is of no job, of no batch, of every row. */
+  /** SQL expressions. Default of `job` and `batch`: null; without `where` every row writes an event. */
   job?: string
   batch?: string
   data: string
   where?: string
-  /** What this part of the `with` is called, where there are two. */
+  /** Name of this part of the `with`, if a statement has two. */
   as?: string
 }
 
-/** Part of a `with`: one event for each row. */
+/** Part of a `with`: inserts one event per row. */
 export const noteEvents = (
   { of, type, job = 'null', batch = 'null', data, where, as = 'told' }: Shape,
   now: string,
@@ -33,12 +33,12 @@ export const noteEvents = (
     from ${of} m${where === undefined ? '' : ` where ${where}`}
   )`
 
-/** The whole of it, and the stack, are in the job and its failures. */
+/** The job and its failures have the whole message and the stack. */
 const reason = `left(m.error ->> 'message', 1000)`
 
 /**
- * Jobs that have come to a state worth telling: `of` returned id, batch_id, ref, attempt, failures, state and error. `from`: the
- * state they were in before. In a batch's own stream it is an `item`.
+ * Events about the new state of jobs: `of` returned id, batch_id, ref, attempt, failures, state and error. `from` is the state before. In
+ * the stream of a batch the event is an `item`.
  */
 export const noteJobStates = (
   of: string,
@@ -58,7 +58,10 @@ export const noteJobStates = (
     now,
   )
 
-/** Somebody pressed `what`, and it moved these jobs: `of` returned id, batch_id, ref, attempt, was and state; `who`: SQL. */
+/**
+ * Events about the action `what` on jobs: `of` returned id, batch_id, ref, attempt, was and state. `who` is an SQL expression for the
+ * actor.
+ */
 export const noteJobActions = (what: string, of: string, now: string, who: string) =>
   noteEvents(
     {
@@ -71,7 +74,7 @@ export const noteJobActions = (what: string, of: string, now: string, who: strin
     now,
   )
 
-/** Batches that the engine brought to another state: `of` returned id, was, state and reason. */
+/** Events about batches whose state the engine changed: `of` returned id, was, state and reason. */
 export const noteBatchStates = (of: string, now: string) =>
   noteEvents(
     {
@@ -85,7 +88,7 @@ export const noteBatchStates = (of: string, now: string) =>
     now,
   )
 
-/** Somebody pressed `what`, and it moved these batches: `of` returned id, was and state; `who`: SQL. */
+/** Events about the action `what` on batches: `of` returned id, was and state. `who` is an SQL expression for the actor. */
 export const noteBatchActions = (what: string, of: string, now: string, who: string) =>
   noteEvents(
     {
@@ -98,7 +101,7 @@ export const noteBatchActions = (what: string, of: string, now: string, who: str
     now,
   )
 
-// Known by what it says and the attempt it is of: a statement sent twice writes one.
+// The warning is identified by `what` and the attempt: a statement sent twice writes a single event.
 const warn = {
   name: 'event_warn',
   text: `
@@ -122,7 +125,7 @@ const warn = {
     select id from held`,
 }
 
-/** The engine has something to say about an attempt that goes on all the same. Nothing is written once its lease is lost. */
+/** Writes a warning about an attempt that continues. Writes nothing once the lease is lost. */
 export async function warnOfAttempt(
   db: Db,
   { id, attempt, worker }: { id: string; attempt: number; worker: string },
@@ -133,10 +136,10 @@ export async function warnOfAttempt(
   await db.run(warn, [id, attempt, worker, what, JSON.stringify(facts), now])
 }
 
-// The lock is tried before anything is read. Who gets it may have a snapshot older than what the one before it did: a row
-// lock takes the newest version of a row, and one that has its position by now is passed over. It is let go after the
-// commit is seen, so a later position is never seen before an earlier one. Rows are found again by where they lie, which
-// cannot change while they are locked; out of an array, so that no plan reads the table for them.
+// The statement tries the lock before any read. The snapshot of the new owner may be older than the work of the previous owner: a row
+// lock takes the newest version of a row, and rows with a position by now are skipped. The lock is released after the commit is visible,
+// so a later position is never visible before an earlier position. Rows are found again by `ctid`, which cannot change while a row is
+// locked; the array keeps every plan from scanning the table.
 const place = {
   name: 'event_place',
   text: `
@@ -163,18 +166,21 @@ const place = {
 const placeBite = 2000
 const deadlineMs = 8000
 
-/** Gives positions to at most 2,000; answers how many. None: there are none, or another process is at it. */
+/**
+ * Gives positions to at most 2,000 events and returns the number. 0: there are no events without a position, or another process is at
+ * work.
+ */
 export async function placeEvents(db: Db): Promise<number> {
   const [row] = await db.run<{ placed: number }>(place, [placeBite], deadlineMs)
   return row!.placed
 }
 
-/** As long as there are any; whoever else places some meanwhile ends it. */
+/** Runs until no events without a position are left, or another process has the lock. */
 export async function placeAllEvents(db: Db): Promise<void> {
   while ((await placeEvents(db)) > 0);
 }
 
-// In the order of positions, up to the first that is too young: so what was removed is all that lies before one position.
+// In the order of the positions, up to the first young event. The deleted events are then all events before a position.
 const prune = {
   name: 'event_prune',
   text: `
@@ -198,7 +204,7 @@ const prune = {
     select count(*)::int as gone from gone`,
 }
 
-/** Deletes at most `limit` that are older than that; answers how many. */
+/** Deletes at most `limit` events older than `olderThanMs`. Returns the number. */
 export async function pruneEvents(db: Db, olderThanMs: number, limit: number, now: Date | null): Promise<number> {
   const [row] = await db.run<{ gone: number }>(prune, [olderThanMs, limit, now], deadlineMs)
   return row!.gone

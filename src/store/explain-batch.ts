@@ -1,4 +1,4 @@
-/** What is around a batch: the rest of what it takes to explain one, beside its view. Nothing of it counts all its items. */
+/** Reads the facts for the explanation of a batch that its view lacks. No statement counts all items. */
 import { type BatchFacts, most } from '../core/explain/facts.ts'
 import { viewBatch } from './batch-view.ts'
 import type { Db } from './db.ts'
@@ -29,7 +29,7 @@ const version = `coalesce((
       where f.id = (select first_id from retoma.batch_chunk where batch_id = b.id order by n limit 1)
     ), 1)`
 
-// A batch's waiting items have no index of their own: they are looked for among the first of what waits in its queue.
+// The waiting items of a batch have no index of their own; the statement searches the first waiting jobs of the queue.
 const around = {
   name: 'explain_batch',
   text: `
@@ -84,7 +84,7 @@ const around = {
 
 const answerMs = 10_000
 
-/** undefined: there is no such batch. */
+/** Returns undefined if there is no such batch. */
 export async function explainBatchFacts(db: Db, id: string, at: Date | null): Promise<BatchFacts | undefined> {
   const view = await viewBatch(db, id, at)
   if (view === undefined) return undefined

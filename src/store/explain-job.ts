@@ -1,4 +1,7 @@
-/** All it takes to explain a job, in one statement and one snapshot; what does not matter in its state is not looked for. */
+/**
+ * Reads the facts for the explanation of a job, in one statement and one snapshot. Facts that do not matter in the state of the job are
+ * not read.
+ */
 import { careOf } from '../core/care.ts'
 import { type JobFacts, most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
@@ -10,8 +13,9 @@ import { policyInForce } from './override.ts'
 const maxId = '9223372036854775807'
 const heldBatches = `array(select id from retoma.batch where held)`
 
-// Lane by lane, each from its start to this job's place by index, and no further than the cap: what lies behind it is not
-// read, which takes one bound alone: beside another the scan would not stop at this one. Those of a held batch lie before it too, but nobody comes to them: they are not counted.
+// Counts lane by lane, by index, from the start of the lane to the position of this job, and no further than the cap. Rows after the job
+// are not read. This needs a single upper bound; with a second bound the scan would not stop at this position. Jobs of a batch with
+// blocked claims lie before the job too, but are not claimed, and so are not counted.
 const before = (lane: string) => `
   select batch_id from retoma.job
   where queue = j.queue and ${lane}
@@ -77,7 +81,7 @@ const job = {
 
 const answerMs = 10_000
 
-/** undefined: there is no such job. */
+/** Returns undefined if there is no such job. */
 export async function explainJobFacts(db: Db, id: string, at: Date | null): Promise<JobFacts | undefined> {
   const [row] = await db.run<JobFacts>(job, [at, id], answerMs)
   if (row === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What the explanations of a job, a batch and a queue have in common, as parts of their statements. Reads only, bounded, by
- * index. `$1` is the instant; where `queue` and the like are asked for, an expression of the statement is meant.
+ * Builds the common parts of the statements that explain a job, a batch or a queue. All parts only read, are bounded, and use an index.
+ * `$1` is the instant; parameters such as `queue` are expressions of the statement.
  */
 import { most } from '../core/explain/facts.ts'
 import { defaultPolicy } from '../core/policy.ts'
@@ -9,7 +9,7 @@ import { takesVersion } from './takes.ts'
 
 export const now = `coalesce($1::timestamptz, now())`
 
-/** A row of worker as WorkerFacts. `stack`: where it is asked for. */
+/** A row of `worker` as WorkerFacts. `stack`: an expression for the stack. */
 export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
   jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'beatAt', ${w}.beat_at, 'suspectedAt', ${w}.suspected_at,
     'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
@@ -17,7 +17,7 @@ export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
     'blockedAttempt', ${w}.blocked_attempt, 'unwrittenMs', ${w}.unwritten_ms, 'supervised', ${w}.supervised,
     'death', case when ${w}.death is not null then jsonb_build_object('how', ${w}.death ->> 'how', 'why', ${w}.death ->> 'why') end)`
 
-/** Live as a watchdog sees it before its verdict: not silent for longer than a worker may be. */
+/** True for a live worker as the watchdog sees the worker before a verdict: the heartbeat is no older than the default `orphanAfter`. */
 export const isLive = (w: string): string =>
   `(${w}.dead_at is null and ${w}.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000}))`
 
@@ -25,8 +25,8 @@ const few = 6
 const names = (select: string): string => `array(select distinct n from (${select}) s (n) order by n limit ${few})`
 
 /**
- * TakersFacts. Without a kind: as the queue as a whole sees them. Versions as in core/version.ts. What is free is what a worker
- * told with its last beat, and no more than what it does not hold by now.
+ * TakersFacts; without `kind`: of the queue as a whole. Versions as in core/version.ts. Free slots are the number of the worker's last
+ * heartbeat, and at most the slots without a running job now.
  */
 export function takersOf(queue: string, kind?: string, version = '1'): string {
   const knows = kind === undefined ? 'true' : `(${kind} = any (w.kinds) or w.versions ? ${kind})`
@@ -58,10 +58,10 @@ export function takersOf(queue: string, kind?: string, version = '1'): string {
   )`
 }
 
-// As claim-gated.ts counts them.
+// As claim-gated.ts counts hits.
 const hits = `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - l.per and h.at < ${now} + l.per / 256 + interval '15 seconds'`
 
-/** GateFacts of those limits that are set, with `q` the queue's row; the group's where a key is given. */
+/** GateFacts of the limits that are set; `q` is the row of the queue. With `key` also the limit of the group. */
 export const gatesOf = (q: string, key = `''`): string => `(
     select coalesce(jsonb_agg(jsonb_build_object('group', l.key <> '', 'running', coalesce(g.running, 0), 'concurrency', l.concurrency,
       'starts', coalesce((select sum(h.n) from ${hits}), 0), 'rate', l.rate, 'perMs', extract(epoch from l.per) * 1000,
@@ -87,8 +87,8 @@ export const watch = `(
   )`
 
 /**
- * ProviderFacts of the one that waits or is stopped; `isMet`: of a row p, that jobs of this kind have met it. First the one that paused the
- * batch, by its name `pausedBy`, then those that have stopped.
+ * ProviderFacts of a waiting or stopped provider; `isMet`: an expression on the row `p`, true if jobs of this kind use the provider. The
+ * provider `pausedBy`, which paused the batch, comes first, then stopped providers.
  */
 export const providerOf = (isMet: string, pausedBy = 'null::text'): string => `(
     select jsonb_build_object('name', p.name, 'freeAt', case when p.wait_until > ${now} then p.wait_until end, 'stoppedAt', p.stopped_at,
@@ -100,11 +100,11 @@ export const providerOf = (isMet: string, pausedBy = 'null::text'): string => `(
     limit 1
   )`
 
-/** How many of so many rows were asked for, as a Count. */
+/** Count of `rows`, up to the cap. */
 export const countOf = (rows: string): string =>
   `(select jsonb_build_object('jobs', count(*), 'more', count(*) >= ${most}) from (${rows} limit ${most}) counted)`
 
-/** Instants inside of jsonb come as text: told by their names. */
+/** Converts instants inside jsonb, which come as text, to dates. The names of the fields tell which values are instants. */
 export function revive<T>(value: T): T {
   if (Array.isArray(value)) return value.map(revive) as T
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

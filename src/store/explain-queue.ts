@@ -1,11 +1,13 @@
-/** All it takes to explain a queue, in one statement: its depth up to the cap, lane by lane, and who serves it. */
+/**
+ * Reads the facts for the explanation of a queue in one statement: the depth up to the cap, lane by lane, and the workers of the queue.
+ */
 import { most, type QueueFacts } from '../core/explain/facts.ts'
 import type { Db } from './db.ts'
 import { countOf, gatesOf, isLive, now, providerOf, revive, takersOf, watch, workerOf } from './explain-parts.ts'
 import { heldByWorker, inOpenLane } from './floor.ts'
 import { takesVersion } from './takes.ts'
 
-// One probe a lane: the first that is ready, or the first that is not yet.
+// Probes each lane once: the first ready job, or the first job for later.
 const head = (due: '<=' | '>') => `
   select min(h.run_at)
   from generate_series(0, 19) as r (rank)
@@ -16,7 +18,7 @@ const head = (due: '<=' | '>') => `
       limit 1
     ) h`
 
-/** Gated ones lie by their keys: which is the oldest is known only when none was left out. */
+/** Limited jobs lie in the order of the keys: the oldest is known only if none was left out. */
 const seenAll = `(select count(*) from gated) < ${most}`
 
 const notTaken = `not exists (
@@ -91,7 +93,7 @@ const queue = {
 
 const answerMs = 10_000
 
-/** undefined: nothing knows such a queue, neither a row nor a job nor a worker. */
+/** Returns undefined if no row, no job and no worker has this queue. */
 export async function explainQueueFacts(db: Db, name: string, at: Date | null): Promise<QueueFacts | undefined> {
   const [row] = await db.run<QueueFacts & { known: boolean }>(queue, [at, name], answerMs)
   const { known, ...facts } = row!

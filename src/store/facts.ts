@@ -1,6 +1,6 @@
 /**
- * What a check-up wants to know of the database. Reads only, each statement for itself and within a short deadline, so
- * that one answer that does not come keeps no other back. The judgement is in core/checkup.
+ * Reads the facts of the database for doctor. Every statement only reads, runs alone and has a short deadline, so a missing answer does
+ * not delay the others. core/checkup draws the conclusions.
  */
 
 import type {
@@ -22,7 +22,9 @@ import { grantOnTables, installedIn, readMigrations } from './migrate.ts'
 
 const answerMs = 10_000
 
-/** Asked once, and perhaps through a pooler that knows no prepared statements: that must not be what fails. */
+/**
+ * A statement without a name: each runs once, perhaps through a pooler without prepared statements, and must not fail for this reason.
+ */
 const unnamed = (text: string): Statement => ({ name: '', text })
 
 const server = unnamed(`
@@ -36,9 +38,12 @@ const server = unnamed(`
     pg_database_size(current_database())::float8 as "databaseBytes",
     (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`)
 
-/** With how far the database's clock is ahead of ours, at least: what the way there and back took is in nobody's favour. */
+/**
+ * Reads the server facts. `aheadMs` is the least possible difference of the clocks: the round trip may explain a difference up to its
+ * length.
+ */
 export async function readServer(db: Db, clock: Clock): Promise<ServerFacts> {
-  await db.run(unnamed(`select 1`), [], answerMs) // so that connecting is not part of the way
+  await db.run(unnamed(`select 1`), [], answerMs) // connects first, so the connection set-up is no part of the round trip
   const before = clock.now().getTime()
   const [row] = await db.run<Omit<ServerFacts, 'aheadMs'> & { nowMs: number }>(server, [], answerMs)
   const after = clock.now().getTime()
@@ -55,7 +60,7 @@ export async function readSchemaVersion(db: Db): Promise<{ found: number; known:
 
 const rights = unnamed(`
   with asked as (
-    -- In a case each: the planner may ask a question before it knows that the thing is of the right sort.
+    -- Inside a CASE: among plain conditions the planner may check a privilege before the sort of the object is known.
     select c.relname, p as privilege,
       case
         when c.relkind = 'S' then p <> 'usage' or has_sequence_privilege(c.oid, 'usage')
@@ -73,8 +78,8 @@ export async function readRights(db: Db): Promise<RightsFacts> {
   return { ...row!, grant: grantOnTables(row!.user) }
 }
 
-// Only of this database: since 14 a transaction elsewhere does not keep our dead rows. A vacuum does not, either. What
-// other users do is hidden from those without the role pg_read_all_stats.
+// Only of this database: since PostgreSQL 14 a transaction in another database does not keep our dead rows, and neither does a vacuum.
+// The activity of other users is hidden from a role without pg_read_all_stats.
 const pins = unnamed(`
   select 'transaction' as what, pid, application_name as name, state,
     extract(epoch from now() - coalesce(xact_start, backend_start))::float8 as seconds, age(backend_xmin)::int as transactions
@@ -99,7 +104,7 @@ const pins = unnamed(`
   order by seconds desc nulls last, transactions desc
   limit 10`)
 
-/** Who keeps dead rows from being removed, the oldest first. */
+/** Returns the transactions, slots and standbys that keep dead rows from being removed, the oldest first. */
 export const readPins = (db: Db, seconds: number, transactions: number): Promise<LongTransaction[]> =>
   db.run<LongTransaction>(pins, [seconds, transactions], answerMs)
 
@@ -114,14 +119,14 @@ const sizes = unnamed(`
 
 export const readSizes = (db: Db): Promise<TableSize[]> => db.run<TableSize>(sizes, [], answerMs)
 
-// Of a row of job in a queue of `open`: no live worker's code runs it (core/version.ts).
+// True for a job row in a queue of `open` that no live worker's code runs (core/version.ts).
 const notTaken = `
   case when version is null then kind <> all (o.taken) else not exists (
     select from worker w
     where w.queues ? o.name and version between (w.versions -> kind -> 0)::int and (w.versions -> kind -> 1)::int
   ) end`
 
-// Queue by queue over the claim's own indexes (gated jobs have another), and no further than the cap.
+// Reads queue by queue over the indexes of the claims (limited jobs have another index), up to the cap.
 const starved = unnamed(`
   with worker as (
     select queues, kinds, versions from retoma.worker
@@ -159,7 +164,7 @@ const starved = unnamed(`
   order by o.name, j.kind, j.version
   limit 100`)
 
-/** Ready jobs of a queue, kind and version that no live worker takes; counted up to `most` a queue. */
+/** Returns the ready jobs per queue, kind and version that no live worker claims, counted up to `most` per queue. */
 export const readStarved = (db: Db, most: number, now: Date | null): Promise<StarvedFacts[]> =>
   db.run<StarvedFacts>(starved, [now, defaultPolicy.orphanAfter, most], answerMs)
 
@@ -203,7 +208,7 @@ const work = unnamed(`
       where jobs > 0
     ), '[]') as paused`)
 
-/** Who works, who was lost at work, and which queues stand still because somebody paused them. */
+/** Returns the number of live workers, the running jobs of lost workers, and the paused queues with waiting jobs. */
 export async function readWork(db: Db, most: number, now: Date | null): Promise<WorkFacts> {
   return (await db.run<WorkFacts>(work, [now, defaultPolicy.orphanAfter, most], answerMs))[0]!
 }
@@ -212,7 +217,7 @@ const tick = unnamed(`
   select case when isfinite(at) then extract(epoch from coalesce($1::timestamptz, now()) - at) end::float8 as seconds
   from retoma.tick where name = 'watchdog'`)
 
-/** Seconds since the watchdog's last tick; null: it never ticked. */
+/** Returns the seconds since the watchdog's last tick; null if there was no tick. */
 export async function readTick(db: Db, now: Date | null): Promise<number | null> {
   const [row] = await db.run<{ seconds: number | null }>(tick, [now], answerMs)
   return row?.seconds ?? null
@@ -221,8 +226,8 @@ export async function readTick(db: Db, now: Date | null): Promise<number | null>
 const echoMs = 3000
 
 /**
- * What comes of a notification, sent and listened for as hints are. Throws when the listener cannot connect. Where a
- * pooler shares the sessions nothing is tried: LISTEN would stay behind in a session of somebody else.
+ * Sends a notification and listens for the answer, in the same way as hints. Throws if the listener cannot connect. If a pooler shares
+ * the sessions, nothing is tried, because LISTEN would stay in the session of another client.
  */
 export async function hearsNotifications(db: Db): Promise<Hearing> {
   const channel = randomName('retoma_doctor').replace('-', '_')

@@ -1,10 +1,10 @@
 /**
- * A handler's own transaction, bound to its job: the checkpoint that says it was done is part of it.
+ * Binds the transaction of a handler to its job: the checkpoint of the step is part of the transaction.
  *
- * Invariant: it commits only with its checkpoint, and that only while the attempt holds the job. The job's row is locked FOR
- * SHARE by the last statement before the commit, not earlier: whatever else writes to that row, progress for one, would wait
- * for the handler. From that lock on, nobody can give the job to another attempt before this transaction has ended; so its
- * session is bounded until then, whatever the handler set in it.
+ * Invariant: the transaction commits only with its checkpoint, and the checkpoint only while the attempt has the lease. The last
+ * statement before the commit locks the job's row FOR SHARE, and no earlier statement does: other writes to the row, such as progress,
+ * would wait for the handler. From this lock on no process can give the job to another attempt before the transaction ends. The session
+ * therefore has time limits until the end, whatever the handler has set.
  */
 import { randomName } from '../lib/random.ts'
 import type { Db } from './db.ts'
@@ -13,7 +13,7 @@ import { afterFence, beforeFence, beginMarked } from './session.ts'
 
 const deadlineMs = 30_000
 
-/** Answers the mark by which the transaction is known until its end. */
+/** Begins the transaction. Returns the random name that identifies the transaction until its end. */
 export async function beginFenced(loan: Loan): Promise<string> {
   const mark = randomName('t')
   await loan.query(beginMarked(mark), deadlineMs)
@@ -30,8 +30,8 @@ export interface Kept {
   mark: string
 }
 
-// The mark is gone when somebody has ended the transaction that it was set in. The instant is the statement's own: now() is
-// when the transaction began.
+// The setting is gone once the transaction it was set in has ended. `clock_timestamp()` is the instant of the statement; `now()` would be
+// the start of the transaction.
 const keep = `
   with held as materialized (
     select from retoma.job j where j.id = $1 and j.attempt = $2 and j.worker_id = $3 for share
@@ -47,8 +47,8 @@ const keep = `
     exists (select from held) as held, exists (select from kept) as kept`
 
 /**
- * 'ended': this is not the transaction that was begun. 'lost': the attempt does not hold the job. 'there': the step was
- * committed before, by a transaction whose end nobody could tell; this one must not be.
+ * Saves the checkpoint. 'ended': this is not the transaction of `beginFenced`. 'lost': the attempt has lost the lease. 'there': an
+ * earlier transaction with an unknown result has committed the step, so this transaction must not commit.
  */
 export async function keepIn(
   loan: Loan,
@@ -73,7 +73,7 @@ export async function commitFenced(loan: Loan): Promise<void> {
   if (command !== 'COMMIT') throw new Error(`PostgreSQL answered ${command} to a commit`)
 }
 
-/** Rolls it back, and gives its link back. On one that is gone PostgreSQL does it by itself. */
+/** Rolls the transaction back and returns the connection. If the connection is gone, PostgreSQL rolls back. */
 export async function undo(loan: Loan): Promise<void> {
   const ended =
     loan.trouble === undefined &&
@@ -84,16 +84,16 @@ export async function undo(loan: Loan): Promise<void> {
   loan.giveBack(ended ? 'ended' : 'in doubt')
 }
 
-// A transaction that has reached its fence holds the job's row until it ends: whoever gets this lock knows that it has.
+// A fenced transaction locks the job's row until its end: a process that gets this lock knows the transaction has ended.
 const wait = { name: 'fenced_wait', text: `select id from retoma.job where id = $1 for no key update` }
 
-// A statement of its own: what was committed while the lock was waited for is in no snapshot taken before.
+// A separate statement: commits during the wait for the lock are in no earlier snapshot.
 const read = {
   name: 'fenced_read',
   text: `select value, attempt from retoma.checkpoint where job_id = $1 and name = $2`,
 }
 
-/** Whether a transaction whose commit was not answered has happened: undefined, or what was kept, and by which attempt. */
+/** Finds out whether a transaction with an unanswered commit has happened. Returns the saved value and its attempt, or undefined. */
 export async function keptBy(
   db: Db,
   id: string,

@@ -1,21 +1,21 @@
 /**
- * Files go: one that somebody removes, and those that are nobody's. In bites of some pieces, so that no statement is long, however
- * large the file is.
+ * Removes files: a file a person removes, and files without a batch or a job. Files are removed in chunks of pieces, so no statement is
+ * long, however large the file is.
  *
- * Invariant: from the first bite on it cannot be opened or kept, and what is left of it is the first that a janitor takes. A
- * janitor removes nothing that is kept meanwhile.
+ * Invariant: from the first chunk on a file cannot be opened or kept, and the janitor takes the rest of the file first. The janitor
+ * removes no file that is kept in the meantime.
  */
 import { days } from '../core/duration.ts'
 import type { Db } from './db.ts'
 
 const deadlineMs = 60_000
-/** Pieces of 1 MB. */
+/** Number of pieces of 1 MB per chunk. */
 const bite = 64
 
-/** For a statement that removes what files were kept for: they go with it, and the janitor takes them at once. */
+/** For a statement that deletes a batch or a job: its files lose their owner, and the janitor removes the files at once. */
 export const doomed = `sha256 = null, batch_id = null, job_id = null, created_at = '-infinity'`
 
-/** $2: also one that is kept. */
+/** $2: also remove a file that is kept. */
 const mayGo = `id = $1 and ($2::boolean or batch_id is null and job_id is null)`
 
 const whole = {
@@ -39,7 +39,7 @@ const some = {
     returning n`,
 }
 
-/** Answers whether it was there. */
+/** Returns true if the file existed. */
 export const removeFile = (db: Db, id: string): Promise<boolean> => remove(db, id, true)
 
 async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
@@ -50,10 +50,10 @@ async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
   return gone()
 }
 
-/** So long a file may be nobody's: it may still be coming in. */
+/** A file may be without a batch and a job for this long, because its upload may be under way. */
 export const unkeptMs = days(1)
 
-// By the partial index of those that are nobody's.
+// Uses the partial index of files without a batch and a job.
 const nobodys = {
   name: 'file_nobodys',
   text: `
@@ -63,7 +63,7 @@ const nobodys = {
     limit $2`,
 }
 
-/** Removes at most `limit` that are nobody's for so long; answers how many it found. */
+/** Removes at most `limit` files without a batch and a job for longer than `unkeptMs`. Returns the number found. */
 export async function pruneFiles(db: Db, limit: number, now: Date | null): Promise<number> {
   const found = await db.run<{ id: string }>(nobodys, [now, limit])
   for (const { id } of found) await remove(db, id, false)
@@ -78,7 +78,7 @@ const dropped = {
     limit $1`,
 }
 
-/** Only those whose batch or job is gone; answers how many it found. */
+/** Removes only files whose batch or job is deleted. Returns the number found. */
 export async function removeDropped(db: Db, limit: number): Promise<number> {
   const found = await db.run<{ id: string }>(dropped, [limit])
   for (const { id } of found) await remove(db, id, false)

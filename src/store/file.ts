@@ -1,15 +1,15 @@
 /**
- * Files in pieces. One that comes in has no hash until its last piece is there: until then it cannot be opened or kept. One of a
- * single piece is there at once.
+ * Stores files in pieces. A file has no hash until its last piece is stored, and until then cannot be opened or kept. A file of a single
+ * piece is complete at once.
  *
- * Invariant: what can be opened is whole. One that is kept for a batch or a job is nobody's once that is gone, and then the
- * janitor's (file-removal.ts).
+ * Invariant: a file that can be opened is complete. If the batch or the job of a file is deleted, the file has no owner, and the janitor
+ * removes the file (file-removal.ts).
  */
 import type { FileView } from '../core/file.ts'
 import { isId } from '../core/id.ts'
 import type { Db, Run } from './db.ts'
 
-/** Of one piece: it may wait for a disk that is busy with others. */
+/** Deadline for a piece: the write may wait for a busy disk. */
 const pieceDeadlineMs = 60_000
 
 const begin = {
@@ -27,7 +27,7 @@ export async function beginFile(db: Db, name: string, type: string, now: Date | 
 
 const add = { name: 'file_add', text: `insert into retoma.file_chunk (file_id, n, bytes) values ($1, $2, $3)` }
 
-/** Throws when the file was removed meanwhile. */
+/** Stores a piece. Throws if the file was removed in the meantime. */
 export async function addPiece(db: Db, id: string, n: number, bytes: Uint8Array): Promise<void> {
   await db.run(add, [id, n, bytes], pieceDeadlineMs)
 }
@@ -48,7 +48,7 @@ const end = {
     returning ${view}`,
 }
 
-/** undefined: it was removed meanwhile. */
+/** Completes a file. Returns undefined if the file was removed in the meantime. */
 export async function endFile(
   db: Db,
   id: string,
@@ -72,7 +72,7 @@ const whole = {
     select ${view} from made`,
 }
 
-/** One that fits one piece: as good as begun, added to and ended, in a single statement. */
+/** Stores a file of a single piece: begins, fills and completes the file in one statement. */
 export async function addWhole(
   db: Db,
   file: { name: string; type: string; sha256: Uint8Array; bytes: Uint8Array },
@@ -84,7 +84,7 @@ export async function addWhole(
 
 const find = { name: 'file_find', text: `select ${view} from retoma.file where id = $1 and sha256 is not null` }
 
-/** undefined: there is none, whatever the form of its id. */
+/** Returns undefined if there is no such file, also for a malformed id. */
 export async function findFile(db: Db, id: string): Promise<FileView | undefined> {
   const [row] = isId(id) ? await db.run<Row>(find, [id]) : []
   return row && asView(row)
@@ -92,13 +92,13 @@ export async function findFile(db: Db, id: string): Promise<FileView | undefined
 
 const piece = { name: 'file_piece', text: `select bytes from retoma.file_chunk where file_id = $1 and n = $2` }
 
-/** undefined: the file was removed meanwhile. */
+/** Returns undefined if the file was removed in the meantime. */
 export async function readPiece(db: Db, id: string, n: number): Promise<Uint8Array | undefined> {
   const [row] = await db.run<{ bytes: Uint8Array }>(piece, [id, n], pieceDeadlineMs)
   return row?.bytes
 }
 
-// All or none, so that nobody has to undo a part. In a caller's transaction everything goes as text.
+// Keeps all files or none, so no caller has to undo a part. In the transaction of a caller every value goes as text.
 const keep = {
   name: 'file_keep',
   text: `
@@ -112,7 +112,7 @@ const keep = {
     select id::text as id from found`,
 }
 
-/** Answers those that are there and whole: fewer than were given, and none of them is kept. */
+/** Keeps files for a batch or a job. Returns the complete files found; if fewer than `ids`, no file is kept. */
 export async function keepFiles(
   run: Run,
   ids: readonly string[],

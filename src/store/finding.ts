@@ -1,8 +1,8 @@
 /**
- * What the watchdog has found and only reports: hung, slow, starved. A row for as long as it is so, an event when it begins
- * and one when it is over.
+ * Stores the findings of the watchdog: hung, slow, starved. A finding is a row while the problem lasts, with an event at the begin and an
+ * event at the end.
  *
- * Invariant: one event for each begin and each end, however many watchdogs look: the row that is inserted, or deleted, tells it.
+ * Invariant: each begin and each end writes one event, however many watchdogs check: the inserted or deleted row writes the event.
  */
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
@@ -15,13 +15,13 @@ export interface Finding {
   /** Such as job:17, worker:w-…, queue:mail/kind:send. */
   subject: string
   since: Date
-  /** Whose event it is, too. */
+  /** The job and the batch of the event. */
   job: string | null
   batch: string | null
   facts: Readonly<Record<string, unknown>>
 }
 
-/** `refreshed` says how old the last sight of it may be before it is written again. */
+/** Inserts findings. A known finding is written again only if the facts changed or `seen_at` is more than 1 minute old. */
 const report = {
   name: 'finding_report',
   text: `
@@ -52,7 +52,7 @@ const report = {
     select verdict, subject from begun`,
 }
 
-/** Answers those that are new. */
+/** Writes the findings. Returns the new findings. */
 export async function reportFindings(
   db: Db,
   findings: readonly Finding[],
@@ -77,7 +77,7 @@ const told = noteEvents(
   now,
 )
 
-// Each by what it is of: the attempt that was slow, the worker that stood still.
+// A `slow` finding ends with the attempt, a `hung` finding once the worker's loop is no longer blocked.
 const clear = {
   name: 'finding_clear',
   text: `
@@ -96,7 +96,7 @@ const clear = {
     select verdict, subject from over`,
 }
 
-/** Deletes what is over of what is slow or hung; answers it. */
+/** Deletes the `slow` and `hung` findings that are over. Returns the deleted findings. */
 export const clearFindings = (db: Db, now: Date | null): Promise<{ verdict: string; subject: string }[]> =>
   db.run(clear, [now], tickMs)
 
@@ -111,7 +111,7 @@ const clearStarved = {
     select verdict, subject from over`,
 }
 
-/** Likewise what is starved no more: all but these. */
+/** Deletes all `starved` findings except `subjects`. Returns the deleted findings. */
 export const clearStarvedBut = (
   db: Db,
   subjects: readonly string[],
@@ -141,7 +141,7 @@ const hung = {
     limit 100`,
 }
 
-/** Workers whose main loop stands still, as their hearts told. */
+/** Returns the workers with a blocked loop, as reported by the heartbeat threads. */
 export const hungWorkers = (db: Db): Promise<HungWorker[]> => db.run<HungWorker>(hung, [], tickMs)
 
 export interface FindingView {
@@ -160,5 +160,5 @@ const list = {
     limit 500`,
 }
 
-/** What is so now, the oldest first; at most 500. */
+/** Returns the current findings, the oldest first; at most 500. */
 export const viewFindings = (db: Db): Promise<FindingView[]> => db.run<FindingView>(list, [])

@@ -1,21 +1,21 @@
 /**
- * Where the live entries of the two hot indexes begin. Somebody's long transaction keeps every entry of a job that has ended in
- * the index, and a count that begins at the start reads all of them: a million entries take a second. So workers note from time
- * to time where the first live entry is, and whoever counts begins there.
+ * Notes where the live entries of the two hot indexes begin: the job floors. A long transaction of any client keeps every entry of a
+ * finished job in the index, and a count from the start reads all entries: a million entries take a second. So workers note from time to
+ * time where the first live entry is, and counts begin there.
  *
- * Invariant: nothing that waits or runs lies before its floor for longer than a minute. Whatever enters a lane, or starts to run,
- * does so at the present or later; only a transaction that is still open can commit something earlier, so a floor never passes the
- * start of one that has written jobs. A transaction that writes its first job after the floor was raised can commit a job before
- * the floor: so a floor counts for a minute after the last search that began at the start of the index, and such a search may
- * lower it. Claims do not rely on floors.
+ * Invariant: no waiting or running job lies before its job floor for longer than 1 minute. Every job enters a lane, or starts to run, at
+ * the present instant or later; only an open transaction can commit an earlier job, so a floor never passes the start of an open
+ * transaction that has written jobs. A transaction that writes its first job after the floor was raised can commit a job before the
+ * floor. A floor is therefore valid for 1 minute after the last search from the start of the index, and such a search may lower the
+ * floor. Claims do not use job floors.
  */
 import type { Db } from './db.ts'
 
-/** Seconds after a search from the start. The next such search comes earlier, so that a floor in use does not lapse. */
+/** Seconds a floor is valid after a search from the start. The next such search comes earlier, so a floor in use does not expire. */
 const countsFor = 60
 const searchAnewAfter = 45
 
-// A floor in the future is of another clock, before a failover: it says nothing.
+// A floor in the future comes from another clock, before a failover, and is ignored.
 const floorOf = (what: 'waiting' | 'running', name: string, rank: string, seconds = countsFor) => `
   coalesce((
     select f.at from retoma.floor f
@@ -29,28 +29,28 @@ const openLane = (queue: string, rank: string, floor: string) =>
 const held = (worker: string, floor: string) => `worker_id = ${worker} and state = 'running' and started_at >= ${floor}`
 
 /**
- * Of a row of job: it waits in that lane, and no limit holds it. In a `lateral` that has a `limit` or says `offset 0`: otherwise the
- * planner may join the other way round, and compare with the floor what it has read already.
+ * True for a job row that waits in this lane without a limit. Use only in a `lateral` with a `limit` or an `offset 0`: otherwise the
+ * planner may swap the join and compare rows with the floor only after the read.
  */
 export const inOpenLane = (queue: string, rank: string): string =>
   openLane(queue, rank, floorOf('waiting', queue, rank))
 
-/** Of a row of job: that worker holds it. Likewise. */
+/** True for a job row whose lease this worker has. The same rule for `lateral` applies. */
 export const heldByWorker = (worker: string): string => held(worker, floorOf('running', worker, '0'))
 
-/** Whether anything waits in an open lane. */
+/** True if a job waits in an open lane. */
 export const someWaitOpen = `exists (
   select from retoma.queue q cross join generate_series(0, 19) as r (rank)
     cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} limit 1) j
 )`
 
-/** Whether anything runs. */
+/** True if a job runs. */
 export const someRun = `exists (
   select from retoma.worker w cross join lateral (select from retoma.job where ${heldByWorker('w.id')} limit 1) j
 )`
 
-// One process at a time, once a second. The first live entry is looked for from the last floor on, and from the start where
-// that was last done some time ago: so a dead entry is passed once in that time. An open transaction whose start cannot be seen
+// Runs in one process at a time, once per second. The search for the first live entry begins at the last floor, or at the start if the
+// last search from the start is some time ago: so a dead entry is read once in that time. An open transaction whose start is not visible
 // (of another role, or prepared) stops all floors.
 const raise = {
   name: 'floor_raise',
@@ -95,7 +95,7 @@ const raise = {
       where isfinite(excluded.searched_at) or excluded.at > f.at`,
 }
 
-/** Notes where what waits in these queues, and what runs, begins; nothing when another process has done so within a second. */
+/** Raises the job floors of these queues and of the running jobs. Does nothing if another process has done so within the last second. */
 export async function raiseFloors(db: Db, queues: readonly string[]): Promise<void> {
   await db.run(raise, [queues])
 }
