@@ -7,7 +7,7 @@
  */
 import type pg from 'pg'
 
-/** `alive`: the connections that the pool has opened and that have not ended. */
+/** `alive`: the open connections of the pool. */
 export async function endPool(pool: pg.Pool, alive: ReadonlySet<unknown>): Promise<void> {
   const gone = new Promise<void>(resolve => {
     pool.on('remove', () => {

@@ -2,7 +2,7 @@
  * Opens, fades and closes incidents, and enqueues the jobs that send their notices.
  *
  * Invariant: an open incident has one row, and the row and its notice job are written in the same commit. So there is one
- * notice at the begin and one at the end, even if several processes check, crash or lose an answer.
+ * notice at the beginning and one at the end, even if several processes check, crash or lose an answer.
  */
 import type { Incident, IncidentEvent } from '../core/notice.ts'
 import type { State } from '../core/state.ts'
@@ -59,7 +59,7 @@ export function openIncidents(
   return db.run(open, values, tickMs)
 }
 
-// The notice of the end waits for the notice of the begin: `after`. The statement also deletes incidents closed for 30
+// The notice of the end waits for the notice of the beginning: `after`. The statement also deletes incidents closed for 30
 // days.
 const close = {
   name: 'incident_close',

@@ -1,4 +1,4 @@
-/** Registers kinds and queues at the start of an engine, so that processes without their code can check their jobs. */
+/** Registers kinds and queues at the start of an engine, so processes without the code can check the jobs. */
 import type { Policy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 

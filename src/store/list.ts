@@ -16,7 +16,7 @@ export interface JobFilter {
   queue?: string | undefined
   groupKey?: string | undefined
   ref?: string | undefined
-  /** Finds the jobs that have this unique key: at most one of each kind. */
+  /** Finds the jobs with this unique key: at most one of each kind. */
   key?: string | undefined
   /** Finds jobs created before this instant. */
   createdBefore?: Date | undefined

@@ -19,7 +19,7 @@ export interface Series {
   value: readonly number[]
 }
 
-// A write that the worker gave up and that arrives after the next write changes nothing.
+// An abandoned write that arrives after the next write changes nothing.
 const write = {
   name: 'metric_write',
   text: `

@@ -42,7 +42,7 @@ interface Aged {
   policy: Policy
 }
 
-/** Rows read per lane of jobs that have run before; the oldest `run_at` first. */
+/** Rows read per lane of jobs that returned to `waiting`; the oldest `run_at` first. */
 const depth = 10_000
 const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
 /** Matches jobs of the batch, or jobs of the kind outside of batches with an override. */

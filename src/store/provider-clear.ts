@@ -92,7 +92,7 @@ const recall = {
     select queue, count(*)::int as jobs from moved group by queue`,
 }
 
-/** Makes the jobs that were deferred for cleared providers ready, and returns their queues. */
+/** Makes jobs ready that were deferred for cleared providers, and returns the queues. */
 export async function recallJobs(db: Db, at: Date | null): Promise<string[]> {
   const queues = new Set<string>()
   for (;;) {

@@ -117,7 +117,7 @@ const ofLane = (gated: string) => `
     ) l
   where l.batch_id = b.id`
 
-// Ready jobs of the batch `b`: first the job that met the stop, then jobs that have run before, then new jobs.
+// Ready jobs of the batch `b`: first the job that met the stop, then jobs that returned to `waiting`, then new jobs.
 const candidates = `
   select id, -1 as rank from retoma.job
   where id = (b.reason ->> 'job')::bigint and batch_id = b.id and state = 'waiting' and run_at <= ${now}

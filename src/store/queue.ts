@@ -5,7 +5,7 @@ import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
 import { inOpenLane } from './floor.ts'
 
-// Inserts the limit counter of the queue too, so that no claim has to add it.
+// Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
   name: 'queue_set_limits',
   text: `
