@@ -1,16 +1,16 @@
 /**
- * Gates: one row for each queue or group with a limit. What counts is kept in the row itself, so that whoever has locked
- * it reads its newest version (docs/adr/0006-limits.md).
+ * Limit counters: a row for each queue and each group with a limit. The row holds its own counts, so a process with the
+ * lock on the row reads the newest counts (docs/adr/0006-limits.md).
  *
- * Invariant: gate.running is the number of gated jobs that run and count in it. A claim adds to it and every statement
- * that ends a lease takes away, each in the same statement; gates are locked after jobs, in the order of their keys, or
- * before any job by a claim, which never waits for a job.
+ * Invariant: gate.running is the number of running limited jobs of the counter. A claim adds to the number and every
+ * statement that ends a lease subtracts, each in the same statement. Counters are locked after jobs, in the order of
+ * their keys. A claim locks counters before any job, and never waits for a job.
  */
 import type { Db } from './db.ts'
 
 /**
- * Parts of a `with` that free the gates of those jobs that `moved` returned (queue, gated, gate_key), all of which ran.
- * Each gate is found by itself, through its key: a join could read them all.
+ * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, gated, gate_key). All of
+ * these jobs were running. The statement looks up each counter by key: a join could read all counters.
  */
 export const freeGates = (moved: string, now: string): string => `
   unleased as materialized (
@@ -47,13 +47,17 @@ const add = {
     on conflict do nothing`,
 }
 
-/** A claim makes the gates it misses; enqueue does not, or a caller's long transaction would hold up its whole group. */
+/**
+ * Adds missing limit counters before a claim. An enqueue adds none: a caller's long transaction would block the whole
+ * group.
+ */
 export async function addGates(db: Db, queue: string, keys: readonly string[], now: Date | null): Promise<void> {
   await db.run(add, [queue, keys, now])
 }
 
-// A claim and a settle change jobs and gates in one statement, so within one snapshot any difference is a real one, and it
-// stays the same while others go on: it is taken off whatever the gate counts by then.
+// A claim and a settle change jobs and limit counters in one statement, so every difference within a snapshot is real.
+// The difference stays the same while other processes claim and settle, so the update subtracts it from the counter's
+// newest value.
 const recount = {
   name: 'gate_recount',
   text: `
@@ -84,5 +88,5 @@ const recount = {
     returning g.queue, g.group_key as key`,
 }
 
-/** Puts right what a change of limits, or a mistake of ours, has left wrong; answers the gates it corrected. */
+/** Corrects limit counters after a change of limits or a bug of the engine. Returns the corrected counters. */
 export const recountGates = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])

@@ -1,12 +1,13 @@
 /**
- * Ends a pool. The driver says that it has ended once it has begun to say goodbye to its idle connections; a server that is
- * stopped in that moment tells each of them so, and it would read like a fault.
+ * Ends a pool and waits until the server has closed the connections. The driver's `end` resolves as soon as it has begun
+ * to close its idle connections. A server stopped in this moment sends an error to each connection, and the error would
+ * look like a fault.
  *
- * Invariant: when it has resolved, no connection of the pool is left on the server.
+ * Invariant: after the promise resolves, the server has no connection of the pool.
  */
 import type pg from 'pg'
 
-/** `alive`: the connections it has made and not yet seen the end of. */
+/** `alive`: the open connections of the pool. */
 export async function endPool(pool: pg.Pool, alive: ReadonlySet<unknown>): Promise<void> {
   const gone = new Promise<void>(resolve => {
     pool.on('remove', () => {

@@ -1,13 +1,14 @@
 /**
- * Tables that are not ours and might be guarded, as the catalog has them, and what a column of theirs holds. Asked by
- * `retoma init` of a database that need not know Retoma; it writes nothing, and of a large table it reads the beginning.
+ * Reads the tables of the user that a guard could cover, and the values of a column, from the catalog. `retoma init`
+ * calls this for a database that may have no Retoma schema. Writes nothing, and reads only the first rows of a large
+ * table.
  */
 import type { SeenColumn, SeenTable } from '../core/guard-proposal.ts'
 import type { Db } from './db.ts'
 
 export interface Candidate extends SeenTable {
   columns: (SeenColumn & { quoted: string })[]
-  /** Schema and name as part of a statement. */
+  /** Schema and name, quoted for a statement. */
   quoted: string
 }
 
@@ -43,7 +44,7 @@ const tables = {
 
 export const guardCandidates = (db: Db): Promise<Candidate[]> => db.run<Candidate>(tables, [], readMs)
 
-/** What that column is in the first ten thousand rows that the table gives. */
+/** Returns the distinct values of the column in the first 10,000 rows of the table. */
 export async function valuesIn(db: Db, { quoted }: Candidate, column: { quoted: string }): Promise<string[]> {
   const text = `
     select distinct value

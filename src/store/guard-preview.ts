@@ -1,4 +1,4 @@
-/** What a sweep would do now, in a transaction that may not write. */
+/** Computes the effect of a sweep now, in a read-only transaction. */
 import type { Guard } from '../core/guard.ts'
 import type { Db } from './db.ts'
 import type { RowKey } from './guard.ts'
@@ -9,7 +9,7 @@ import { inTransaction } from './guard-transaction.ts'
 export interface Preview {
   count: number
   oldest: { key: RowKey; signalAt: Date }[]
-  /** Column and value as the table would hold it. */
+  /** Column and value as the table would store the value. */
   set: Record<string, string | null>
 }
 

@@ -1,8 +1,8 @@
 /**
- * A table that is not ours, as the catalog has it: looked up before every sweep, so that a column that has gone is named
- * instead of failing in the middle, and so that no name or type in a statement comes from anywhere but the catalog.
+ * Reads a guarded table from the catalog, before every sweep. A missing column is then reported by name and does not fail
+ * the sweep midway. No name or type in a statement comes from anywhere but the catalog.
  *
- * Invariant: what comes out of here is quoted by PostgreSQL itself; a guard's own texts are only compared with it.
+ * Invariant: PostgreSQL itself has quoted every name returned here; texts of a guard are only compared with these names.
  */
 import type { Guard } from '../core/guard.ts'
 import { shownTable } from '../core/guard-table.ts'
@@ -13,32 +13,34 @@ import type { Db } from './db.ts'
 
 export interface Column {
   name: string
-  /** As part of a statement. */
+  /** Quoted for a statement. */
   quoted: string
-  /** Its type, likewise; without a length, so that a text that is too long is refused and not cut. */
+  /**
+   * The type, for a statement; without a length, so PostgreSQL rejects a text that is too long and does not cut the text.
+   */
   type: string
-  /** Beneath a domain. */
+  /** The type beneath a domain. */
   base: string
-  /** Of an enum. */
+  /** The labels of an enum. */
   labels: string[] | null
   isList: boolean
-  /** More digits than a number in JSON keeps. */
+  /** The type has more digits than a number in JSON keeps. */
   isLong: boolean
   mayUpdate: boolean
   isKey: boolean
 }
 
 export interface GuardedTable {
-  /** Schema and name as part of a statement, and in a sentence. */
+  /** Schema and name, quoted for a statement and for messages. */
   quoted: string
   columns: ReadonlyMap<string, Column>
-  /** What a person should know although it works. */
+  /** Problems a person should know about although the guard works. */
   warnings: Saying[]
 }
 
 interface Found {
   user: string
-  /** null: there is no such table. */
+  /** null: the table does not exist. */
   quoted: string | null
   isOurs: boolean
   sort: string
@@ -46,7 +48,7 @@ interface Found {
   mayEnter: boolean
   maySelect: boolean
   hidden: boolean
-  /** The leading columns of each index that could serve. */
+  /** The leading columns of each index that could serve the sweep. */
   indexes: { columns: number[]; predicate: string | null }[]
   others: string[]
   schema: string
@@ -125,7 +127,7 @@ export async function readGuardedTable(db: Db, guard: Guard): Promise<GuardedTab
   return { quoted, columns, warnings: warningsOf(guard, found!, columns) }
 }
 
-/** Partitioned tables are tables to us. */
+/** Kinds of relations that cannot be guarded. Partitioned tables can be guarded. */
 const refusals: Record<string, Saying> = {
   v: say('it is a view; name the table it reads', 'é uma view; use a tabela que ela lê'),
   m: say('it is a materialized view; name the table it reads', 'é uma view materializada; use a tabela que ela lê'),
@@ -202,13 +204,13 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
   const [by, at] = [columns.get(status.column)!, columns.get(signal[0]!)!]
   const serves = indexes.some(({ columns: [first, second], predicate }) => {
     if (predicate !== null && !predicate.includes(by.quoted)) return false
-    // Of several signals the first that is not null counts, which no index of one of them orders.
+    // With several signals the first non-null signal counts; an index on a single signal does not have this order.
     if (signal.length > 1) return first === numberOf(status.column)
     return first === numberOf(signal[0]!) || (first === numberOf(status.column) && second === numberOf(signal[0]!))
   })
   const warnings: Saying[] = []
   if (!serves) {
-    // An index of a partitioned table cannot be made that way.
+    // PostgreSQL cannot create an index of a partitioned table concurrently.
     const make = sort === 'p' ? 'create index on' : 'create index concurrently on'
     const advice = `${make} ${quoted} (${by.quoted}, ${at.quoted})`
     warnings.push(
@@ -228,7 +230,7 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
   return warnings
 }
 
-/** A table may have hundreds of columns. */
+/** Shortens the hint: a table may have hundreds of columns. */
 const shortHint = (word: string, known: readonly string[]): Saying => {
   if (known.length === 0) return say('there is none at all', 'não há nenhuma')
   const hint = hintFor(word, known)

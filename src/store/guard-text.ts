@@ -1,6 +1,6 @@
 /**
- * The parts that statements about a guarded table are made of. Every name and type in them is as the catalog quoted it
- * (guard-table.ts); every value is bound, and read by the type of its column. `t` is a row of the table.
+ * Builds the parts of statements on a guarded table. Every name and type is as the catalog quoted it (guard-table.ts);
+ * every value is bound, with the type of the column. `t` is a row of the table.
  */
 import type { Guard } from '../core/guard.ts'
 import { type GuardValue, isNow, valueText } from '../core/guard-value.ts'
@@ -9,13 +9,13 @@ import type { Column, GuardedTable } from './guard-table.ts'
 export interface Names {
   guard: Guard
   table: GuardedTable
-  /** Adds a value; answers what stands for it in the text. */
+  /** Adds a value and returns the placeholder for the text. */
   bind: (value: unknown, type: string) => string
   at: string
   cutoff: string
 }
 
-/** `values` fills up as the parts of the text are made. */
+/** `values` grows while the parts of the text are built. */
 export function namesOf(guard: Guard, table: GuardedTable, now: Date | null): { names: Names; values: unknown[] } {
   const values: unknown[] = []
   const bind = (value: unknown, type: string) => `$${values.push(value)}::${type}`
@@ -26,12 +26,12 @@ export function namesOf(guard: Guard, table: GuardedTable, now: Date | null): { 
 
 const isLocal = ({ base }: Column): boolean => base === 'timestamp without time zone'
 
-/** The value as its column's own type. A list for a column of lists is written by the driver. */
+/** Binds the value with the type of the column. The driver encodes a list for an array column. */
 function typed({ bind }: Names, { type, isList }: Column, value: GuardValue): string {
   return bind(isList && Array.isArray(value) ? value : valueText(value), type)
 }
 
-/** Whether that row is lost: at work, its signal too old, and what else is asked. */
+/** The condition of a lost row: a running status, a signal that is too old, and the guard's `where`. */
 export function condition(names: Names): string {
   const { guard, table, bind, cutoff } = names
   const among = (name: string, values: readonly GuardValue[]) => {
@@ -44,7 +44,7 @@ export function condition(names: Names): string {
     return `(${tests.join(' or ')})`
   }
   const [only, ...more] = guard.signal.map(name => table.columns.get(name)!)
-  // Alone and bare, so that an index on it serves.
+  // The bare column, so that an index on the column serves.
   const old =
     more.length > 0
       ? `${signalAt(names)} < ${cutoff}`
@@ -90,7 +90,7 @@ export function rowOf({ guard, table, bind }: Names): string {
   )}, array[${texts}])`
 }
 
-/** Column and what it is set to, as SQL. */
+/** The columns of `set` with their new values as SQL. */
 export function assignments(names: Names): { column: Column; value: string }[] {
   const { guard, table, bind, at } = names
   return Object.entries(guard.set).map(([name, value]) => {
@@ -101,5 +101,5 @@ export function assignments(names: Names): { column: Column; value: string }[] {
   })
 }
 
-/** Tells a row from all others, in a partitioned table too. */
+/** Identifies a row, also in a partitioned table. */
 export const place = 't.tableoid::text || t.ctid::text'

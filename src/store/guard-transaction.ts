@@ -1,4 +1,4 @@
-/** A transaction on a guarded table: its settings, and what it means when PostgreSQL refuses. */
+/** Runs a transaction on a guarded table: sets the session's settings and translates errors of PostgreSQL. */
 import type { Guard } from '../core/guard.ts'
 import { shownTable } from '../core/guard-table.ts'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
@@ -8,7 +8,9 @@ import { sqlState } from './trouble.ts'
 
 const lockMs = 2000
 
-/** Whatever PostgreSQL refuses is said of the table, for the guard's author to read. */
+/**
+ * Runs `work` in a transaction. An error of PostgreSQL becomes an error about the table, for the author of the guard.
+ */
 export async function inTransaction<T>(
   db: Db,
   guard: Guard,
@@ -17,8 +19,9 @@ export async function inTransaction<T>(
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
   const answer = await db.transaction(async client => {
-    // Planned with its values: an index for the running status alone serves only who asks for that very status. And read in
-    // the order of an index where there is one: without statistics the planner would collect and sort all that is lost.
+    // A custom plan knows the values: a partial index for the running status serves only a query for exactly this status.
+    // Without bitmap scans PostgreSQL reads in the order of an index if an index exists; without statistics the planner
+    // would otherwise collect and sort all lost rows.
     await client.query(
       `set local plan_cache_mode = force_custom_plan; set local enable_bitmapscan = off; set local lock_timeout = ${lockMs}; set local statement_timeout = ${atMostMs}`,
     )
@@ -27,7 +30,7 @@ export async function inTransaction<T>(
     } catch (error) {
       const trouble = troubleOf(error, guard, table, atMostMs)
       if (trouble === undefined) throw error
-      // Ended here and thrown below: the connection is as good as before.
+      // Rolled back here and thrown below, so that the connection stays usable.
       await client.query('rollback')
       return { trouble }
     }
@@ -36,7 +39,7 @@ export async function inTransaction<T>(
   return answer.value
 }
 
-/** Undefined: it is not the guard's, nor the table's. */
+/** Returns undefined if neither the guard nor the table caused the error. */
 export function troubleOf(
   error: unknown,
   guard: Guard,
@@ -55,7 +58,10 @@ export function troubleOf(
 
 const tryLess = say('give it a smaller limit', 'use um limit menor')
 
-/** A row of the bite may have caused it: a constraint, a trigger that raises. What is set is the same for all of them. */
+/**
+ * True if a single row of the chunk may have caused the error: a constraint, a trigger that raises. The assigned values
+ * are the same for all rows of the chunk, so an invalid value is not the fault of a row.
+ */
 export const isFaultOfSomeRow = (error: unknown): boolean => {
   const state = isRetomaError(error, 'guard_unfit') ? (sqlState(error.cause) ?? '') : ''
   return /^(21|22|23|27|44|54|P0)/.test(state) && !/^22(001|003|007|008|021|P02|P03|P05)$/.test(state)

@@ -1,8 +1,9 @@
 /**
- * The rows of retoma.guard: whose turn it is to look, what came of it, and all of them for people to see.
+ * Reads and writes the rows of retoma.guard: the turns to sweep, the results of sweeps, and the list for people.
  *
- * Invariant: a look is won by one conditional update of ticked_at, so ten processes look once per `every`; who loses writes
- * nothing and waits for nobody. The count of a bite is part of the bite's own transaction, so the sum is exact.
+ * Invariant: a process wins a sweep by a conditional update of ticked_at, so ten processes sweep once per `every`; a
+ * process without the turn writes nothing and waits for no lock. The count of a chunk is written in the chunk's own
+ * transaction, so the sum is exact.
  */
 import type { Duration } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
@@ -14,7 +15,7 @@ import { noteEvents } from './event.ts'
 
 const tickMs = 8000
 
-/** What a guard looks for and does, as it is shown. */
+/** The condition and the effect of a guard, for display. */
 export interface GuardAbout {
   table: string
   status: { column: string; running: (string | null)[] }
@@ -22,9 +23,9 @@ export interface GuardAbout {
   /** Milliseconds. */
   after: Duration
   every: Duration
-  /** `now()` stands for the instant of the mark. */
+  /** `now()` stands for the instant of the sweep. */
   set: Record<string, string | null>
-  /** Of the job that is made for each row. */
+  /** Kind of the job enqueued for each row; null: none. */
   kind: string | null
 }
 
@@ -41,7 +42,8 @@ export function aboutOf({ table, status, signal, after, every, set, enqueue }: G
   }
 }
 
-// A tick in the future, after a failover to a clock that runs behind, would hold the guard up: it counts as none.
+// After a failover to a server with a slower clock, a `ticked_at` in the future would block the guard, so it counts as
+// null.
 const look = {
   name: 'guard_look',
   text: `
@@ -62,7 +64,7 @@ const look = {
     from mine m left join retoma.guard g on g.name = m.name`,
 }
 
-/** For each, how many milliseconds until it is due. Those that are new get a row. */
+/** Returns the milliseconds until each guard is due. Inserts a row for each new guard. */
 export function lookAtGuards(
   db: Db,
   guards: readonly Guard[],
@@ -90,7 +92,7 @@ const win = {
     returning name`,
 }
 
-/** false: another process looks, or has looked. */
+/** Returns false if another process sweeps now or has swept. */
 export async function winTurn(db: Db, guard: Guard, now: Date | null): Promise<boolean> {
   const won = await db.run(win, [now, guard.name, JSON.stringify(aboutOf(guard))], tickMs)
   return won.length > 0
@@ -114,7 +116,7 @@ const take = {
     select name from pressed`,
 }
 
-/** Whoever's turn it is: a person asks. */
+/** Takes the turn even if the guard is not due, because a person asked for a run. */
 export async function takeTurn(db: Db, guard: Guard, by: string | undefined, now: Date | null): Promise<void> {
   await db.run(take, [now, guard.name, JSON.stringify(aboutOf(guard)), by ?? null], tickMs)
 }
@@ -124,12 +126,12 @@ const count = {
   text: `update retoma.guard set last_marked = last_marked + $2, total = total + $2 where name = $1`,
 }
 
-/** In the transaction of the bite. */
+/** Runs in the transaction of the chunk. */
 export async function countMarked(run: Run, name: string, marked: number): Promise<void> {
   await run(count, [name, marked])
 }
 
-/** Why the last look failed. */
+/** The error of the last failed sweep. */
 export interface GuardError extends Saying {
   readonly code: string
 }
@@ -148,7 +150,7 @@ const note = {
     returning b.last_error as "lastError"`,
 }
 
-/** Answers what was noted before, so that the same trouble is logged once. */
+/** Writes the result of a sweep and returns the previous error, so that the same error is logged once. */
 export async function noteTurn(
   db: Db,
   name: string,
@@ -162,18 +164,20 @@ export async function noteTurn(
 
 export interface GuardView extends GuardAbout {
   name: string
-  /** When some process last looked; null: never. */
+  /** The last sweep by any process; null: never. */
   lastTickAt: Date | null
-  /** Rows marked at that look, and ever. */
+  /** Rows marked in the last sweep, and in all sweeps. */
   lastMarked: number
   total: number
   lastError: GuardError | null
   failingSince: Date | null
   /** Such as a missing index. */
   warnings: Saying[]
-  /** It looks when it should; false: no process has it in its code, or none that has runs. */
+  /** The guard sweeps on time. false: no process has the guard in its code, or no such process runs. */
   active: boolean
-  /** It looked within the last week, and should have since; silent for longer, it counts as given up. */
+  /**
+   * The guard swept within the last 7 days and is overdue now. A guard without a sweep for longer counts as retired.
+   */
   late: boolean
 }
 

@@ -1,10 +1,10 @@
 /**
- * The sweep of a table that is not ours: rows at work whose signal is too old by the database's clock are marked, in bites,
- * oldest first, a job for each in the same transaction where one is asked for.
+ * Sweeps a table of the user: marks the running rows whose signal is too old by the database's clock, in chunks, oldest
+ * first. If the guard enqueues jobs, each row's job is inserted in the same transaction.
  *
- * Invariant: status and signal are judged on the locked row, so one that moved meanwhile is left alone, and one that
- * somebody holds is passed by until the next look. A row is marked once: a bite after which it would still be looked for
- * (a trigger put it back) is undone.
+ * Invariant: the statement checks status and signal on the locked row, so it skips a row that changed meanwhile; a row
+ * locked by another transaction waits for the next sweep. A row is marked once: a chunk is rolled back if a marked row
+ * still matches the condition (a trigger put the old value back).
  */
 import type { Guard } from '../core/guard.ts'
 import { shownTable } from '../core/guard-table.ts'
@@ -16,19 +16,22 @@ import { assignments, condition, keyOf, type Names, namesOf, order, place, rowOf
 import { inTransaction, isFaultOfSomeRow, troubleOf } from './guard-transaction.ts'
 import { countMarked } from './guard-turn.ts'
 
-/** The primary key of a row, or its place where the table has none. */
+/** The primary key of a row, or the row's ctid if the table has no primary key. */
 export type RowKey = Readonly<Record<string, unknown>>
 
 export interface LostRow {
   key: RowKey
   signalAt: Date
-  /** The whole row where a job is made of it. */
+  /** The whole row if the guard enqueues a job; otherwise null. */
   row: Record<string, unknown> | null
-  /** Tells it from the others of this sweep. */
+  /** Identifies the row within this sweep. */
   place: string
 }
 
-/** Locks the oldest of them. What is made of a row is made outside of the sort, which may see all that is lost. */
+/**
+ * Selects and locks the oldest lost rows. Keys and row values are computed outside of the sort, which may read all lost
+ * rows.
+ */
 function lostRows(names: Names, { refused, limit, only }: BiteOptions): string {
   const { table, bind } = names
   const signal = signalAt(names)
@@ -46,7 +49,7 @@ function lostRows(names: Names, { refused, limit, only }: BiteOptions): string {
       ) t`
 }
 
-// By ctid, for a table need not have a key; with the part it lies in, for a partitioned table has each ctid many times.
+// Joins by ctid, because a table may have no key, and by tableoid, because each partition has the same ctids.
 function markStatement({ guard, table, now }: Subject, options: BiteOptions) {
   const { names, values } = namesOf(guard, table, now)
   const text = `
@@ -72,30 +75,30 @@ interface Subject {
   guard: Guard
   table: GuardedTable
   now: Date | null
-  /** Makes the jobs of these rows; it must not take long, for the rows are locked meanwhile. */
+  /** Builds the jobs of the rows. Must be fast: the rows stay locked meanwhile. */
   jobsOf: (rows: readonly LostRow[]) => Promise<{ jobs: NewJob[]; refused: RefusedRow[] }>
 }
 
 export interface BiteOptions {
-  /** Places of rows to be passed by. */
+  /** Places of rows to skip. */
   refused: readonly string[]
-  /** Rows, at most. Alone, a row that cannot be marked is refused instead of failing the bite. */
+  /** Maximum number of rows. With a limit of 1, a row that cannot be marked is refused and does not fail the chunk. */
   limit: number
-  /** The place of the one row to look at. */
+  /** The place of the only row to mark. */
   only?: string
-  /** The row of retoma.guard that counts; undefined: none does. */
+  /** Name of the row in retoma.guard that counts marked rows; undefined: no row counts. */
   name: string | undefined
-  /** A statement that takes longer is given up. */
+  /** Statement timeout. */
   atMostMs: number
 }
 
-/** Rows of a bite that cannot be marked, or that no job can be made of. */
+/** A row of a chunk that cannot be marked, or whose job cannot be built. */
 export interface RefusedRow {
   row: LostRow
   error: RetomaError
 }
 
-/** With rows refused, nothing of the bite was kept. */
+/** If rows were refused, the whole chunk was rolled back. */
 export type Bite = { marked: LostRow[]; jobs: number } | { refused: RefusedRow[] }
 
 export function markLost(db: Db, subject: Subject, options: BiteOptions): Promise<Bite> {
@@ -123,7 +126,7 @@ async function markTogether(client: Queryable, subject: Subject, options: BiteOp
   return { marked, jobs: made.filter(each => each.created).length }
 }
 
-/** Two statements, so that the row is known when the second fails. */
+/** Uses two statements, so the row is known if the second statement fails. */
 async function markAlone(client: Queryable, subject: Subject, options: BiteOptions): Promise<Bite> {
   const { text, values } = findStatement(subject, options)
   const [row] = (await client.query(text, values)).rows as LostRow[]

@@ -1,12 +1,13 @@
 /**
- * One row per worker process: it says "I live", never which jobs run. A beat is one small update that touches no index.
+ * Registers workers and writes heartbeats: a row per worker process, which proves that the process lives and does not
+ * list jobs. A heartbeat is a small update that touches no index.
  *
- * Invariant: a worker that was declared dead gets no row back from its beat, and must start over under a new id.
+ * Invariant: the heartbeat of a worker declared dead returns no row; the worker must start a new incarnation.
  */
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Db } from './db.ts'
 
-/** Who starts it again when it dies is its supervisor; null: nobody. */
+/** `supervisor`: the process that restarts a crashed worker; null: none. */
 export interface WorkerProcess extends ProcessIdentity {
   supervisor: ProcessIdentity | null
 }
@@ -18,9 +19,9 @@ export interface WorkerFacts {
   version: string
   queues: Record<string, number>
   kinds: readonly string[]
-  /** By which others on its machine can tell that its process has ended; absent: they cannot. */
+  /** Lets other processes on the same machine detect the end of the process; absent: detection is not possible. */
   process?: WorkerProcess | undefined
-  /** JSON text: kind to [oldest, newest] version, where that is not [1, 1]. */
+  /** JSON text: kind to [oldest, newest] version, for kinds other than [1, 1]. */
   versions?: string
 }
 
@@ -37,30 +38,30 @@ export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | nu
   await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now, versions, process])
 }
 
-/** How a worker's process is; told with every beat. */
+/** The condition of the worker process, sent with every heartbeat. */
 export interface Vitals {
   memoryBytes: number
-  /** The longest its main loop was late since the last beat. */
+  /** The longest delay of the main loop since the last heartbeat. */
   loopLagMs: number
-  /** Attempts whose handler runs. */
+  /** Attempts with a running handler. */
   inFlightCount: number
-  /** Handlers that did not end though they were told to. */
+  /** Abandoned handlers. */
   abandoned: number
-  /** Queue to how many more of its jobs it could run now. */
+  /** Free slots by queue. */
   freeSlots: Readonly<Record<string, number>>
-  /** How long the oldest outcome or step has waited for the database. */
+  /** The longest time an outcome or a checkpoint has waited for the database. */
   unwrittenMs: number
-  /** Somebody starts it again when it dies. */
+  /** A supervisor restarts the process after a crash. */
   supervised: boolean
-  /** Its main loop stands still. */
+  /** The blocked loop; null: the event loop turns. */
   blocked: Blocked | null
-  /** How long ago it came free after it had stood still for a while. */
+  /** Milliseconds since the end of the last long block of the event loop. */
   unblockedMs: number | null
 }
 
 export interface Blocked {
   ms: number
-  /** The job on the stack, where it can be told. */
+  /** The job on the stack, if known. */
   job: string | null
   attempt: number | null
   /** Innermost first: `spin (jobs.js:12) < run (jobs.js:40)`. */
@@ -79,7 +80,10 @@ const well: Vitals = {
   unblockedMs: null,
 }
 
-/** No row back: the worker was declared dead. Sent by its heart, or by its main loop where it has none. */
+/**
+ * Writes a heartbeat; returns no row if the worker was declared dead. The heartbeat thread sends the statement, or the
+ * main loop if the worker has no heartbeat thread.
+ */
 export const beat = {
   name: 'worker_beat',
   text: `
@@ -115,8 +119,9 @@ export function beatValues(id: string, given: Partial<Vitals>, now: Date | null)
   ]
 }
 
-// Each looked up by its job's id: so a lease lost to cancel or recover is noticed by a handler that writes nothing. Not by
-// a look at all it holds: behind somebody's long transaction that index is full of entries of the past.
+// Looks up each attempt by its job id, so a handler that writes nothing also notices a lease lost to a cancel or a
+// recovery. A query for all jobs of the worker would be slow: behind a long transaction that index is full of dead
+// entries.
 const lost = {
   name: 'worker_lost',
   text: `
@@ -130,10 +135,13 @@ export interface Held {
   attempt: number
 }
 
-/** One worker may hold an attempt of a job while an older one that lost its lease still runs: the id alone names neither. */
+/**
+ * Names an attempt. A worker may run an attempt while an older attempt of the same job, with its lease lost, still runs,
+ * so the job id alone is ambiguous.
+ */
 export const nameOf = ({ id, attempt }: Held): string => `${id}/${attempt}`
 
-/** Those in flight whose lease is gone. Nothing is asked when nothing is in flight. */
+/** Returns the attempts in flight whose lease is lost. Sends no query if no attempt is in flight. */
 export async function lostBy(db: Db, id: string, inFlight: readonly Held[], deadlineMs: number): Promise<Held[]> {
   if (inFlight.length === 0) return []
   const values = [id, inFlight.map(each => each.id), inFlight.map(each => each.attempt)]
@@ -142,13 +150,13 @@ export async function lostBy(db: Db, id: string, inFlight: readonly Held[], dead
 }
 
 export interface Beat {
-  /** false: this worker was declared dead. */
+  /** false: the worker was declared dead. */
   alive: boolean
-  /** Those in flight whose lease is gone. */
+  /** Attempts in flight whose lease is lost. */
   lost: Held[]
 }
 
-/** A beat of the main loop's own: for a worker without a heart. */
+/** Sends a heartbeat from the main loop, for a worker without a heartbeat thread. */
 export async function beatWorker(
   db: Db,
   worker: { id: string; inFlight: readonly Held[] } & Partial<Vitals>,
@@ -165,10 +173,10 @@ const held = {
   text: `select id, attempt from retoma.job where worker_id = $1 and state = 'running'`,
 }
 
-/** All that the database says this worker holds. */
+/** Returns all attempts of the worker according to the database. */
 export const heldBy = (db: Db, id: string): Promise<Held[]> => db.run<Held>(held, [id], 8000)
 
-// What still runs is the watchdog's to give back, at its next tick.
+// If jobs of the worker still run, the worker is declared dead, and the watchdog recovers the jobs at its next check.
 const leave = {
   name: 'worker_leave',
   text: `

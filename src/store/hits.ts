@@ -1,23 +1,23 @@
 /**
- * What a sliding window remembers: instants and how many came in each, in the row that is locked (retoma.gate for starts,
- * retoma.rate_window for requests). The rules that both go by stand here, once.
+ * SQL fragments for the hits of a rate window: instants and the number of hits at each, in the locked row (retoma.gate
+ * for starts, retoma.rate_window for requests). Both tables follow the rules in this file.
  */
 import { mostInstants } from '../core/window.ts'
 
 /**
- * Hits from here on do not count. They lie in the future, after a failover to a clock that runs behind: nothing would pass
- * until it has caught up. (Who waits for the row, at most ten seconds, finds hits that are later than its own beginning:
- * those count.)
+ * Hits from this instant on do not count. Such hits lie in the future after a failover to a server with a slower clock,
+ * and would block every request until the clock has caught up. (A statement may wait up to 10 s for the row and then
+ * finds hits later than its own start; these hits count.)
  */
 export const tooLate = (per: string, now: string): string => `${now} + ${per} / ${mostInstants} + interval '15 seconds'`
 
-/** Those hits of a row, as h (at, n), that still count. */
+/** The hits of a row that still count, as h (at, n). */
 export const countedHits = (row: string, per: string, now: string): string =>
   `unnest(${row}.hit_at, ${row}.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${tooLate(per, now)}`
 
 /**
- * The instant a hit is noted at: its own, or above 256 in a window the end of its 256th part of the time, so that a row
- * holds at most 257 of them and counts each a little too long, never too short.
+ * The instant stored for a hit: its own instant, or, with a limit above 256, the end of the current 256th part of the
+ * period. So a row stores at most 257 instants and counts each hit slightly too long, never too short.
  */
 export const notedAt = (at: string, limit: string, per: string): string => `
         case

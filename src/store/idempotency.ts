@@ -1,24 +1,24 @@
 /**
- * The first answer to a request that makes something, kept for a day under the caller's own key.
+ * Stores the first response to an idempotent request for a day, under the key of the caller.
  *
- * Invariant: a key is taken by one insert, which waits for a rival's: so of two requests at once one finds the other's row.
- * Where it is taken, the thing made and the answer kept in one transaction, all of it is there or nothing. Where they are not,
- * a row without an answer is under way; after a minute it counts as left behind.
+ * Invariant: an insert takes the key and waits for a concurrent insert, so the second of two concurrent requests finds
+ * the row of the first. If taking the key, creating the resource and storing the response happen in a single transaction,
+ * all or nothing is written. Otherwise a row without a response is under way, and counts as abandoned after 1 minute.
  */
 import type { Run } from './db.ts'
 
-/** Who asked what, under which key. */
+/** Caller, route and key of an idempotent request. */
 export interface Once {
   who: string
   route: string
   key: string
-  /** Of all that was asked: another one under the same key is a mistake. */
+  /** Hash of the whole request. A different request under the same key is an error. */
   hash: Uint8Array
 }
 
 export interface Kept {
   status: number
-  /** As it was sent. */
+  /** The body as sent. */
   body: string
 }
 
@@ -36,13 +36,13 @@ const take = {
     returning at::text as at`,
 }
 
-/** When it was taken, which is what it is kept and dropped by; undefined: somebody has it. */
+/** Returns the instant of taking the key, which keepAnswer and dropKey need; undefined: another request has the key. */
 export async function takeKey(run: Run, once: Once, now: Date | null): Promise<string | undefined> {
   const [row] = await run<{ at: string }>(take, [...valuesOf(once), now])
   return row?.at
 }
 
-// The text of the answer, so that it is the same to the byte.
+// Stores the text of the response, so a repetition gets the same bytes.
 const keep = {
   name: 'idempotency_keep',
   text: `
@@ -62,7 +62,7 @@ const drop = {
     where who = $1 and route = $2 and key = $3 and body_hash = $4 and at = $5::timestamptz and status is null`,
 }
 
-/** Nothing came of it: the next may try. */
+/** Releases the key of a request without a response, so a repetition may run. */
 export async function dropKey(run: Run, once: Once, at: string): Promise<void> {
   await run(drop, [...valuesOf(once), at])
 }
@@ -75,7 +75,7 @@ const read = {
     where who = $1 and route = $2 and key = $3 and at > ${now} - interval '24 hours'`,
 }
 
-/** `status` null: it is under way; undefined: nobody has that key. */
+/** `status` null: the request is under way. undefined: no request has the key. */
 export async function readKept(
   run: Run,
   once: Once,
@@ -85,10 +85,10 @@ export async function readKept(
   return row
 }
 
-/** The status of an answer that was forgotten; no error is kept. */
+/** Status of an erased response. Error responses are never stored, so the status is unambiguous. */
 export const forgotten = 404
 
-// Any answer of that route is a JSON text; of others none is looked at.
+// Every response of the route is JSON text; the `case` keeps the cast away from responses of other routes.
 const forget = {
   name: 'idempotency_forget',
   text: `
@@ -98,7 +98,7 @@ const forget = {
       and case when route = $1 then (answer #>> '{}')::jsonb ->> 'id' end = $2`,
 }
 
-/** Of an answer to that route only the id of what was made is left, and that it is not there. */
+/** Replaces the stored responses of the route for the resource `id` by a 404 with the id only. */
 export async function forgetAnswers(run: Run, route: string, id: string, now: Date | null): Promise<void> {
   await run(forget, [route, id, now])
 }

@@ -1,8 +1,8 @@
 /**
- * Incidents begin, fade and end; and the jobs that tell it.
+ * Opens, fades and closes incidents, and enqueues the jobs that send their notices.
  *
- * Invariant: one row for each incident while it lasts, and the row and the job that tells it are one commit. So there is one
- * notice of a beginning and one of an end, however many processes look, die or lose an answer.
+ * Invariant: an open incident has one row, and the row and its notice job are written in the same commit. So there is one
+ * notice at the beginning and one at the end, even if several processes check, crash or lose an answer.
  */
 import type { Incident, IncidentEvent } from '../core/notice.ts'
 import type { State } from '../core/state.ts'
@@ -11,14 +11,14 @@ import type { Db } from './db.ts'
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 
-/** JSON text of the notice; null: it is not told by itself. */
+/** `notice`: JSON text of the notice; null: the incident gets no notice of its own. */
 export interface Telling {
   incident: Incident
   severity: string
   notice: string | null
 }
 
-// The unique index decides between two who found the same.
+// The unique index decides between two processes with the same finding.
 const open = {
   name: 'incident_open',
   text: `
@@ -44,7 +44,7 @@ const open = {
     select event, subject from made`,
 }
 
-/** Answers those that are new: the others somebody else has found meanwhile. */
+/** Returns the new incidents. Another process has already opened the others. */
 export function openIncidents(
   db: Db,
   job: { queue: string; kind: string },
@@ -59,7 +59,8 @@ export function openIncidents(
   return db.run(open, values, tickMs)
 }
 
-// The notice of the end waits for that of the beginning: `after`. What has been over for a month goes.
+// The notice of the end waits for the notice of the beginning: `after`. The statement also deletes incidents closed for 30
+// days.
 const close = {
   name: 'incident_close',
   text: `
@@ -88,7 +89,7 @@ const close = {
     select event, subject from closed`,
 }
 
-/** Likewise, by their ids; `notice` null: without a word. */
+/** Closes incidents by id and returns the closed incidents; `notice` null: without a notice. */
 export function closeIncidents(
   db: Db,
   job: { queue: string; kind: string },
@@ -107,7 +108,7 @@ const fade = {
     where cleared_at is null and (id = any ($2::bigint[]) and gone_at is null or id = any ($3::bigint[]) and gone_at is not null)`,
 }
 
-/** They seem to be over, or are back. */
+/** Marks incidents as apparently over (`gone`) or as present again (`back`). */
 export async function fadeIncidents(
   db: Db,
   gone: readonly string[],
@@ -119,7 +120,7 @@ export async function fadeIncidents(
 
 const state = { name: 'incident_job_state', text: `select state from retoma.job where id = $1` }
 
-/** Of a job that tells something; undefined: it is gone. */
+/** State of a notice job; undefined: the job no longer exists. */
 export async function tellerState(db: Db, job: string): Promise<State | undefined> {
   const [row] = await db.run<{ state: State }>(state, [job], tickMs)
   return row?.state

@@ -1,8 +1,8 @@
 /**
- * Incidents: what a person should be told, found in what the engine has written down anyway. incident-turn.ts writes them down.
+ * Finds incidents in rows that the engine writes anyway. incident-turn.ts stores the incidents.
  *
- * Invariant: the look is won by the row 'notify' of retoma.tick; who loses writes nothing. A look that was won and came to
- * nothing is made good by the next: each goes back ten minutes before the last.
+ * Invariant: the row 'notify' of retoma.tick decides which process checks; a process without the turn writes nothing. If
+ * a process wins a check and crashes, the next check covers the gap: each check starts 10 minutes before the last.
  */
 import type { Incident, IncidentEvent } from '../core/notice.ts'
 import { sumsOf } from './batch-count.ts'
@@ -12,30 +12,30 @@ import { inOpenLane } from './floor.ts'
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 
-/** At most so many in one look, of what is new and of what is over; the next one goes on. */
+/** Maximum number of new and of ended incidents per check; the next check continues. */
 const mostAtOnce = 200
 const someMessage = 300
 
 export interface OpenIncident extends Incident {
   id: string
-  /** It is not so any more. */
+  /** The condition no longer holds. */
   over: boolean
-  /** Since when, where somebody has noted it. */
+  /** Milliseconds since a process noted the end of the condition; null: not noted. */
   goneMs: number | null
-  /** Nothing is said of its end: it has none, or what it was of is gone. */
+  /** The end gets no notice: the incident has no end, or its subject no longer exists. */
   quiet: boolean
 }
 
 export interface IncidentLook {
-  /** This look was ours. */
+  /** This process won the check. */
   won: boolean
-  /** Somebody has looked before, ever. */
+  /** A process has checked before. */
   begun: boolean
-  /** Notices have been ready for some seconds: nobody takes them. */
+  /** A notice has been ready for longer than `readyMs`: no worker claims notices. */
   ready: boolean
   found: Incident[]
   open: OpenIncident[]
-  /** How many of each event were told in the last ten minutes. */
+  /** Number of notices per event in the last 10 minutes. */
   told: Partial<Record<IncidentEvent, number>>
   stuck: number
   watchdogMs: number | null
@@ -47,10 +47,11 @@ const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'tot
 const isPausedByItself = `b.state = 'paused' and b.reason ->> 'code' <> 'person'`
 const isStuck = `j.state = 'stalled' and (select b.state from retoma.batch b where b.id = j.batch_id) is distinct from 'stalled'`
 
-// Nothing is told of notices themselves: one that could not be told would be told by another.
-// One statement, so that an idle look costs one, and half a dozen index probes. What ended is looked for since ten minutes
-// before the last look, for commits that come late and for looks whose process died; a first look tells nothing of the past.
-// What is only noted for some time after (succeeded, many) is over, without a word, once no look could find it again.
+// The queue of notices is excluded: an undeliverable notice would cause another notice. A single statement, so an idle
+// check costs one statement and about six index probes. The check finds ended batches and jobs since 10 minutes before
+// the last check, because commits may come late and a process may crash after winning a check. The first check ignores
+// the past. An incident that is stored only for some time (succeeded, many) closes without a notice once no check could
+// find the event again.
 const look = {
   name: 'incident_look',
   text: `
@@ -191,7 +192,10 @@ const begin = {
   text: `insert into retoma.tick (name, at) values ('notify', '-infinity') on conflict do nothing`,
 }
 
-/** `apartMs`: who comes sooner finds that it was done. `readyMs`: so long nobody has taken a notice of that queue. */
+/**
+ * `apartMs`: the minimum time between two checks; an earlier check does nothing. `readyMs`: the time a notice may wait in
+ * the queue before `ready` becomes true.
+ */
 export async function lookForIncidents(
   db: Db,
   rule: { queue: string; apartMs: number; readyMs: number },
@@ -208,7 +212,7 @@ export async function lookForIncidents(
   return once()
 }
 
-/** As it is written everywhere else: in UTC. */
+/** Writes the instant in UTC, as everywhere else. */
 const withInstant = <T extends Incident>(incident: T): T => ({
   ...incident,
   since: new Date(incident.since).toISOString(),

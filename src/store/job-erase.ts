@@ -1,9 +1,10 @@
 /**
- * A job that is over is erased, with its steps, failures, events and files, what was told of it, and its name in its batch.
+ * Erases a job in a final state, with its steps, failures, events, files, incidents and findings, and its name in the
+ * batch.
  *
- * Invariant: one statement under the job's lock, so that it is there with all that is its or not at all: one that is retried at
- * the same instant either stays and goes on, or is not found. Its key is free from then on; whoever takes it makes another job.
- * An item's batch goes on counting it.
+ * Invariant: a single statement under the job's lock, so either the job exists with everything or nothing is left. A job
+ * retried at the same instant either stays and continues, or is not found. The unique key is free afterwards; the next
+ * enqueue with the key creates another job. The batch still counts an erased item.
  */
 import { finalStates } from '../core/state.ts'
 import type { Db } from './db.ts'
@@ -28,7 +29,10 @@ const erase = {
     select id from erased`,
 }
 
-/** 'erased', or why not: undefined, there is none; else its state, which may be final by now. */
+/**
+ * Returns 'erased', or the reason why not: undefined if the job does not exist, else its state, which may be final by
+ * now.
+ */
 export async function eraseJob(db: Db, id: string, now: Date | null): Promise<'erased' | string | undefined> {
   if ((await db.run(erase, [id, finalStates, now])).length > 0) return 'erased'
   const [found] = await db.run<{ state: string }>(state, [id])

@@ -1,9 +1,9 @@
-/** Kinds and queues make themselves known when an engine starts, so that a process without their code can judge them. */
+/** Registers kinds and queues at the start of an engine, so processes without the code can check the jobs. */
 import type { Policy } from '../core/policy.ts'
 import type { Db } from './db.ts'
 
-// The newest version wins, and nothing is written when nothing changed: two versions of an app may start and restart
-// beside each other. Of one version, whoever started last.
+// The newest version wins, and an unchanged kind writes nothing: two versions of an app may start and restart side by
+// side. With equal versions the last start wins.
 const register = {
   name: 'kind_register',
   text: `

@@ -1,9 +1,9 @@
 /**
- * Connections lent to handlers, each for one transaction. They are not of the pool of the engine's own statements: handlers
- * that take their time would keep heartbeats and outcomes waiting.
+ * Leases connections to handlers, each for a single transaction. They come from a pool of their own: in the engine's pool
+ * slow handlers would delay heartbeats and outcomes.
  *
- * Invariant: what a handler did to a session is not there for the next one. A connection that goes back is cleared first, and
- * one that nobody can vouch for is destroyed, which rolls back whatever was open on it.
+ * Invariant: the next handler sees no session state of the previous handler. A returned connection is cleared first; a
+ * connection in an unknown state is destroyed, which rolls back every open transaction.
  */
 import pg from 'pg'
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -17,11 +17,14 @@ const clearDeadline = 5000
 
 export function createLoans(given: {
   config: pg.PoolConfig
-  /** A pooler gives each transaction another session, so that none is ours to clear. */
+  /** True if a pooler gives each transaction another session; then there is no session to clear. */
   isShared: () => Promise<boolean>
-  /** Ends what that process of the server is busy with; it would not notice before the end that nobody listens. */
+  /**
+   * Cancels the statement of this server process, which would otherwise run to the end before noticing the closed
+   * connection.
+   */
   interrupt: (processId: number) => void
-  /** Told of every question, so that a clock which a test moves stands still meanwhile. */
+  /** Wraps every query, so that a virtual clock does not advance meanwhile. */
   during: <T>(work: Promise<T>) => Promise<T>
 }): Loans {
   const { config, isShared, interrupt, during } = given
@@ -50,7 +53,7 @@ export function createLoans(given: {
       socketOf(client).destroy()
       client.release(true)
     }
-    /** Nobody waits for it. */
+    /** No caller waits for the clearing. */
     const clear = async () => {
       try {
         if (!(await isShared()))
@@ -102,7 +105,7 @@ export function createLoans(given: {
 }
 
 /**
- * Whatever else a handler's statement fails of is its own fault and leaves the link as it is: what PostgreSQL cannot do or does
- * not do in time, and what the driver makes nothing of.
+ * True if the error ends the session. Every other error of a handler's statement leaves the connection usable: errors and
+ * timeouts of PostgreSQL, and values the driver cannot encode.
  */
 const endsSession = (error: unknown): boolean => /^(08|57P|25006|25P03)/.test(sqlState(error) ?? '')

@@ -1,15 +1,15 @@
 /**
- * What lies between us and PostgreSQL: nothing, something that keeps a session for each connection, or a pooler that gives
- * every transaction another session (PgBouncer in transaction mode and its like). Asked by db.ts, once per pool.
+ * Detects a pooler between the engine and PostgreSQL: either each connection has its own session, or a pooler gives every
+ * transaction another session (such as PgBouncer in transaction mode). db.ts runs the detection once per pool.
  *
- * Invariant: asking leaves nothing behind in any session and takes some two seconds at most. What cannot be found out is
- * taken for a pooler: what works through one works everywhere, only slower.
+ * Invariant: the detection leaves nothing behind in any session and takes about 2 s at most. An unclear result counts as
+ * a pooler, because the pooler's way works everywhere, only slower.
  */
 import { withDeadline } from '../lib/deadline.ts'
 
 export type Link = 'sessions' | 'transactions'
 
-/** What is asked of a connection: its queries, and the process that the server named when it was opened. */
+/** The parts of a connection that the detection needs: queries, and the process id that the server sent at connect. */
 export interface Probed {
   readonly processID: number | null
   query(text: string): Promise<{ rows: unknown[] }>
@@ -19,9 +19,10 @@ const rounds = 5
 const patienceMs = 2000
 
 /**
- * Without anything in between, the process that greeted us is the one that answers. A pooler greets in its own name; then
- * a second connection, while it is in a transaction, is served by the first one's process, or drives the first one to
- * another. Neither can happen where each connection has a session of its own. `another` opens that second connection.
+ * Without a pooler, the process that sent its id at connect also answers queries. A pooler sends an id of its own; then
+ * either a second connection in a transaction is served by the first connection's process, or the transaction moves the
+ * first connection to another process. Neither happens if each connection has its own session. `another` opens the second
+ * connection.
  */
 export async function probeLink(
   first: Probed,
@@ -35,7 +36,7 @@ export async function probeLink(
   return link
 }
 
-/** More than once: on a busy pooler chance may give the same session back. */
+/** Compares several times: on a busy pooler, chance may return the same session. */
 async function compare(first: Probed, second: Probed): Promise<Link> {
   for (let round = 0; round < rounds; round++) if (await isShared(first, second)) return 'transactions'
   return 'sessions'
@@ -43,7 +44,8 @@ async function compare(first: Probed, second: Probed): Promise<Link> {
 
 async function isShared(first: Probed, second: Probed): Promise<boolean> {
   const before = await processOf(first)
-  // A pooler that goes round its sessions, or a busy one, shows itself here; one that gives out the last used, below.
+  // This comparison detects a busy or round-robin pooler; the comparison below detects a pooler that reuses the last
+  // session.
   if ((await processOf(first)) !== before) return true
   await second.query('begin')
   try {

@@ -1,9 +1,9 @@
 /**
- * Jobs by filter, newest first, a page at a time. Reads only.
+ * Lists jobs by filter, newest first, in pages. Reads only.
  *
- * Invariant: no page looks at more than so many rows, whatever the filter and however many are finished: it may be short,
- * or empty, though there is a `next`. What is found is right; nothing that was there from the first page to the last is
- * left out.
+ * Invariant: no page reads more than a fixed number of rows, for any filter and any number of finished jobs. So a page
+ * may be short or empty although `next` is set. Every listed job matches the filter, and a job that matches from the
+ * first page to the last is never missing.
  */
 import type { Page } from '../core/page.ts'
 import type { State } from '../core/state.ts'
@@ -16,19 +16,19 @@ export interface JobFilter {
   queue?: string | undefined
   groupKey?: string | undefined
   ref?: string | undefined
-  /** The job that holds it: at most one of each kind. */
+  /** Finds the jobs with this unique key: at most one of each kind. */
   key?: string | undefined
-  /** Those that came in before. */
+  /** Finds jobs created before this instant. */
   createdBefore?: Date | undefined
 }
 
-/** What is read of retoma.job, and what of that a page shows. */
+/** The columns to read from retoma.job, and the columns that a page shows. */
 interface Columns {
   columns: string
   shown: (of: string) => string
 }
 
-/** So many rows a page looks at, and so many of a state it sorts. */
+/** `walked`: rows a page reads. `sorted`: rows of a state that a page sorts. */
 const walked = 10_000
 const sorted = 5000
 
@@ -40,7 +40,7 @@ const wanted = (state: string) => `
   and ($6::text is null or ref = $6)
   and ($7::timestamptz is null or "createdAt" < $7)`
 
-// Both sides stop where the page is full. Where the walk ended is asked only when it is not, and by the same snapshot.
+// Both sides stop once the page is full. Only a page that is not full computes the end of the walk, in the same snapshot.
 const walk = ({ columns, shown }: Columns, of: string, state: string) => `
     with page as materialized (
       select w.*
@@ -55,7 +55,7 @@ const walk = ({ columns, shown }: Columns, of: string, state: string) => `
     from (select 1) always left join page p on true
     order by p.id desc`
 
-// Not in the order of ids; while they are not many they are sorted.
+// The index is not in the order of ids; up to `sorted` rows are sorted.
 const sort = ({ columns, shown }: Columns, from: string, state: State) => `
     with few as materialized (
       select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt" from (${from}) l
@@ -73,10 +73,10 @@ const sort = ({ columns, shown }: Columns, from: string, state: State) => `
 const live = (state: string) =>
   `select id, kind, queue, group_key, ref, created_at from retoma.job where ${state} limit ${sorted + 1}`
 
-/** The ways to a page, each for what its filter says. */
+/** The statements for a page; the filter decides which statement runs. */
 const ways = (name: string, columns: Columns) => ({
   all: { name: `list_${name}`, text: walk(columns, '', '($2::text is null or state = $2)') },
-  // Few as a rule, and in an index of their own, which the text of its predicate stands for.
+  // Usually few rows, with a partial index of their own. The text must match the predicate of the index.
   failed: {
     name: `list_${name}_failed`,
     text: walk(columns, `state = 'failed' and id > 0 and`, `state = coalesce($2, state)`),
@@ -94,7 +94,7 @@ const ways = (name: string, columns: Columns) => ({
       'waiting',
     ),
   },
-  // By the index of held keys, for each kind there is.
+  // Uses the index of unique keys, for each known kind.
   keyed: {
     name: `list_${name}_key`,
     text: `
@@ -121,7 +121,7 @@ const top = {
   text: `select (coalesce((select id from retoma.job order by id desc limit 1), 0) + 1)::text as id`,
 }
 
-/** Ahead of every job there is: a list from here on holds none that comes later. */
+/** Returns an id above every existing job. A list that starts here excludes later jobs. */
 export async function topOfList(db: Db): Promise<string> {
   const [row] = await db.run<{ id: string }>(top, [])
   return row!.id
@@ -131,11 +131,11 @@ const maxId = '9223372036854775807'
 
 type Row<T> = T & { walkedTo?: string | null; many?: boolean }
 
-/** `after`: the `next` of the page before. */
+/** `after`: the `next` of the previous page. */
 export const listJobs = (db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<Page<JobView>> =>
   list<JobView>(db, whole, filter, after, limit).then(page => ({ ...page, items: page.items.map(withValues) }))
 
-/** The same for who needs no more: what jobs hold may be large. */
+/** Lists ids only, because inputs and results may be large. */
 export const listIds = (
   db: Db,
   filter: JobFilter,
@@ -151,19 +151,19 @@ async function list<T extends { id: string }>(
   limit: number,
 ): Promise<Page<T>> {
   const { state, kind, queue, groupKey, ref, createdBefore, key } = filter
-  // One row more than the page has, so that it is known whether there is one.
+  // Reads an extra row to know whether a next page exists.
   const values = [
     ...[after ?? maxId, state ?? null, kind ?? null, queue ?? null],
     ...[groupKey ?? null, ref ?? null, createdBefore ?? null, limit + 1],
   ]
   const ask = (statement: Statement, more: unknown[] = []) => db.run<Row<T>>(statement, [...values, ...more])
-  /** undefined: they are too many to be sorted. */
+  /** Returns undefined if the rows are too many to sort. */
   const few = async (statement: Statement) => {
     const rows = await ask(statement)
     return rows[0]?.many ? undefined : page<T>(rows, limit)
   }
   if (key !== undefined) return page(await ask(way.keyed, [key]), limit)
-  // A kind that nobody ever brought has no job, however far one looks.
+  // An unknown kind has no jobs, so the walk is not necessary.
   if (kind !== undefined && (await db.run(knownKind, [kind])).length === 0) return { items: [], next: null }
   if (state === 'failed' || state === 'stalled') return page(await ask(way[state]), limit)
   if (state === 'running') return (await few(way.running)) ?? page(await ask(way.all), limit)

@@ -1,10 +1,10 @@
 /**
- * Filling our schema from a backup: everything from the first lock to the commit is one transaction, so a restore that
- * ends anywhere else changed nothing. Called by the restore, which hands over the rows as it reads them.
+ * Fills the engine's schema from a backup. Everything from the first lock to the commit is a single transaction, so a
+ * restore that does not commit changes nothing. The restore calls this file and passes the rows while reading the backup.
  *
- * Invariant: no job that is there, no row of a table that is not ours and no worker that lives is overwritten unasked; a
- * table that is neither ours nor in the backup loses nothing even when asked. Afterwards no worker of the backup counts
- * as alive, so that the watchdog takes up what it was running.
+ * Invariant: without `replace`, no existing job, no row of a foreign table and no living worker is overwritten. Even with
+ * `replace`, a table that neither the engine nor the backup has loses nothing. After the load every worker of the backup
+ * is dead, so the watchdog recovers their jobs.
  */
 
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -16,27 +16,27 @@ import type { Connection, Queryable } from './db.ts'
 import { holdSchema, type Migration, migrateIn, tablesMadeBy } from './migrate.ts'
 import { type SequenceFacts, settleText } from './snapshot.ts'
 
-/** Each step has its own time; a load as a whole takes as long as it takes. */
+/** Each step has this deadline; the whole load has none. */
 const stepMs = 30 * 60_000
 
 export interface LoadOptions {
   /** The schema version of the backup. */
   schema: number
   migrations: Migration[]
-  /** The tables that the backup has rows for, or could have. */
+  /** The tables that the backup has, also without rows. */
   tables: readonly string[]
-  /** Empty what is there instead of refusing. */
+  /** Empties existing tables. false: existing rows are an error. */
   replace: boolean
 }
 
 export interface Load {
-  /** Where rows of this table go; undefined: there is no such table here, or it has other columns. */
+  /** Finds the table for rows; undefined: the table does not exist here, or has other columns. */
   table(name: string, columns: readonly string[]): TableFacts | undefined
   insert(table: TableFacts, rows: readonly string[]): Promise<void>
   finish(sequences: readonly SequenceFacts[]): Promise<void>
 }
 
-/** Commits what `work` loads; rolls everything back when it throws. */
+/** Commits after `work`; rolls everything back if `work` throws. */
 export async function loadInto<T>(
   connection: Connection,
   options: LoadOptions,
@@ -73,7 +73,7 @@ async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> 
   await refuseToLose(client, there, options)
   await empty(client)
   await migrateIn(client, migrations, schema)
-  // Again: a migration may put rows of its own into a table, and the backup has them.
+  // A second time: a migration may insert rows, and the backup has the same rows.
   const tables = await empty(client)
   const open = backwards(tables)
   for (const { table, link } of open) {
@@ -83,7 +83,7 @@ async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> 
     table: (name, columns) => tables.find(each => each.name === name && each.columns.join() === columns.join()),
     insert: (table, rows) => insertInto(client, table, rows),
     async finish(sequences) {
-      // A table with checks put off until the commit cannot be altered.
+      // PostgreSQL cannot alter a table with pending deferred constraints.
       await client.query(`set constraints all immediate`)
       for (const { table, link } of open) {
         await client.query(`alter table ${ours(table)} add constraint ${quoted(link.name)} ${link.definition}`)
@@ -102,7 +102,7 @@ async function empty(client: Queryable): Promise<TableFacts[]> {
   return tables
 }
 
-/** So that nobody enqueues, begins to work or adds a row between the questions and the commit. */
+/** Locks the tables, so that no process enqueues, starts to work or adds a row between the checks and the commit. */
 async function lockTables(client: Queryable): Promise<string[]> {
   const names = (await readTables(client)).map(each => each.name)
   if (names.length > 0) await client.query(`lock table ${names.map(ours).join(', ')} in access exclusive mode`)
@@ -119,7 +119,7 @@ async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
   if (workers > 0) throw new RetomaError('restore_while_working', { workers })
 }
 
-/** Of our tables only jobs and batches count: the rest is made again by whoever starts next. */
+/** Of the engine's tables only jobs and batches count: the next start creates the other rows again. */
 async function refuseToLose(client: Queryable, there: readonly string[], options: LoadOptions): Promise<void> {
   const { migrations, tables, replace } = options
   const made = tablesMadeBy(migrations)
@@ -133,7 +133,7 @@ async function refuseToLose(client: Queryable, there: readonly string[], options
   }
 }
 
-/** Counting stops here: more is "many". */
+/** Counting stops here. */
 const most = 10_000
 
 async function countIn(client: Queryable, table: string): Promise<number> {
@@ -156,8 +156,8 @@ async function insertInto(client: Queryable, table: TableFacts, rows: readonly s
 }
 
 /**
- * Never back: a sequence knows no transaction, so a restore that is rolled back leaves it where it is put here, and an id
- * that was given out once must not come again.
+ * Moves sequences forward, never back. Sequences ignore transactions, so a rolled-back restore leaves the values set
+ * here, and an id that was used once must not come again.
  */
 async function moveSequences(client: Queryable, sequences: readonly SequenceFacts[]): Promise<void> {
   const there = await readSequences(client)

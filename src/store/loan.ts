@@ -1,25 +1,25 @@
-/** A connection lent for one transaction: see lend.ts. No type of the driver's shows, so that users need not have its types. */
+/** Types of a leased connection (lend.ts). They contain no type of the driver, so users need not install its types. */
 import type { JobQuery } from '../core/context.ts'
 
 export interface Answer {
   rows: unknown[]
   rowCount: number | null
-  /** What PostgreSQL says it did: INSERT, COMMIT, ROLLBACK … */
+  /** The command tag of PostgreSQL: INSERT, COMMIT, ROLLBACK … */
   command: string
 }
 
 export interface Loan {
-  /** A text that is ours may hold several statements; a query of a handler's is always one. */
+  /** A text of the engine may have several statements; a query of a handler always has one. */
   query(query: string | JobQuery, deadlineMs?: number): Promise<Answer>
-  /** Why the link is of no more use; undefined: it stands, as far as anybody knows. */
+  /** The error that made the connection unusable; undefined: none known. */
   readonly trouble: Error | undefined
-  /** 'ended': its transaction is over, by an answer of PostgreSQL's. */
+  /** 'ended': PostgreSQL has confirmed the end of the transaction. */
   giveBack(how: 'ended' | 'in doubt'): void
 }
 
 export interface Loans {
   lend(): Promise<Loan>
   close(): Promise<void>
-  /** Without waiting for anybody. */
+  /** Closes all connections at once, without waiting. */
   hangUp(): void
 }

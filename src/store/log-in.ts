@@ -1,8 +1,13 @@
-/** Log-ins of the dashboard (retoma.session): the hash of what a cookie holds. One ends with its time, its log-out or its token. */
+/**
+ * Stores login sessions of the dashboard (retoma.session): the hash of the cookie. A session ends when it expires, at
+ * logout, or with its token.
+ */
 import type { Role } from '../core/token.ts'
 import type { Db } from './db.ts'
 
-/** Of one token: who logs in once more ends the oldest, so that one token cannot fill the table. */
+/**
+ * Maximum number of sessions per token, so that a token cannot fill the table. A further login ends the oldest session.
+ */
 const mostLogIns = 20
 
 const insert = {
@@ -20,7 +25,7 @@ const insert = {
     returning expires_at as "expiresAt"`,
 }
 
-/** Ends the oldest log-ins of the token past `mostLogIns`. undefined: its token has been revoked meanwhile. */
+/** Ends the oldest sessions of the token beyond `mostLogIns`. undefined: the token was revoked meanwhile. */
 export async function insertLogIn(
   db: Db,
   hash: Buffer,
@@ -34,7 +39,7 @@ export async function insertLogIn(
 
 export interface FoundLogIn {
   hash: Buffer
-  /** Of the token it was made by. */
+  /** Id of the token that logged in. */
   id: string
   user: string
   role: Role

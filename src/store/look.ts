@@ -1,8 +1,8 @@
 /**
- * One statement of a handler's that reads: in a transaction that can do nothing else, on a connection that is lent.
+ * Runs a read-only query of a handler, in a read-only transaction on a leased connection.
  *
- * Invariant: one that takes too long is told so by PostgreSQL (57014), and only a database that says nothing at all counts as away:
- * whoever waits for one would otherwise ask the same again for ever.
+ * Invariant: PostgreSQL itself ends a query that takes too long (57014). Only a database without any answer counts as
+ * away; otherwise a caller who waits for the database would repeat the same query forever.
  */
 import type { JobQuery } from '../core/context.ts'
 import type { Db } from './db.ts'
@@ -11,7 +11,7 @@ import type { Answer } from './loan.ts'
 import { beginReading } from './session.ts'
 
 const longest = 30_000
-/** For the answer that it has taken too long. */
+/** Extra time for PostgreSQL to report the statement timeout. */
 const moreMs = 5000
 
 export async function look(db: Db, query: JobQuery, longestMs = longest): Promise<Answer> {
@@ -22,7 +22,7 @@ export async function look(db: Db, query: JobQuery, longestMs = longest): Promis
     const { rows, rowCount, command } = await loan.query(query, deadlineMs)
     return { rows, rowCount, command }
   } finally {
-    // There is nothing to commit.
+    // A read-only transaction has nothing to commit.
     await undo(loan)
   }
 }

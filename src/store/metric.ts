@@ -1,11 +1,11 @@
 /**
- * What workers have counted, kept so that any process can tell it of all. A value is a list of numbers that only grow: one for
- * a counter; of a histogram how many fell into each bucket, and their sum.
+ * Stores the metrics of all workers, so that any process can report them. A value is a list of numbers that only grow: a
+ * single number for a counter; for a histogram the count of each bucket, and the sum.
  *
- * Invariant: a sum over all rows never goes back, and nothing is in it twice. A worker writes what it has counted in all, not
- * what came since, so a write whose answer was lost may be sent again; and only while its row says that it lives, which it
- * locks: whoever declares it dead comes before or after. What the dead have left is added to the row of nobody by the statement
- * that deletes it. What a worker had counted since its last write is lost when it dies.
+ * Invariant: the sum over all rows never decreases and counts nothing twice. A worker writes totals, not differences, so
+ * a write without an answer may be repeated. A worker writes only while its row in retoma.worker is alive; the write
+ * locks this row, so a declaration of death comes before or after. The statement that deletes the rows of a dead worker
+ * adds their values to the row with an empty process. Counts since the last write are lost if the worker crashes.
  */
 import type { Db } from './db.ts'
 
@@ -19,7 +19,7 @@ export interface Series {
   value: readonly number[]
 }
 
-// One that was given up and lands after the next one changes nothing.
+// An abandoned write that arrives after the next write changes nothing.
 const write = {
   name: 'metric_write',
   text: `
@@ -38,18 +38,18 @@ const columns = (series: readonly Series[]) => [
   series.map(each => JSON.stringify(each.value)),
 ]
 
-/** All that this worker has counted so far. Nothing is written for one that was declared dead. */
+/** Writes all totals of the worker. Writes nothing for a worker declared dead. */
 export async function writeMetrics(db: Db, worker: string, series: readonly Series[], now: Date | null): Promise<void> {
   await db.run(write, [now, worker, ...columns(series)], writeMs)
 }
 
-// Place by place; a list that has grown since counts from nothing in its new places.
+// Adds the lists element by element; an element missing in the shorter list counts as 0.
 const sumOfBoth = `(
   select jsonb_agg(coalesce(a.n, '0')::numeric + coalesce(b.n, '0')::numeric order by place)
   from jsonb_array_elements_text(m.value) with ordinality as a (n, place)
     full join jsonb_array_elements_text(excluded.value) with ordinality as b (n, place) using (place)
 )`
-// In the order of the series: two who add at the same time lock them alike.
+// Ordered by series, so that concurrent statements lock rows in the same order.
 const addTo = (given: string) => `
   insert into retoma.metric as m (process, name, labels, value, at)
   select '', name, labels, value, ${now} from ${given} order by name, labels
@@ -79,7 +79,7 @@ const fold = {
     ${addTo('left_behind')}`,
 }
 
-/** What workers that are gone have left is nobody's from now on. */
+/** Moves the values of dead workers to the row with an empty process. */
 export async function foldMetrics(db: Db, now: Date | null): Promise<void> {
   await db.run(fold, [now], tickMs)
 }
@@ -93,7 +93,7 @@ const add = {
     ${addTo('given')}`,
 }
 
-/** So much more of each, which are not a worker's own. Not to be sent again. */
+/** Adds to series that belong to no worker. Must not be repeated: the values are differences. */
 export async function addMetrics(db: Db, series: readonly Series[], now: Date | null): Promise<void> {
   if (series.length > 0) await db.run(add, [now, ...columns(series)], tickMs)
 }

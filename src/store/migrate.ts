@@ -1,6 +1,7 @@
 /**
- * Numbered migrations up and down, from sql/, each in one transaction under one advisory lock: any number of processes
- * may start at once, one migrates, the others wait and find it done. Works through PgBouncer in transaction mode.
+ * Runs the numbered migrations of sql/ up and down, each in a transaction under the same advisory lock. Any number of
+ * processes may start at once: one process migrates, the others wait and find the work done. Works through PgBouncer in
+ * transaction mode.
  *
  * Invariant: retoma.migration lists exactly the migrations whose effects are in the database.
  */
@@ -21,7 +22,7 @@ export interface Migration {
 export interface Migrated {
   from: number
   to: number
-  /** Names in the order they ran. */
+  /** Names in the order of execution. */
   ran: string[]
 }
 
@@ -41,11 +42,13 @@ export async function readMigrations(folder = sqlFolder): Promise<Migration[]> {
   )
 }
 
-/** Every table that one of them makes; what else is in our schema belongs to somebody else. */
+/** Returns every table that the migrations create; other tables in the schema belong to the user. */
 export const tablesMadeBy = (migrations: readonly Migration[]): string[] =>
   migrations.flatMap(({ up }) => [...up.matchAll(/\bcreate table retoma\.(\w+)/g)].map(match => match[1]!))
 
-/** Brings the schema to `to` (default: the newest this code knows). Going down needs to be asked for by number. */
+/**
+ * Migrates the schema to `to` (default: the newest version in this code). A migration down needs an explicit number.
+ */
 export async function migrate(
   db: Db,
   options: { to?: number; force?: boolean; migrations?: Migration[] } = {},
@@ -57,7 +60,7 @@ export async function migrate(
 
   const ran: string[] = []
   let from: number | undefined
-  // One migration per transaction; the lock is taken anew each time, and what is left to do is asked under it.
+  // Each transaction runs one migration. It takes the lock anew and computes the remaining work under the lock.
   for (;;) {
     const step = await db.transaction(
       client => withRights(client, () => oneStep(client, migrations, to, options.force === true)),
@@ -101,22 +104,25 @@ async function oneStep(
   return { found, ran: `${migration.name} ${up ? 'up' : 'down'}` }
 }
 
-/** Nobody else migrates before this transaction ends. Answers the newest migration in the database. */
+/** Blocks other migrations until the transaction ends. Returns the newest migration in the database. */
 export async function holdSchema(client: Queryable): Promise<number> {
   await checkPostgres(client)
-  // Waiting for another process's migration is no reason to give up; a migration waiting for a table's readers is.
+  // Waiting for another process's migration has no time limit; a migration that waits for a table's readers fails after
+  // 60 s.
   await client.query(`set local lock_timeout = 0`)
   await client.query(`select pg_advisory_xact_lock($1)`, [lockKeys.migration])
   await client.query(`set local lock_timeout = '60s'`)
   return installedIn(client)
 }
 
-/** All steps in the caller's transaction, down without asking: for a restore, into tables it has just emptied. */
+/**
+ * Runs all migrations in the caller's transaction, down without a check: for a restore, into tables it has just emptied.
+ */
 export async function migrateIn(client: Queryable, migrations: Migration[], to: number): Promise<void> {
   while ((await oneStep(client, migrations, to, true)).ran !== undefined);
 }
 
-/** A schema made beforehand by an administrator is used as it is: its user may lack the right to make one. */
+/** Creates the schema unless an administrator has created it: the user may lack the right to create a schema. */
 async function makeHome(client: Queryable): Promise<void> {
   const { rows } = await client.query(`select to_regnamespace('retoma') is null as missing`)
   if ((rows[0] as { missing: boolean }).missing) await client.query(`create schema retoma`)
@@ -129,8 +135,8 @@ async function makeHome(client: Queryable): Promise<void> {
 }
 
 /**
- * Not "drop schema cascade": what somebody else put there stays, and says so. A schema that this user could not make
- * again was made for him by an administrator, and stays as well.
+ * Drops the schema without `cascade`: foreign objects stay, and the drop fails with their names. If the user may not
+ * create a schema, an administrator created the schema, and the schema stays too.
  */
 async function leaveHome(client: Queryable): Promise<void> {
   await client.query(`drop table retoma.migration`)
@@ -138,7 +144,7 @@ async function leaveHome(client: Queryable): Promise<void> {
   if ((rows[0] as { ours: boolean }).ours) await client.query(`drop schema retoma`)
 }
 
-/** The newest migration in the database; 0 when there is none. */
+/** Returns the newest migration in the database; 0: none. */
 export async function installedIn(client: Queryable): Promise<number> {
   const { rows } = await client.query(`select to_regclass('retoma.migration') is not null as there`)
   if (!(rows[0] as { there: boolean }).there) return 0
@@ -161,7 +167,7 @@ async function refuseToLoseJobs(client: Queryable, asked: number): Promise<void>
   if (unfinished > 0) throw new RetomaError('migration_loses_jobs', { asked, unfinished })
 }
 
-/** A refusal for want of rights names the grant that cures it. */
+/** Adds the missing grant to an error about insufficient rights. */
 async function withRights<T>(client: Queryable, work: (client: Queryable) => Promise<T>): Promise<T> {
   try {
     return await work(client)
@@ -179,7 +185,7 @@ async function withRights<T>(client: Queryable, work: (client: Queryable) => Pro
   }
 }
 
-/** For a user who shall do all but migrate. */
+/** Grants for a user who does everything except migrations. */
 export const grantOnTables = (user: string): string =>
   `grant usage on schema retoma to ${user}; grant select, insert, update, delete on all tables in schema retoma to ${user}; grant usage on all sequences in schema retoma to ${user}`
 
@@ -197,7 +203,7 @@ const whoAndWhere = `
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The schema must be the one this code was written for, neither older nor newer. */
+/** Throws unless the schema has exactly the version of this code. */
 export async function checkSchema(db: Db): Promise<void> {
   const needed = (await readMigrations()).at(-1)?.version ?? 0
   const found = await db.transaction(client =>

@@ -1,14 +1,14 @@
 /**
- * What becomes of a running job whose worker is dead or missing and left no certificate (death.ts): it is an orphan at every
- * tick, and taking its lease away and noting why is one statement. Bounded, SKIP LOCKED: any number of watchdogs may run,
- * none is the leader.
+ * Recovers orphans: running jobs whose worker is dead or missing and left no crash report (death.ts). Every check finds
+ * the orphans again; a single statement ends the lease and stores the reason. Bounded, with SKIP LOCKED: any number of
+ * watchdogs may run without a leader.
  *
- * Invariant: a kind's orphan is put right no sooner than its orphanAfter after its worker's last beat, and no later than
- * its sweepEvery after that (sweep.ts).
+ * Invariant: an orphan is recovered no sooner than its kind's `orphanAfter` after the worker's last heartbeat, and no
+ * later than `sweepEvery` after that instant (sweep.ts).
  *
- * A worker is declared dead after 20 s, or after the least orphanAfter of its kinds where that is less: never later because a
- * kind allows more. Until its jobs are recovered they are still its own: should it live after all and finish one before its next
- * beat tells it, that is a true finish, the only one.
+ * A worker is declared dead after 20 s, or after the smallest `orphanAfter` of its kinds if smaller; never later because
+ * a kind allows more. Until the recovery the dead worker still has the leases. If the worker lives after all and settles
+ * a job before its next heartbeat returns no row, the outcome is valid, and the only outcome.
  */
 import { defaultPolicy } from '../core/policy.ts'
 import { countMoves } from './batch-count.ts'
@@ -21,7 +21,7 @@ import { lastSweep } from './sweep.ts'
 
 export { orphanMessage } from './care.ts'
 
-/** A watchdog that gets no answer looks again at its next tick. */
+/** A watchdog without an answer checks again at its next tick. */
 const tickMs = 8000
 
 export interface Recovered {
@@ -36,9 +36,9 @@ const now = `coalesce($1::timestamptz, now())`
 const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
 const { orphanAfter, sweepEvery } = defaultPolicy
 
-// From when on it is an orphan. At once: of a worker whose row is gone, of one that left by itself (whom nobody suspected,
-// and without a certificate), of one that died in the future (before a failover to a clock that runs behind), and of a kind
-// that asks for no more than the verdict itself.
+// The instant from which a job is an orphan. Immediately, if the worker's row is missing; if the worker left by itself
+// (never suspected, without a crash report); if `dead_at` lies in the future (before a failover to a slower clock); or if
+// the kind allows no more time than the declaration of death takes.
 const orphanFrom = `
   case
     when w.death is null and w.suspected_at is null
@@ -49,9 +49,10 @@ const orphanFrom = `
     else least(w.beat_at, w.dead_at) + ${ms('p.after')}
   end`
 
-// Found first, locked by the fence then: a lock takes the newest version of a row, and what was said of its worker is not
-// asked again for it. Without the fence a job that another watchdog recovered and a live worker claimed meanwhile would be
-// taken from it. What a certificate does not name had never begun: a claim that was on its way when its worker died.
+// Finds orphans first, then locks them with the fence: a lock reads the newest version of a row but does not check the
+// worker again. Without the fence the statement would take a job away from a live worker that claimed the job after
+// another watchdog recovered it. A job missing in the crash report never started: its claim was on the way when the
+// worker crashed.
 const recover = {
   name: 'watchdog_recover',
   text: `
@@ -117,7 +118,7 @@ const recover = {
     select id, queue, kind, state, worker_id as worker from moved`,
 }
 
-/** At most `limit` jobs of dead or vanished workers, put right by their policy. */
+/** Recovers at most `limit` jobs of dead or missing workers by their policy. */
 export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
   return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError], tickMs)
 }

@@ -1,10 +1,10 @@
 /**
- * Jobs that are older than their maxAge, their batch's or else their kind's, are failed, whatever they wait for: ready ones
- * nobody takes, stalled ones nobody resumes, those that are tried again and again. One that has not begun is as old as the time
- * since it might have, so one asked for next week is not too old today; from its first attempt on it is as old as the time since
- * it was enqueued.
+ * Fails jobs older than `maxAge` of their batch or else their kind, in any unfinished state: ready jobs without a worker,
+ * `stalled` jobs without a person, jobs retried again and again. The age of a job counts from `run_at` until its first
+ * attempt, so a job scheduled for next week is not too old today; from the first attempt on, the age counts from the
+ * enqueue.
  *
- * Invariant: in bounded bites, SKIP LOCKED; whatever a lost attempt still writes finds no row.
+ * Invariant: bounded chunks with SKIP LOCKED; a late write of the ended attempt finds no row.
  */
 import { causeOf } from '../core/cause.ts'
 import type { Policy } from '../core/policy.ts'
@@ -19,7 +19,8 @@ const now = 'coalesce($1::timestamptz, now())'
 
 const own = overriding('maxAge', 'messages')
 
-// Kinds, and batches that ask for something else for their items: none of those is older than its batch.
+// Kinds, and batches with a policy override for their items. No item is older than its batch, so `created_at` filters
+// batches.
 const aged = {
   name: 'overdue_kinds',
   text: `
@@ -36,18 +37,18 @@ const aged = {
 interface Aged {
   name: string
   queue: string
-  /** null: all others of that kind. */
+  /** null: all jobs of the kind without a batch override. */
   batch: string | null
   policy: Policy
 }
 
-/** Of those that came back, so many of each lane are looked at; the oldest run_at first. */
+/** Rows read per lane of jobs that returned to `waiting`; the oldest `run_at` first. */
 const depth = 10_000
 const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
-/** Of a batch, or of a kind and no batch that asks for something else. */
+/** Matches jobs of the batch, or jobs of the kind outside of batches with an override. */
 const isOfIt = `kind = k.name and case when k.batch is null then batch_id is null or batch_id not in (select id from own) else batch_id = k.batch end`
 
-// Each state by its own index. What never began lies in front of its lane when it is too old.
+// Reads each state by its own index. Jobs that never started and are too old lie at the front of their lane.
 const fail = {
   name: 'overdue_fail',
   text: `
@@ -135,7 +136,7 @@ export interface Overdue {
   batch: string | null
 }
 
-/** At most `limit` of each sort; answers those it failed. */
+/** Fails at most `limit` jobs and returns the failed jobs. */
 export async function failOverdue(db: Db, limit: number, now: Date | null): Promise<Overdue[]> {
   const those = await db.run<Aged>(aged, [now], tickMs)
   if (those.length === 0) return []

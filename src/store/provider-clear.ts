@@ -1,9 +1,10 @@
 /**
- * A person has a provider asked again: what it said is at an end. What was handed back until then is called back: jobs that
- * lie where the end of that wait was.
+ * Clears a provider for a person: ends its wait or stop, and makes the jobs that were deferred until the end of the wait
+ * ready now. The jobs are found by `run_at`, the end of the wait.
  *
- * Invariant: pressed twice, or by ten at once, is pressed once. What the wait was is kept with the provider until nothing of it
- * is left, so that whoever ticks goes on where a process died; one that was being handed back meanwhile is found by the next look.
+ * Invariant: clearing twice, or by ten people at once, has the effect of a single clear. The row of the provider keeps
+ * the end of the wait until no job is left, so any later tick continues after a crash; a job deferred meanwhile is found
+ * by the next tick.
  */
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
@@ -11,7 +12,7 @@ import { cleared } from './provider.ts'
 
 const tickMs = 8000
 const bite = 1000
-/** Jitter, and what a busy database adds until an attempt is settled: so long after the wait's end its jobs may lie. */
+/** Jobs may lie this long after the end of the wait: jitter, and the delay of a busy database before the settle. */
 const spread = `interval '1 minute'`
 
 const clear = {
@@ -36,7 +37,7 @@ const clear = {
     select exists (select from moved) as changed from known`,
 }
 
-/** undefined: there is no such provider. */
+/** Returns undefined if the provider does not exist. */
 export async function clearProvider(
   db: Db,
   name: string,
@@ -48,7 +49,7 @@ export async function clearProvider(
 }
 
 const now = 'coalesce($1::timestamptz, now())'
-// Of a provider d: of its kinds, handed back before, and due when its wait would have been over.
+// A job of the provider `d`: of its kinds, deferred before, and due at the end of the wait.
 const isOfIt = `kind = any (d.kinds) and unspent > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 
 const recall = {
@@ -91,7 +92,7 @@ const recall = {
     select queue, count(*)::int as jobs from moved group by queue`,
 }
 
-/** Calls back what waits for providers that do not ask for it any more; answers the queues it is in. */
+/** Makes jobs ready that were deferred for cleared providers, and returns the queues. */
 export async function recallJobs(db: Db, at: Date | null): Promise<string[]> {
   const queues = new Set<string>()
   for (;;) {

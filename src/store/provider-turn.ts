@@ -1,10 +1,11 @@
 /**
- * Batches and the providers they wait for: a batch is paused because its provider has stopped, one of its jobs asks again now
- * and then, and it goes on once the provider does not stand any more.
+ * Pauses batches for stopped providers, chooses a job of a batch for each probe, and resumes batches once the provider
+ * answers.
  *
- * Invariant: a batch is paused for a provider only as long as that one is stopped and the batch has jobs left: whoever ticks finds
- * one that is not, and has it go on, whatever happened in between. A batch that a person paused keeps that reason, and one that is over is left. Pausing is
- * fenced: only who holds a job of it may. All of it may be done twice, or by twenty at once.
+ * Invariant: a batch stays paused for a provider only while the provider is stopped and the batch has jobs left; any tick
+ * finds and resumes other batches, after any crash. A batch paused by a person keeps its reason, and a finished batch is
+ * not changed. Pausing is fenced: only a worker with a lease on a job of the batch may pause. Every statement may run
+ * twice, or in twenty processes at once.
  */
 import { probeEvery } from '../core/hand-back.ts'
 import { defaultPolicy } from '../core/policy.ts'
@@ -16,11 +17,11 @@ import { noteBatchStates } from './event.ts'
 const tickMs = 8000
 const now = `coalesce($1::timestamptz, now())`
 
-/** A job whose attempt is handed back, and why its batch must stand still. */
+/** A job to be released, and the reason to pause its batch. */
 export interface Pausing {
   id: string
   attempt: number
-  /** As JSON text. */
+  /** JSON text. */
   reason: string
 }
 
@@ -32,7 +33,8 @@ export interface MovedBatch {
 const isStopped = (name: string) =>
   `exists (select from retoma.provider p where p.name = ${name} and p.stopped_at is not null)`
 
-// Of a batch that several would pause, the first of them says why. The job that met it is noted: it is the one to ask again.
+// If several jobs would pause the same batch, the first job gives the reason. The reason names the job, which makes the
+// probe.
 const pause = {
   name: 'batch_pause_itself',
   text: `
@@ -59,7 +61,7 @@ const pause = {
     select id::text as id, queue from pressed`,
 }
 
-/** Answers those that it paused. */
+/** Returns the paused batches. */
 export const pauseBatches = (
   db: Db,
   worker: string,
@@ -70,7 +72,7 @@ export const pauseBatches = (
   return db.run<MovedBatch>(pause, [at, column('id'), column('attempt'), column('reason'), worker])
 }
 
-/** The last that was to ask has failed, or a person took it out. */
+/** The batch has no unfinished item: the last item failed, or a person removed it. */
 const hasNothingLeft = `(
   b.submitted_at is not null and b.todo is null and b.total = (select s.ended from (${sumsOf('b.id')}) s)
 )`
@@ -95,10 +97,13 @@ const goOn = {
     select id::text as id, queue from pressed`,
 }
 
-/** Batches whose provider does not stand any more, or that have nothing to wait for it with, go on; answers them. */
+/** Resumes batches whose provider is no longer stopped, and batches without unfinished items; returns these batches. */
 export const letBatchesGoOn = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
 
-/** Rows that are looked at for one that is ready: in front of its lanes, and at its end; and batches, for one that has such a job. */
+/**
+ * Limits for finding a ready job: rows read at the front of each lane (`depth`), rows at the end of the batch (`last`),
+ * and batches per provider (`some`).
+ */
 const depth = 1000
 const last = 100
 const some = 20
@@ -112,7 +117,7 @@ const ofLane = (gated: string) => `
     ) l
   where l.batch_id = b.id`
 
-// Of a batch b, one that is ready: first the job that met it; what came back before what is new.
+// Ready jobs of the batch `b`: first the job that met the stop, then jobs that returned to `waiting`, then new jobs.
 const candidates = `
   select id, -1 as rank from retoma.job
   where id = (b.reason ->> 'job')::bigint and batch_id = b.id and state = 'waiting' and run_at <= ${now}
@@ -131,9 +136,9 @@ const candidates = `
     limit 1
   )`
 
-// It comes to the head of what waits, so that no claim passes it by. Where somebody works, first of all. The next pass goes to
-// another job, of the next batch: nobody may run that kind any more, or it may be that item's own trouble that it meets. Whoever has
-// begun with it keeps it, however long it takes until it asks.
+// Moves the job to the head of its lane, so that every claim finds the job first. Batches with a live worker come first.
+// The next probe goes to another job, of the next batch: perhaps no worker runs the kind any more, or the error belongs
+// to the item. A running probe keeps its permission, for any time until its request.
 const arm = {
   name: 'provider_arm',
   text: `
@@ -177,7 +182,7 @@ const arm = {
     select distinct queue from chosen`,
 }
 
-/** Gives a job of each provider that may be asked again the pass to do so; answers the queues they are in. */
+/** Permits a probe to a job of each stopped provider that is due; returns the queues of the jobs. */
 export async function armProbes(db: Db, at: Date | null): Promise<string[]> {
   const rows = await db.run<{ queue: string }>(arm, [at], tickMs)
   return rows.map(row => row.queue)

@@ -1,10 +1,11 @@
 /**
- * Services outside, as all processes see them: whether one may be asked now, and what it said.
+ * Stores the state of outside services for all processes: open, waiting or stopped, and the last answer.
  *
- * Invariant: from the commit that says a provider waits or is stopped, whoever asks here is told so, in any process; so at most
- * what was on its way by then still reaches it. What many answers of one storm say counts once: an answer to something that was
- * asked before the last one of its kind came is one of the same storm. Of a stopped one at most one asker a minute is let through,
- * by the statement that notes it. One that has had everybody wait for half an hour without one answer counts as stopped. Nothing here holds a fence: what a provider said is true whoever heard it.
+ * Invariant: after the commit of a wait or a stop, every process that asks here gets the wait or stop, so only requests
+ * already under way still reach the provider. All answers of a storm count once: an answer to a request older than the
+ * last answer of the same kind belongs to the same storm. A stopped provider gets at most one probe per minute, permitted
+ * by the statement that stores the probe. A provider that has demanded waits for 30 minutes without an answer counts as
+ * stopped. No statement here has a fence: an answer of a provider is valid even if the worker has lost the lease.
  */
 import { firstWait, longestBackoff, longestUnanswered, probeEvery, shortestWait } from '../core/hand-back.ts'
 import type { ProviderStand, ProviderView, ProviderWord } from '../core/provider.ts'
@@ -30,10 +31,10 @@ interface Row {
   known: boolean | null
 }
 
-/** Whoever is handed back comes again when the wait is over, or when it has been too long. */
+/** A deferred job returns at the end of the wait, or at the instant when the provider counts as stopped. */
 const waitLeft = `least(${ms('p.wait_until')}, greatest(${ms(`p.waits_since + ${limit}`)}, ${shortestWait}))`
 
-// It is asked no sooner than it has said itself.
+// The first probe comes no sooner than the end of the provider's own wait.
 const exhaust = {
   name: 'provider_exhaust',
   text: `
@@ -43,7 +44,7 @@ const exhaust = {
     returning p.name`,
 }
 
-// One probe of the primary key, and no write: that is what asking costs while all is well.
+// The cost of a request to an open provider: a lookup by primary key, and no write.
 const look = {
   name: 'provider_look',
   text: `
@@ -55,7 +56,7 @@ const look = {
     from (select $1::text as name) n left join retoma.provider p on p.name = n.name`,
 }
 
-// The pass that a tick gave to one job (provider-turn.ts) is good for one asking.
+// The permission for a job (provider-turn.ts) is valid for a single probe.
 const take = {
   name: 'provider_probe',
   text: `
@@ -71,7 +72,7 @@ const meet = {
 }
 
 const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
-/** Asked after the last answer of its kind came: it is news, not one more of the same storm. */
+/** The request came after the last answer of the same kind, so the answer starts a new storm. */
 const isNews = `(p.at < ${given('$4')})`
 const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
 
@@ -100,7 +101,7 @@ const wait = {
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
-// What was asked before somebody had it go on says nothing of how it is since.
+// A request older than the last clear says nothing about the provider's state since the clear.
 const isFresh = `(p.cleared_at is null or p.cleared_at <= ${given('$4')})`
 
 const stop = {
@@ -119,7 +120,8 @@ const stop = {
     returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
-// Nothing of what it said: the words of its stop stay, and what is met now stands beside them. The pass of the job that met it is used.
+// The provider gave no answer: code and message of the stop stay, and `trouble` stores the error. The probe of the job is
+// used up.
 const silent = {
   name: 'provider_silent',
   text: `
@@ -129,14 +131,17 @@ const silent = {
     returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
 }
 
-/** What ends all that it said. Of a wait that was not over its end is kept: provider-clear.ts calls back what was handed back until then. */
+/**
+ * Ends a wait or stop. Keeps the end of an unfinished wait: provider-clear.ts makes the jobs deferred until this instant
+ * ready.
+ */
 export const cleared = (now: string) => `
   waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
   wait_until = '-infinity', waits = 0, waits_since = null, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
   cleared_at = ${now}`
 
-// Only what whoever asked had seen comes to an end: somebody may have been told to wait since. But one that answers some of those
-// who ask at once, and has others wait, is not shut: its next wait is a first one again.
+// Clears only the state that the request had seen: another request may have got a wait since. But a provider that answers
+// some concurrent requests and defers others is not down, so its next wait counts as the first.
 const answer = {
   name: 'provider_answered',
   text: `
@@ -153,13 +158,13 @@ const answer = {
     select stopped from home where same`,
 }
 
-/** The one who asks, or answers for it. */
+/** The job that asks or answers, and its kind. */
 export interface Asker {
   job: string
   kind: string
 }
 
-/** `stopped`: it was, and is not any more. */
+/** `goesOn`: the provider was stopped and is now open. */
 export type Told = ProviderStand & { goesOn?: boolean }
 
 export async function tellProvider(
@@ -193,14 +198,14 @@ export async function tellProvider(
     }
     case 'silent': {
       const [row] = await db.run<Row>(silent, [name, at, word.message, job])
-      // Somebody has had it go on meanwhile.
+      // The provider was cleared meanwhile.
       if (row === undefined) return { how: 'waiting', ms: shortestWait, code: null, message: word.message }
       return { how: 'stopped', ms: row.probeMs!, code: row.code, message: row.message ?? '' }
     }
   }
 }
 
-/** Somebody else may have had it go on, or stopped it, meanwhile: whoever asks next is told. */
+/** Another process may have cleared or stopped the provider meanwhile; the next request gets the current state. */
 async function stopExhausted(
   db: Db,
   name: string,
@@ -224,11 +229,11 @@ async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | nul
   return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
 }
 
-/** Of a row p of provider: how it stands. */
+/** The state of a row `p` of retoma.provider. */
 const stateOf = (now: string) => `
   case when p.stopped_at is not null then 'stopped' when p.wait_until > ${now} then 'waiting' else 'open' end`
 
-/** A row p of provider as ProviderView. */
+/** A row `p` of retoma.provider as ProviderView. */
 const providerColumns = (now: string) => `
   p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits, p.waits_since as "waitsSince",
   p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,

@@ -1,7 +1,7 @@
 /**
- * Finished work is not kept for ever. In bites, so that no statement holds many locks for long; SKIP LOCKED, so any
- * number of janitors may sweep and none need be the leader. What belongs to a job (failures, checkpoints, events, files) goes with it;
- * a job of a batch goes with its batch (batch-bite.ts).
+ * Prunes finished jobs past their retention. Works in chunks, so no statement locks many rows for long; with SKIP LOCKED,
+ * so any number of janitors may run without a leader. A job is deleted with its failures, checkpoints, events and files;
+ * the items of a batch are deleted with the batch (batch-bite.ts).
  */
 import type { FinalState } from '../core/state.ts'
 import type { Db } from './db.ts'
@@ -31,7 +31,7 @@ const prune = {
     select id from old`,
 }
 
-/** Deletes at most `limit` jobs that ended in one of these states longer ago than that; answers how many. */
+/** Deletes at most `limit` jobs in `states` that finished more than `olderThanMs` ago; returns the number. */
 export async function pruneJobs(
   db: Db,
   states: readonly FinalState[],

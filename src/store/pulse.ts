@@ -1,9 +1,10 @@
 /**
- * The connection a heart beats through: one, its own, past any pooler where there is a way. It shares nothing with the
- * pool, so that work which waits for connections cannot keep a beat waiting.
+ * Connects the heartbeat thread to PostgreSQL: a single connection of its own, past any pooler if possible. The
+ * connection does not belong to the pool, so work that waits for connections cannot delay a heartbeat.
  *
- * Invariant: a beat answers within its deadline or fails, and after a failure the connection is gone: the next beat makes a
- * new one. Used in a thread that has to be small: nothing is imported that a beat does not need.
+ * Invariant: a heartbeat answers within its deadline or fails. After a failure the connection is closed, and the next
+ * heartbeat opens a new connection. The heartbeat thread must be small: this file imports only modules that a heartbeat
+ * needs.
  */
 import pg from 'pg'
 import { withDeadline } from '../lib/deadline.ts'
@@ -12,9 +13,9 @@ import { beginWithSettings, forSession } from './session.ts'
 import { socketOf } from './socket.ts'
 
 export interface Pulse {
-  /** false: that worker was declared dead. */
+  /** Returns false if the worker was declared dead. */
   beat(id: string, vitals: Vitals): Promise<boolean>
-  /** Within half a second, whatever the database does. */
+  /** Ends within 0.5 s even if the database does not answer. */
   end(): Promise<void>
 }
 
@@ -23,11 +24,11 @@ const goodbyeMs = 500
 interface Link {
   client: pg.Client
   named: string
-  /** By a pooler. */
+  /** A pooler shares the session. */
   shared: boolean
 }
 
-/** `lost`: the link was cut, and not by us. */
+/** `lost`: called if the connection breaks from outside. */
 export function openPulse(url: string, deadlineMs: number, lost: () => void): Pulse {
   let link: Link | undefined
 
@@ -41,7 +42,7 @@ export function openPulse(url: string, deadlineMs: number, lost: () => void): Pu
     const config: pg.ClientConfig & { pipeline: boolean } = {
       connectionString: url,
       connectionTimeoutMillis: deadlineMs,
-      // So that whoever looks at the sessions of a server sees whose heart it is.
+      // Shows the worker id in the server's list of sessions.
       application_name: `retoma ${id}`,
       keepAlive: true,
       keepAliveInitialDelayMillis: 2000,
@@ -52,14 +53,15 @@ export function openPulse(url: string, deadlineMs: number, lost: () => void): Pu
     const made = { client, named: id, shared: true }
     link = made
     await client.connect()
-    // Not before: one that never came about is the failure of a beat.
+    // Not earlier: a failed connect is the failure of a heartbeat.
     client.once('end', () => {
       if (link !== made) return
       link = undefined
       lost()
     })
     const { rows } = await client.query<{ id: number }>('select pg_backend_pid() as id')
-    // A pooler greets in its own name. What it gives us may be somebody else's next: nothing is left behind in it.
+    // A pooler sends a process id of its own. Its session may serve another client next, so the heartbeat leaves no
+    // setting behind.
     made.shared = rows[0]!.id !== (client as unknown as { processID: number }).processID
     if (!made.shared) await client.query(forSession)
     return made

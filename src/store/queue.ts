@@ -1,11 +1,11 @@
-/** What is said of a queue as a whole: its limits, and whether it is paused. Claims ask the row itself, so a change counts at once. */
+/** Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. */
 import { isGated, isGrouped, type Limits, type Rate } from '../core/limits.ts'
 import { asQueueSays } from './control.ts'
 import type { Db } from './db.ts'
 import { noteEvents } from './event.ts'
 import { inOpenLane } from './floor.ts'
 
-// The queue's own gate comes with it, so that a claim never has to make it.
+// Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
   name: 'queue_set_limits',
   text: `
@@ -24,7 +24,7 @@ const setLimits = {
     returning name`,
 }
 
-/** Answers the queues whose limits are others than before. */
+/** Returns the queues with changed limits. */
 export async function saveLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
   const all = Object.entries(limits)
   const rows = await db.run<{ name: string }>(setLimits, [
@@ -37,8 +37,8 @@ export async function saveLimits(db: Db, limits: Limits, now: Date | null): Prom
   return rows.map(row => row.name)
 }
 
-// In an index that tells: of a gated queue nothing may be in the open one, of an open queue nothing in the gated one. What
-// comes into the open index comes at the present, ahead of every claim's mark.
+// The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
+// index. A job that enters the open index gets a `run_at` of now, which lies after every claim cursor.
 const regate = {
   name: 'queue_regate',
   text: `
@@ -66,8 +66,8 @@ const regate = {
     returning j.queue`,
 }
 
-// Jobs under a key that their queue no longer has are found by it. Those without one that should have it are in no index,
-// so they are looked for only when the queue's groups have just come.
+// Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key are in no index, so the
+// statement looks for them only right after the queue got groups.
 const regroup = {
   name: 'queue_regroup',
   text: `
@@ -87,7 +87,7 @@ const regroup = {
 
 const bite = 5000
 
-/** Puts waiting jobs where their queue's limits, as they are now, want them. */
+/** Updates waiting jobs to the current limits of their queues. */
 export async function regateJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
   while ((await db.run(regate, [bite, now])).length >= bite);
   while ((await db.run(regroup, [changed, bite])).length >= bite);
@@ -108,7 +108,7 @@ const pause = {
     select known.paused, exists (select from moved) as changed from known`,
 }
 
-/** undefined: there is no such queue. */
+/** Returns undefined if the queue does not exist. */
 export async function pauseQueue(
   db: Db,
   name: string,
@@ -129,7 +129,7 @@ const turn = {
     returning name`,
 }
 
-/** Those of the queues that nobody has swept for so long; they are now this caller's to sweep. */
+/** Takes the turn of a full scan for the queues without a full scan for `everyMs`; returns these queues. */
 export async function takeSweepTurns(
   db: Db,
   queues: readonly string[],
@@ -140,7 +140,7 @@ export async function takeSweepTurns(
   return rows.map(row => row.name)
 }
 
-// Counted no further than it matters, by index alone, and not at all where any number may wait.
+// Counts no further than `maxDepth`, by index only; counts nothing if the queue has no `maxDepth`.
 const depth = {
   name: 'queue_depth',
   text: `
@@ -161,11 +161,11 @@ const depth = {
 }
 
 export interface Depth {
-  /** null: any number may wait, and none were counted. */
+  /** null: no bound, and `waiting` is not counted. */
   maxDepth: number | null
-  /** How many wait, counted up to that or a little further. */
+  /** Number of waiting jobs, counted up to `maxDepth` or a little further. */
   waiting: number
-  /** How many of one group may come in within a time; null: any number. */
+  /** The rate at which a group may enqueue; null: no bound. */
   admit: Rate | null
 }
 

@@ -1,9 +1,10 @@
 /**
- * Rate windows: the last hits of somebody in a bucket, in one row, judged and added in the row's own upsert.
+ * Checks and adds hits of rate windows: the last hits of a caller in a bucket are one row, read and changed in the row's
+ * own upsert.
  *
- * Invariant: never more than the limit in any stretch as long as its time, whatever comes at once. What counts is read from
- * the row behind its lock, never counted by the statement that locks: its snapshot is older (docs/adr/0027-rate-windows.md).
- * Who finds it full in the snapshot is refused without a lock or a write: hits only go by getting old.
+ * Invariant: no period of length `per` ever has more hits than the limit, under any concurrency. The upsert counts the
+ * hits of the row behind the lock, not the hits its snapshot sees: the snapshot is older (docs/adr/0027-rate-windows.md).
+ * A window that is full in the snapshot refuses without a lock or a write: hits leave a window only by age.
  */
 import type { Judged, LimitOptions } from '../core/window.ts'
 import type { Db } from './db.ts'
@@ -13,8 +14,8 @@ const per = `make_interval(secs => $5::float8 / 1000)`
 const now = `coalesce($6::timestamptz, now())`
 
 /**
- * What counts of a row's hits, which are in the order of time: their places are searched for, not counted. A slice is cheap
- * where a list taken apart and put together again would cost a millisecond.
+ * The hits of a row that count. Hits are in the order of time, so the bounds are searched, not counted. A slice is cheap;
+ * to unnest and rebuild the list would cost a millisecond.
  */
 const counted = (row: string) => `
   select ${row}.hit_at[p.first:p.last] as at, ${row}.hit_n[p.first:p.last] as n
@@ -34,7 +35,9 @@ const seen = `
         left join lateral (${counted('w')}) c on true
     )`
 
-/** How many count, when the first no longer does, and when as many as were asked for fit under the limit. */
+/**
+ * The number of hits, the time until the oldest hit leaves, and the time until the requested hits fit under the limit.
+ */
 const judged = `
       f.who, f.granted, ${sum('f.n')}::int as used,
       extract(epoch from f.at[1] + ${per} - ${now})::float8 * 1000 as "freesMs",
@@ -44,8 +47,8 @@ const judged = `
         where h.freed >= h.used + f.more - $4::int
       ) + ${per} - ${now})::float8 * 1000 end as "fitsMs"`
 
-// Rows in the order of their keys: two who ask for the same of several wait for each other, never in a circle. When a row
-// goes is moved once in a while only: an index holds it.
+// Rows in the order of their keys: two concurrent requests for the same rows wait for each other and never deadlock.
+// `expires_at` moves only now and then, because it is in an index.
 const take = {
   name: 'rate_window_take',
   text: `
@@ -88,17 +91,17 @@ const peek = {
     select ${judged} from found f`,
 }
 
-/** Hits for several at once: each is judged by itself. */
+/** Hits for several callers at once; each caller is checked alone. */
 export interface Hits extends Pick<LimitOptions, 'bucket' | 'limit' | 'per'> {
-  /** Who, and how many of them. */
+  /** Caller to number of hits. */
   of: ReadonlyMap<string, number>
 }
 
 export type Judgement = Judged & { who: string }
 
 /**
- * Takes them and says how each was judged, when all are granted. When one of them is not, nothing is taken for any; only
- * where others came in between may some have been taken.
+ * Takes the hits if every caller fits, and returns the result for each caller. If a caller does not fit, takes nothing;
+ * only if concurrent hits arrive in between may some callers' hits be taken.
  */
 export const takeHits = (db: Db, hits: Hits, now: Date | null): Promise<Judgement[]> =>
   db.run<Judgement>(take, values(hits, now))

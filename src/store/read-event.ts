@@ -1,8 +1,8 @@
 /**
- * Reads for those who listen; nothing here writes or locks. Called by the feed and its followers (src/engine).
+ * Reads events for streams; writes and locks nothing. The event feed and its readers (src/engine) call this file.
  *
- * Invariant: `lookForEvents` reads events and the rows of what is followed in one snapshot, so a row is never ahead of the
- * events told before it, except those that have no position yet: `pending` says that there are some.
+ * Invariant: `lookForEvents` reads events and the followed rows in a single snapshot, so a row is never ahead of the
+ * events already emitted, except for events without a position: then `pending` is true.
  */
 import type { Subject } from '../core/event.ts'
 import type { BatchFacts, JobFacts } from '../core/glance.ts'
@@ -23,20 +23,20 @@ const columns = `pos, at, type, job_id::text as "jobId", batch_id::text as "batc
 
 const removed = `coalesce((select max(pos) from retoma.event_removed), 0)`
 
-/** Not by max(): of a table that it takes for empty the planner would go through all of them. */
+/** Not by max(): for a table that looks empty to the planner, the planner would scan all rows. */
 const lastPlace = `(select pos from retoma.event where pos is not null order by pos desc limit 1)`
 
 const given = `greatest(pg_sequence_last_value('retoma.event_pos_seq'), ${removed})`
 
-// Ranges of one, and the order of the index that is meant: with an equality the planner would rather walk all positions
-// and filter, as soon as a job or a batch is thought to have many.
+// A range of a single id, in the order of the intended index: with an equality the planner would walk all positions and
+// filter, as soon as it expects many events for a job or batch.
 const only = (column: string, id: string) => `${column} >= ${id} and ${column} <= ${id}`
 
-/** Those without a position come last in the index. */
+/** True if the subject has events without a position: nulls are last in the index. */
 const anyYet = (column: string, id: string) => `
   coalesce((select pos is null from retoma.event where ${only(column, id)} order by ${column} desc, pos desc limit 1), false)`
 
-/** Seconds; an instant that a clock ahead of this one gave counts as now. */
+/** Seconds since an instant; an instant in the future (from a faster clock) counts as now. */
 const since = (instant: string) => `
   greatest(extract(epoch from coalesce($5::timestamptz, now()) - ${instant}), 0)::float8`
 
@@ -77,18 +77,21 @@ export interface Look {
   events: EventRow[]
   jobs: JobFacts[]
   batches: BatchFacts[]
-  /** There are events without a position. */
+  /** Events without a position exist. */
   unplaced: boolean
-  /** Events up to this position are gone. */
+  /** Events up to this position are pruned. */
   removed: number
-  /** The last position that was given out: a place beyond it is of another database, or of a time before a restore. */
+  /** The last assigned position. A position beyond comes from another database, or from a time before a restore. */
   given: number
   at: Date
 }
 
 const deadlineMs = 8000
 
-/** The next events after a position, and these jobs and batches as they are then; one that is not there is gone. */
+/**
+ * Reads the next events after a position, and the rows of `jobs` and `batches` in the same snapshot. A missing row means
+ * a deleted job or batch.
+ */
 export async function lookForEvents(
   db: Db,
   given: { after: number; limit: number; jobs: readonly string[]; batches: readonly string[] },
@@ -114,12 +117,12 @@ const pageOfBatch = pageOf('batch_id')
 
 interface Page {
   events: EventRow[]
-  /** When the page is not full, there is nothing more up to here. */
+  /** If the page is not full, no more events exist up to this position. */
   last: number
   removed: number
 }
 
-/** The next events of one subject, for who is behind. */
+/** Reads the next events of a subject, for a reader that is behind. */
 export async function readEvents(db: Db, of: Subject, after: number, limit: number): Promise<Page> {
   const values = [after, limit]
   const [found] =
@@ -141,9 +144,9 @@ const bounds = {
 }
 
 interface Bounds {
-  /** There is such a job or batch. */
+  /** The job or batch exists. */
   there: boolean
-  /** The last position that can be read. */
+  /** The last readable position. */
   last: number
 }
 

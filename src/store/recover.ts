@@ -1,11 +1,11 @@
 /**
- * How the watchdog finds that a worker is gone. Two steps, both in the database, so that an outage or a watchdog that
- * has just been born makes no false orphan: first suspect, and only two beats later declare dead. What becomes of its jobs
- * is in orphan.ts.
+ * Declares workers dead, in two steps: first suspected, then, two heartbeat intervals later, dead. Both steps run in the
+ * database, so neither an outage nor a watchdog that has just started makes false orphans. orphan.ts recovers the jobs.
  *
- * Invariant: nobody is declared dead who could not beat. Two beats must have passed in which somebody looked: when nobody
- * has for that long (the database was away, nothing ran) suspicion begins anew. A database that comes and goes never
- * lets anybody look for two beats; there a suspect is dead who was silent at six looks in a row.
+ * Invariant: no worker is declared dead that could not write heartbeats. Checks must have covered two heartbeat
+ * intervals; if no process checked for so long (the database was away, no watchdog ran), suspicion starts again. A
+ * database that comes and goes never allows checks over two intervals; then a suspect is dead after silence at six checks
+ * in a row.
  */
 import { silentLooks } from '../core/verdict.ts'
 import type { Db } from './db.ts'
@@ -13,14 +13,14 @@ import { heldByWorker, someWaitOpen } from './floor.ts'
 import { isToBeSampled } from './sample.ts'
 import { isLate, kindClocks } from './watch.ts'
 
-/** A watchdog that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
+/** A watchdog without an answer checks again at its next tick; a process that ends waits at most this long. */
 const tickMs = 8000
 
 export interface OrphanRule {
-  /** Of a worker all of whose kinds allow more. */
+  /** Applies if all kinds of the worker allow more. */
   orphanAfterMs: number
   beatMs: number
-  /** Looks are at least so far apart; who comes sooner finds that it was done. */
+  /** Minimum time between two checks. A process that checks earlier does nothing. */
   apartMs: number
 }
 
@@ -32,37 +32,38 @@ interface JudgedWorker {
 }
 
 export interface Look {
-  /** This look was ours: nobody has looked within the last seconds. */
+  /** This process won the check: no other process checked within `apartMs`. */
   won: boolean
-  /** How long nobody had looked, when it was ours; null: never before, or it was not ours. */
+  /** Time since the last check, if this process won; null: the first check ever, or not won. */
   unseenMs: number | null
-  /** Workers that have become suspect or dead, or still are suspect. */
+  /** Workers that became suspect or dead, or are still suspect. */
   judged: JudgedWorker[]
-  /** Jobs run that belong to nobody. */
+  /** Orphans exist. */
   orphans: boolean
-  /** There are batches that are not over, or whose rows still follow. */
+  /** Batches exist that are unfinished or have a cascade left. */
   batches: boolean
-  /** Some of them stand still for a provider, or something waits for one that does not ask for it any more. */
+  /** Batches are paused for a provider, or jobs wait for a provider that was cleared. */
   stopped: boolean
-  /** Workers that were silent at the last look, or would be at this one, and are not dead. */
+  /** Living workers exist that were silent at the last check or are silent at this check. */
   suspects: boolean
-  /** Attempts run for longer than something of their policy allows without a look at them. */
+  /** Attempts run longer than a limit of their policy without a check. */
   late: boolean
-  /** A worker's main loop stands still. */
+  /** A worker has a blocked loop. */
   hung: boolean
-  /** Jobs wait; null: that was not looked at. */
+  /** Waiting jobs exist; null: not checked. */
   waiting: boolean | null
-  /** Something was reported, and may be over. */
+  /** Findings exist, which may be over. */
   findings: boolean
-  /** It is time to count what is live, and there is something to count. */
+  /** The job counts are due to be sampled, and live jobs exist. */
   sample: boolean
 }
 
-// One statement, so that an idle watchdog costs one. The look is won by the row of retoma.tick: whoever finds it locked or
-// young writes nothing. A beat in the future (after a failover to a clock that runs behind) would never age: it is taken
-// as one of now; so is the last look. Workers dead for a day are forgotten, once their orphans are recovered. Orphans are
-// looked for among all that runs, or only among what the lately dead have left; so are attempts that run for long. A worker is
-// dead by the least orphanAfter of its kinds. Since when looks have followed each other is kept with the look.
+// A single statement, so an idle watchdog costs one statement. The row of retoma.tick decides which process checks: a
+// process that finds the row locked or recent writes nothing. A heartbeat in the future (after a failover to a slower
+// clock) would never age, so it counts as now; so does the last check. Workers dead for 1 day are deleted once their
+// orphans are recovered. With $6 the statement looks for orphans and late attempts among all running jobs, otherwise only
+// for orphans of recently dead workers. The smallest `orphanAfter` of its kinds decides when a worker is dead. `since`
+// stores the start of the unbroken series of checks.
 const look = {
   name: 'watchdog_look',
   text: `
@@ -163,6 +164,6 @@ export async function lookAfterWorkers(
 ): Promise<Look> {
   const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks, among === 'all']
   const [found] = await db.run<Look>(look, values, tickMs)
-  // The statement saw the workers as they were before it: who has just died may have left some, too.
+  // The statement saw the workers before its own update: a worker declared dead just now may have orphans too.
   return { ...found!, orphans: found!.orphans || found!.judged.some(each => each.dead) }
 }

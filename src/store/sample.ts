@@ -1,20 +1,21 @@
 /**
- * What is live, counted by a tick for everybody: /metrics, stats and whoever else wants to know read retoma.sample and count
- * nothing. Only rows that wait, run or stand still are looked at, each through its own partial index; what is finished is not.
+ * Counts live jobs for all processes: /metrics, stats and other readers read retoma.sample and count nothing. Reads only
+ * waiting, running and stalled rows, each by its own partial index, and no finished job.
  *
- * Invariant: one process counts at a time, and counting takes at most a twentieth of the time over all of them: the row of
- * retoma.tick says from when on it may be done again, by what it cost. One statement, so that a crash leaves the count before.
+ * Invariant: only one process counts at a time, and counting takes at most 1/20 of the time over all processes: the row
+ * of retoma.tick stores the next permitted count, computed from the cost. A single statement, so a crash keeps the
+ * previous count.
  */
 import type { Db } from './db.ts'
 import { heldByWorker, inOpenLane, someRun, someWaitOpen } from './floor.ts'
 
-/** A million that wait take half a second; what takes longer than this is tried again when as much has passed twenty times. */
+/** A million waiting jobs take 0.5 s. A count that exceeds the deadline is repeated after 20 times the deadline. */
 const sampleDeadlineMs = 30_000
-/** Of the time, one part in so many. */
+/** Counting takes at most 1 / `sampleShare` of the time. */
 export const sampleShare = 20
 
 const now = 'coalesce($1::timestamptz, now())'
-// Of a batch that is paused, stalled or over nothing may start: it makes nothing late.
+// A job of a paused, stalled or finished batch may not start, so it does not count as late.
 const ripe = `case when run_at <= ${now} and (batch_id is null or batch_id <> all (array(select id from retoma.batch where held))) then run_at end`
 const waiting = `queue, kind, case when run_at <= ${now} then 'ready' else 'scheduled' end as state, ${ripe} as ripe_at`
 
@@ -24,8 +25,8 @@ const leftByTheDead = `exists (
 )`
 
 /**
- * Asked with each look of the watchdog (recover.ts, whose $6 says whether to look at all that is live): an idle system counts
- * nothing, and need not ask for it.
+ * Part of every check of the watchdog (recover.ts; its $6 allows reads of all live rows): an idle system counts nothing
+ * and sends no extra query.
  */
 export const isToBeSampled = `(
         exists (select from retoma.tick where name = 'sample' and (since <= ${now} or at > ${now} + interval '1 second'))
@@ -41,8 +42,8 @@ export const isToBeSampled = `(
         )
       )`
 
-// Rows that are as they were are not written: an idle system writes its tick alone. A last count that lies in the future
-// (after a failover to a clock that runs behind) counts as none.
+// Writes only changed rows: an idle system writes only its row in retoma.tick. A last count in the future (after a
+// failover to a slower clock) is ignored.
 const take = {
   name: 'sample_take',
   text: `
@@ -88,9 +89,9 @@ const take = {
 }
 
 export interface Taken {
-  /** It was ours to count. */
+  /** This process won the count. */
   won: boolean
-  /** Workers that are gone have left counters that nobody has added up (metric.ts). */
+  /** Dead workers left metrics that must be folded (metric.ts). */
   left: boolean
 }
 

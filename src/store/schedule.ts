@@ -1,22 +1,22 @@
 /**
- * Schedules in the database: which plan is in force, which slot is next, and the firing of a slot.
+ * Stores schedules: the recurrence in force, the next occurrence, and the enqueue of an occurrence.
  *
- * Invariant: a slot is won by one conditional update on (name, next_at) and its jobs are inserted in the same transaction,
- * so whatever dies at whatever instant, a slot is neither lost nor fired twice. Who loses writes nothing.
+ * Invariant: a conditional update on (name, next_at) wins an occurrence, and the same transaction inserts the jobs. So no
+ * crash at any instant loses an occurrence or enqueues it twice. A process that loses writes nothing.
  *
- * Two versions of an app with different plans for one name: a plan not seen before comes into force at once, one that was
- * replaced comes back only when no process with the plan in force has looked for three minutes. So neither flaps, and a
- * schedule that some process has never stands still.
+ * Two versions of an app may have different recurrences for the same name. A new recurrence comes into force at once; a
+ * replaced recurrence comes back only if no process with the recurrence in force has checked for 3 minutes. So the
+ * schedule does not flap, and it never stops while any process has it.
  */
 import type { CatchUp } from '../core/catch-up.ts'
 import type { Plan } from '../core/plan.ts'
 import { type Db, type Run, runOn } from './db.ts'
 import { enqueueJobs, type NewJob } from './enqueue.ts'
 
-/** A scheduler that gets no answer looks again at its next tick; a process that ends does not wait for it for long. */
+/** A scheduler without an answer checks again at its next tick; a process that ends waits at most this long. */
 const tickMs = 8000
 
-/** What a schedule's code says of it. */
+/** A schedule as the code defines it. */
 export interface Planned {
   readonly name: string
   readonly kind: string
@@ -26,19 +26,20 @@ export interface Planned {
 
 export interface Looked {
   name: string
-  /** The database's now. */
+  /** The time of the database. */
   now: Date
-  /** null: it is not in the database yet. */
+  /** null: the schedule is not stored yet. */
   nextAt: Date | null
   due: boolean
   inForce: boolean
-  /** Another plan is in force, and this one may take its place. */
+  /** Another recurrence is in force, and this recurrence may replace it. */
   mayTake: boolean
-  /** When a process with the plan in force last looked. */
+  /** The last check by a process with the recurrence in force. */
   seenAt: Date | null
 }
 
-// Writes once a minute, not at every look. Locked in order and without waiting: another process that looks now says the same.
+// Writes once a minute, not at every check. Locks in order and skips locked rows: a concurrent check writes the same
+// value.
 const look = {
   name: 'schedule_look',
   text: `
@@ -70,7 +71,8 @@ export function lookAtSchedules(db: Db, schedules: readonly Planned[], now: Date
   return db.run<Looked>(look, [now, names, plans], tickMs)
 }
 
-// Of several that bring the same plan one wins; the others find it in force. Whoever was seen meanwhile stays.
+// If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force
+// stays if a process with it checked meanwhile.
 const bring = {
   name: 'schedule_bring',
   text: `
@@ -83,7 +85,9 @@ const bring = {
         and (excluded.plan <> all (schedule.retired) or schedule.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes')`,
 }
 
-/** Puts the plan into force with its first slot, unless another process did so or may keep its own. */
+/**
+ * Puts the recurrence into force with its first occurrence, unless another process did so or keeps its own recurrence.
+ */
 export async function bringIntoForce(db: Db, schedule: Planned, nextAt: Date, now: Date | null): Promise<void> {
   const { name, kind, plan, catchUp } = schedule
   await db.run(bring, [now, name, kind, JSON.stringify(plan), catchUp, nextAt], tickMs)
@@ -109,16 +113,16 @@ const noteJob = {
 }
 
 export interface Firing {
-  /** The slot that is due, as it was seen. */
+  /** The due occurrence, as read before. */
   nextAt: Date
-  /** The slot after those that fire now. */
+  /** The first occurrence after the enqueued occurrences. */
   afterwards: Date
-  /** The last of those that fire; undefined when none does, and the schedule only moves on. */
+  /** The last enqueued occurrence; undefined: none is enqueued, and the schedule only advances. */
   slot: Date | undefined
   jobs: readonly NewJob[]
 }
 
-/** The jobs' ids; undefined when another process has won the slot. */
+/** Returns the ids of the jobs; undefined: another process won the occurrence. */
 export function fireSlots(
   db: Db,
   schedule: Planned,
@@ -128,7 +132,7 @@ export function fireSlots(
   const { name, kind, plan, catchUp } = schedule
   return db.transaction(async client => {
     const run = runOn(client)
-    await client.query(`set local lock_timeout = '500ms'`) // a key that somebody's transaction holds
+    await client.query(`set local lock_timeout = '500ms'`) // another transaction may hold the unique key
     const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
     if (won.length === 0) return undefined
     const made = await enqueueJobs(run, jobs, now)
@@ -146,7 +150,10 @@ const noteRun = {
       jsonb_build_object('who', $4::text, 'what', 'run schedule', 'schedule', $2::text))`,
 }
 
-/** One job beside the plan, in a transaction; with its key held, the job that holds it, and nothing is written. */
+/**
+ * Enqueues a job beside the recurrence, in a transaction. If a job has the unique key, returns that job and writes
+ * nothing.
+ */
 export async function fireByHand(
   run: Run,
   name: string,
@@ -166,16 +173,16 @@ export async function fireByHand(
 export interface ScheduleView {
   name: string
   kind: string
-  /** `{ cron, timeZone }`, or `{ every }` in milliseconds: the one in force. */
+  /** The recurrence in force: `{ cron, timeZone }`, or `{ every }` in milliseconds. */
   plan: Plan
   catchUp: CatchUp
   nextAt: Date
-  /** The last slot that a job was made for. */
+  /** The last occurrence with a job. */
   lastSlot: Date | null
-  /** When its last job was made, by plan or by hand. */
+  /** The creation of the last job, by recurrence or by hand. */
   lastAt: Date | null
   lastJob: string | null
-  /** Some process has it in its code and looks after it; without one it does not fire. */
+  /** A process has the schedule in its code and checks the schedule; otherwise the schedule enqueues nothing. */
   active: boolean
 }
 

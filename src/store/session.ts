@@ -1,12 +1,12 @@
-/** What every session of ours is told, so that nothing it holds outlives a process that was stopped or cut off for long. */
+/** Settings of every session of the engine. They release the locks of a process that is stopped or cut off for long. */
 
-/** Ends what such a process would otherwise hold for hours: locks that recovery needs. */
+/** Without these bounds such a process could hold locks for hours, and recovery needs the locks. */
 const bounds = { idle_in_transaction_session_timeout: `'10s'`, lock_timeout: `'10s'` }
 
-// One plan for each statement, made without looking at its values: ours go by index whatever the tables hold, and a plan
-// made for 500 ids in a table of some ten thousand rows reads all of it instead. Nor is a table read whole because it was
-// empty when the plan was made, as on the first day of every installation. What is joined to such a table is joined by
-// `j.id = any (array[g.id])`: by an equality the planner may still read all of it by an index (docs/adr/0005-plans.md).
+// A generic plan per statement, made without its values: the engine's statements use indexes whatever the tables hold,
+// and a plan for 500 ids in a table of about 10,000 rows would read the whole table. Nor is a table read whole because it
+// was empty at the time of planning, as on the first day of every installation. Such a table is joined by `j.id = any
+// (array[g.id])`: for an equality the planner may still read the whole index (docs/adr/0005-plans.md).
 const settings = { ...bounds, plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' }
 
 const said = (word: string, all: Record<string, string>) =>
@@ -16,24 +16,27 @@ export const forSession = said('set', settings).join('; ')
 export const beginWithSettings = ['begin', ...said('set local', settings)].join('; ')
 
 /**
- * A transaction for somebody else's statements: bounded like ours, planned as PostgreSQL likes. The mark is there until that
- * transaction ends, however it ends, and never afterwards.
+ * Begins a transaction for the user's statements: with the engine's bounds and PostgreSQL's default planning. The setting
+ * `retoma.transaction` lasts exactly until the transaction ends, by commit or not.
  */
 export const beginMarked = (mark: string): string =>
   ['begin', ...said('set local', bounds), `set local retoma.transaction = '${mark}'`].join('; ')
 
-/** The same for one that only reads, each statement for so long: that one took too long is then PostgreSQL's answer to it. */
+/**
+ * Begins a read-only transaction with a statement timeout, so PostgreSQL itself reports a statement that takes too long.
+ */
 export const beginReading = (longestMs: number): string =>
   ['begin read only', ...said('set local', { ...bounds, statement_timeout: String(longestMs) })].join('; ')
 
 /**
- * Before the statement that fences such a transaction: whoever it acts as need not have rights in our schema, and we speak
- * UTF-8. Whatever was set meanwhile, from here on it holds a row that recovery needs: bounded, as at its beginning.
+ * Runs before the fence of such a transaction: the current role may have no rights in the engine's schema, and the engine
+ * sends UTF-8. From the fence on the transaction holds a row that recovery needs, so the bounds are set again, as at the
+ * beginning.
  */
 export const beforeFence = ['reset role', ...said('set local', { client_encoding: `'UTF8'`, ...bounds })].join('; ')
 
 /**
- * Behind a pooler the session goes to somebody else next, with all that was set in it. The bounds go with it and hold until
- * the commit: a process may be stopped, or cut off, between its fence and its end.
+ * Behind a pooler the session serves another client next, so all settings are reset. The bounds are set until the commit:
+ * a process may be stopped or cut off between the fence and the commit.
  */
 export const afterFence = ['reset all', ...said('set local', bounds)].join('; ')

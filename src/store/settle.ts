@@ -1,9 +1,9 @@
 /**
- * Attempts end here: any number of outcomes in one statement, so in one commit.
+ * Settles attempts: any number of outcomes in a single statement and a single commit.
  *
- * Invariant: the fence is in the `where`, and `state` is never named: with that literal the planner takes the partial
- * index of running jobs and each settle costs as much as all that ever ran. What did not move is judged by a second
- * statement with a fresh snapshot: an answer lost on the way back is "landed", anything else "lease lost".
+ * Invariant: the fence is in the `where`, and `state` never is: with that literal the planner takes the partial index of
+ * running jobs, and each settle costs as much as all attempts that ever ran. A second statement with a fresh snapshot
+ * checks the rows that did not change: a write whose answer was lost is "written", anything else "lease lost".
  */
 import { causeOf } from '../core/cause.ts'
 import type { Failure, Outcome } from '../core/outcome.ts'
@@ -17,21 +17,21 @@ import { type Held, nameOf } from './heartbeat.ts'
 export interface Settle {
   id: string
   attempt: number
-  /** `refused`: failed, and PostgreSQL took neither its outcome nor the failure that says so. */
+  /** `refused`: failed, and PostgreSQL rejected both the outcome and the failure that reports the rejection. */
   outcome: Outcome | { state: 'released' } | { state: 'refused' }
 }
 
-// What an outcome costs of the budget. With a crash the unexplained deaths count that its job was there for. A crash, or an attempt that was handed back, has not shown that its job is harmless:
-// how it must be run stays as it is (core/care.ts).
+// The charge of an outcome. A crash also counts the earlier unexplained crashes that the job was part of. A crash or a
+// release does not prove the job harmless, so the crash suspicion stays (core/care.ts).
 const nothing = 0
 const failure = 1
 const crash = 2
 const nothingShown = -1
-// Likewise, and it is no start: its provider waits, or its batch was paused under it.
+// Like `nothingShown`, and the attempt does not count as a start: the provider waits, or the batch was paused meanwhile.
 const handedBack = -2
 
-// It answers those that did not move: there are hardly ever any, and the count tells so without looking at each. The arrays come
-// through "(select …)", so that no plan is made for their length (docs/adr/0005-plans.md).
+// Returns the rows that did not change: usually none, and a count shows this without a check of each row. The arrays come
+// through "(select …)", so no plan depends on their length (docs/adr/0005-plans.md).
 const settle = {
   name: 'settle',
   text: `
@@ -73,8 +73,9 @@ const settle = {
       and not exists (select from moved m where m.id = g.id and m.attempt = g.attempt)`,
 }
 
-// A failure row of an attempt that has none to show, or another, is the watchdog's: it ended, but not by this outcome. One
-// that went back to wait may have been claimed again since: then a later attempt, and no such row, shows that it landed.
+// If the outcome has no failure, or another failure, then a failure row of the attempt comes from the watchdog: the
+// attempt ended, but not by this outcome. A job released to `waiting` may have been claimed again since: then a later
+// attempt without such a row proves that the outcome was written.
 const landed = {
   name: 'settle_landed',
   text: `
@@ -89,7 +90,9 @@ const landed = {
     end`,
 }
 
-/** Those whose outcome is in the database, by this call or by an earlier one whose answer was lost. */
+/**
+ * Returns the settles whose outcome is in the database, written by this call or by an earlier call whose answer was lost.
+ */
 export async function settleJobs(
   db: Db,
   worker: string,
@@ -112,7 +115,10 @@ export async function settleJobs(
   return new Set(settles.filter(each => !names.has(nameOf(each))))
 }
 
-/** As numbers: ids are decimal texts without leading zeros. One order for all, so that flushes do not deadlock. */
+/**
+ * Compares as numbers: ids are decimal texts without leading zeros. The same order everywhere, so that flushes do not
+ * deadlock.
+ */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
 const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: causeOf(what) })
@@ -132,7 +138,7 @@ interface Row {
   error: string | null
   delayMs: number
   charge: number
-  /** Of the failure that is charged. */
+  /** Type of the charged failure. */
   what: string | null
 }
 
@@ -171,7 +177,7 @@ function toRow({ id, attempt, outcome }: Settle): Row {
       row.charge = handedBack
       break
     case 'refused':
-      // Nothing in it comes from the job or from an error, and it writes no failure row.
+      // Contains no value of the job or of an error, and writes no failure row.
       row.state = 'failed'
       row.error = refused
       break

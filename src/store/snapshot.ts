@@ -1,6 +1,6 @@
 /**
- * Everything in our schema at one instant, while work goes on: one read-only transaction that sees one snapshot and locks
- * nobody out but a migration. Called by the backup.
+ * Reads the whole engine schema at one instant while work continues: a read-only transaction with a single snapshot that
+ * blocks only migrations. The backup calls this file.
  *
  * Invariant: rows come in PostgreSQL's own text form under fixed settings, which every type reads back exactly.
  */
@@ -17,13 +17,13 @@ export interface SequenceFacts {
 
 export interface Snapshot {
   schema: number
-  /** The server's version, such as 18.4. */
+  /** The server version, such as 18.4. */
   postgres: string
-  /** By the database's clock. */
+  /** The time of the database. */
   at: Date
   tables: TableFacts[]
   rows(table: TableFacts): AsyncIterable<string[]>
-  /** Ask last: a sequence knows no snapshot, and must not be behind a row. */
+  /** Call this last: sequences ignore the snapshot and must not be behind a row. */
   sequences(): Promise<SequenceFacts[]>
 }
 
@@ -45,8 +45,8 @@ export async function openSnapshot(connection: Connection): Promise<Snapshot> {
 const tries = 5
 
 /**
- * A lock first, the snapshot after it: the other way round a migration could come between, and the rows would have
- * another shape than the catalog of the snapshot says. Which tables to lock is asked before, so it is asked again.
+ * Locks the tables first and takes the snapshot after the lock: in the opposite order a migration could come between, and
+ * the rows would not match the snapshot's catalog. The list of tables is read before the lock, so it is read again after.
  */
 async function lockTables(connection: Connection): Promise<TableFacts[]> {
   for (let left = tries; ; left--) {
@@ -67,8 +67,8 @@ async function lockTables(connection: Connection): Promise<TableFacts[]> {
 }
 
 /**
- * For this transaction: text that does not depend on anybody's settings, and none of the limits that a role may have on
- * how long a statement takes. Not every version knows every limit.
+ * Sets, for this transaction, a text form that depends on no other setting, and removes the time limits a role may have
+ * for statements. Not every version of PostgreSQL has every limit.
  */
 export async function settleText(client: Queryable): Promise<void> {
   await client.query(`

@@ -1,4 +1,4 @@
-/** The socket below a connection: to pause it, and to end it without saying goodbye. */
+/** Accesses the socket of a connection: to pause the socket, and to destroy it without a Terminate message. */
 import type pg from 'pg'
 
 interface Socket {

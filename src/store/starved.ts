@@ -1,7 +1,7 @@
 /**
- * Ready jobs that no live worker takes. Looked for in the oldest of each lane, so that it costs little however many wait:
- * what is taken goes, and what nobody takes comes to lie in front. Where the kinds that are known show that some kind of a
- * queue has nobody, it is looked for further in.
+ * Finds ready jobs that no live worker claims. Reads only the oldest jobs of each lane, so the cost is small for any
+ * number of waiting jobs: claimed jobs leave the lane, and unclaimed jobs end up at the front. If a known kind of a queue
+ * has no worker, the statement reads further.
  */
 import { defaultPolicy } from '../core/policy.ts'
 import { starvedAfter } from '../core/verdict.ts'
@@ -10,7 +10,7 @@ import type { Db } from './db.ts'
 import { inOpenLane } from './floor.ts'
 import { takesVersion } from './takes.ts'
 
-/** Rows of a lane that are looked at: when all kinds of its queue are taken, and when one is not. */
+/** Rows read per lane: if all kinds of the queue have a worker (`few`), and if a kind has none (`many`). */
 const few = 100
 const many = 5000
 const now = 'coalesce($1::timestamptz, now())'
@@ -19,7 +19,7 @@ export interface StarvedLane {
   queue: string
   kind: string
   version: number
-  /** Of those that were looked at. */
+  /** Counted among the rows read. */
   jobs: number
   noWorker: boolean
   readySince: Date
@@ -27,7 +27,8 @@ export interface StarvedLane {
   watchedMs: number
 }
 
-// Lane by lane, from the first live entry on. Gated jobs have an index of their own, where a lane is of a group: a loose walk over it.
+// Reads lane by lane, from the first live index entry on. Limited jobs have their own index with a lane per group: a
+// loose index scan.
 const starved = {
   name: 'starved',
   text: `
@@ -97,6 +98,6 @@ const starved = {
     limit 100`,
 }
 
-/** Those whose kind and version no live worker takes, ready for long enough. */
+/** Returns the kinds and versions that no live worker claims, ready for long enough. */
 export const starvedLanes = (db: Db, now: Date | null): Promise<StarvedLane[]> =>
   db.run<StarvedLane>(starved, [now], 8000)

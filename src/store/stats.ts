@@ -1,13 +1,16 @@
-/** How the whole system is, read at once from small tables: what a tick has counted, who works, what was found, what was counted. */
+/**
+ * Reads the state of the whole system from small tables in a single statement: sampled counts, workers, findings and
+ * metrics.
+ */
 import type { Db } from './db.ts'
 import type { Series } from './metric.ts'
 
 const now = 'coalesce($1::timestamptz, now())'
-/** Seconds; null where there is no such instant. */
+/** Seconds since the instant; null: no instant. */
 const since = (at: string) =>
   `case when ${at} is not null then greatest(0, extract(epoch from ${now} - ${at}))::float8 end`
 
-// Where nothing was live at the watchdog's last look nothing was counted, and the empty sample is as old as that look.
+// If no job was live at the last check of the watchdog, nothing was counted, and the empty sample is as old as the check.
 const read = {
   name: 'stats_read',
   text: `
@@ -56,7 +59,7 @@ interface Count {
   kind: string
   state: 'ready' | 'scheduled' | 'running' | 'stalled'
   jobs: number
-  /** Of ready: how long the first that may start has waited; null: none may. */
+  /** For `ready`: the wait of the oldest job that may start; null: none may. */
   oldestSeconds: number | null
 }
 
@@ -65,10 +68,10 @@ export interface Pulse {
   host: string
   beatAgeSeconds: number
   loopLagMs: number | null
-  /** Null: its main loop comes round. */
+  /** null: the event loop turns. */
   blockedSeconds: number | null
   memoryBytes: number | null
-  /** Attempts whose handler runs. */
+  /** Attempts with a running handler. */
   inFlight: number
   abandoned: number
   unwrittenMs: number
@@ -77,15 +80,15 @@ export interface Pulse {
 export interface Readings {
   counts: Count[]
   queues: { queue: string; paused: boolean }[]
-  /** Those that live; the first thousand. */
+  /** Living workers; the first 1000. */
   workers: Pulse[]
   /** By verdict: hung, slow, starved. */
   findings: Record<string, number>
-  /** Those that are not over, by state. */
+  /** Unfinished batches by state. */
   batches: Record<string, number>
   watchdogLagSeconds: number | null
   schemaVersion: number
-  /** Null: nothing was counted yet. */
+  /** null: no sample yet. */
   sampledAt: Date | null
   sampleAgeSeconds: number | null
 }
@@ -97,5 +100,5 @@ export async function readStats(db: Db, now: Date | null, deadlineMs?: number): 
 
 const metrics = { name: 'stats_metrics', text: `select name, labels, value from retoma.metric` }
 
-/** What all have counted, each for itself. */
+/** Returns the series of all workers, unsummed. */
 export const readMetrics = (db: Db, deadlineMs?: number): Promise<Series[]> => db.run<Series>(metrics, [], deadlineMs)

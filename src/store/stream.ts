@@ -1,8 +1,8 @@
 /**
- * The answer of one statement as it comes, for tables of any size. The socket is paused while the reader is behind, so
- * memory holds about a batch and the row that overflowed it, whatever the rows weigh; PostgreSQL waits meanwhile.
+ * Streams the rows of a statement, for tables of any size. The socket is paused while the reader is behind, so memory
+ * holds about a batch of rows and the row that overflowed it, for rows of any size; PostgreSQL waits meanwhile.
  *
- * Invariant: a link that says nothing for `silenceMs`, while somebody waits for it, is given up.
+ * Invariant: a connection that sends nothing for `silenceMs` while the reader waits is given up.
  */
 import pg from 'pg'
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -12,7 +12,7 @@ import { socketOf } from './socket.ts'
 const batchCharacters = 1_000_000
 const silenceMs = 120_000
 
-/** The column `text` of every row. Whoever stops reading before the end must end the connection. */
+/** Yields the column `text` of every row. A reader that stops before the end must end the connection. */
 export async function* streamTexts(client: pg.Client, text: string): AsyncGenerator<string[]> {
   const socket = socketOf(client)
   let batch: string[] = []

@@ -1,14 +1,14 @@
 /**
- * When a kind is swept whose jobs are looked after less often than at every tick: an instant that follows from the clock
- * alone. Whatever was due by then is put right, by whoever comes by, in as many bites as it takes. So nobody need win a
- * sweep, nothing is written, and a watchdog that dies in the middle of one loses nothing. Said again in core/explain/watch.ts,
- * for people; tests let the promised time pass.
+ * Computes the sweep instants of kinds with a `sweepEvery` longer than a tick; the instants follow from the clock alone.
+ * Any watchdog recovers everything due by then, in as many chunks as necessary. So no process must win a sweep, nothing
+ * is written, and a watchdog that crashes during a sweep loses nothing. core/explain/watch.ts repeats the rule for
+ * people; tests let the promised time pass.
  */
 import { watchEvery } from '../core/policy.ts'
 
 /**
- * The last sweep by `now` of a kind whose sweepEvery is that many milliseconds. Sweeps are a tick less than that apart,
- * because the tick that makes one may come that much later.
+ * The last sweep at `now` of a kind with `sweepEvery` = `every` milliseconds. Sweeps are a tick less than `every` apart,
+ * because the tick that runs a sweep may come a tick later.
  */
 export const lastSweep = (now: string, every: string): string => `
   case

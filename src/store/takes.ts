@@ -1,8 +1,8 @@
-/** Which jobs a worker takes, by its row: see core/version.ts. */
+/** Decides by a worker's row which jobs the worker claims: see core/version.ts. */
 
 /**
- * Whether the worker `w` takes jobs of that kind and version. A kind whose newest version is 1 is among `kinds` alone; one with later
- * versions is among `kinds` as well, and `versions` says from which version on its code still runs jobs.
+ * True if the worker `w` claims jobs of the kind and version. A kind whose newest version is 1 is only in `kinds`; a kind
+ * with later versions is in `kinds` too, and `versions` has the oldest version that the code still runs.
  */
 export const takesVersion = (w: string, kind: string, version: string): string => `
   case

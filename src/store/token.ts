@@ -1,8 +1,8 @@
 /**
- * Tokens: made, found by their hash, listed, revoked. A row stays when it is revoked: so that it is known who had one, and so
- * that a door which has been closed once does not open by itself.
+ * Creates, finds, lists and revokes tokens. A revoked row stays: to show its owner, and because a revoked token must
+ * never become valid again.
  *
- * Invariant: the token itself is in no statement, only its hash.
+ * Invariant: no statement contains the token, only its hash.
  */
 import type { Role } from '../core/token.ts'
 import type { Db, Run } from './db.ts'
@@ -11,11 +11,11 @@ export interface TokenView {
   id: string
   user: string
   role: Role
-  /** How it begins. */
+  /** The first characters of the token. */
   shown: string
   createdAt: Date
   createdBy: string | null
-  /** To the minute. */
+  /** Precise to the minute. */
   usedAt: Date | null
   revokedAt: Date | null
 }
@@ -42,7 +42,7 @@ const insert = {
     returning ${columns}`,
 }
 
-/** undefined: there is one with that hash. */
+/** Returns undefined if a token with the hash exists. */
 export async function insertToken(run: Run, token: NewToken, now: Date | null): Promise<TokenView | undefined> {
   const { hash, shown, user, role, by } = token
   const [row] = await run<TokenView>(insert, [hash, shown, user, role, by, now])
@@ -65,7 +65,7 @@ const replace = {
     select exists (select from live) as live, (select count(*)::int from old) as replaced`,
 }
 
-/** Revokes what the same maker made before this one; nothing, when this one is not live itself. */
+/** Revokes the earlier tokens of the same creator; revokes nothing if the new token is not live. */
 export async function replaceTokens(
   db: Db,
   hash: Uint8Array,
@@ -81,7 +81,7 @@ export interface FoundToken {
   hash: Uint8Array
   user: string
   role: Role
-  /** Nobody has noted for a minute that it is used. */
+  /** `used_at` is older than 1 minute. */
   unnoted: boolean
 }
 
@@ -113,7 +113,7 @@ export async function noteUse(db: Db, id: string, now: Date | null): Promise<voi
 
 const any = { name: 'token_any', text: `select exists (select from retoma.token) as made` }
 
-/** Also one that is revoked by now. */
+/** Counts revoked tokens too. */
 export async function anyToken(db: Db): Promise<boolean> {
   const [row] = await db.run<{ made: boolean }>(any, [])
   return row!.made
@@ -122,7 +122,7 @@ export async function anyToken(db: Db): Promise<boolean> {
 export interface TokenFilter {
   user?: string
   role?: Role
-  /** Only those that are not revoked. */
+  /** Only tokens that are not revoked. */
   live?: boolean
 }
 
@@ -147,8 +147,8 @@ export const viewTokens = (
   limit: number,
 ): Promise<TokenView[]> => db.run<TokenView>(view, [after ?? null, user ?? null, role ?? null, live, limit])
 
-// Whoever revokes holds every live admin token meanwhile: so of two admins who revoke each other, the second is found to be
-// the last. What was revoked while this waited is not among them any more.
+// A revoke locks every live admin token, so if two admins revoke each other, the second is recognized as the last. A
+// token revoked during the wait for the lock is no longer among the admins.
 const revoke = {
   name: 'token_revoke',
   text: `
@@ -168,7 +168,10 @@ const revoke = {
     where t.id = $1`,
 }
 
-/** Not changed and not revoked: it is the last one of an admin. Its log-ins end with it. undefined: there is none. */
+/**
+ * Revokes the token and ends its login sessions. Neither changed nor revoked: the last admin token. undefined: no such
+ * token.
+ */
 export async function revokeToken(
   db: Db,
   id: string,

@@ -1,23 +1,23 @@
 /**
- * What was told of something that is erased: its incidents with the jobs that told them, and what the watchdog found of it.
+ * Deletes the incidents and findings about an erased job or batch, and the jobs that send their notices.
  *
- * Invariant: it goes in the commit in which that is marked or removed; otherwise a crash would leave it behind, and nobody would
- * know of what it was. One that is being told goes too: its attempt finds its lease lost.
+ * Invariant: runs in the same transaction as the erase; otherwise a crash would leave incidents without a known subject.
+ * A notice that is being sent is deleted too; its attempt then finds its lease lost.
  */
 import { doomed } from './file-removal.ts'
 import { freeGates } from './gate.ts'
 
 export interface Forgotten {
-  /** Of incidents `i`. */
+  /** Condition on incidents `i`. */
   incidents: string
-  /** Of what was found, `f`: a later tick would tell that it is over. */
+  /** Condition on findings `f`: a later tick would otherwise report their end. */
   findings: string
-  /** Ids of more jobs that go. */
+  /** Query for the ids of further jobs to delete. */
   also: string
   now: string
 }
 
-/** The parts of a statement that remove it; `old` are the jobs that go. */
+/** The parts of the statement; `old` has the deleted jobs. */
 export const forgetTold = ({ incidents, findings, also, now }: Forgotten): string => `
     gone as (
       delete from retoma.incident i

@@ -1,52 +1,58 @@
 /**
- * What the database's errors mean to us: whose fault it is, whether trying again can help, and what a person should do.
+ * Classifies errors of the database: the cause, the use of a retry, and the advice for a person.
  *
- * Invariant: a job pays for an error only when a value of its own can have caused it; everything else is the link's, the
- * server's or the administrator's, passes some day, and costs nobody anything until then.
+ * Invariant: an error counts against a job only if a value of the job can have caused it. Every other error belongs to
+ * the connection, the server or the administrator, passes some day, and counts against no job.
  */
 import pg from 'pg'
 import { databaseUnreachable } from '../core/in-doubt.ts'
 import { isRetomaError, RetomaError } from '../errors.ts'
 
-/** The SQLSTATE of a database error; undefined for anything else, such as a socket's. */
+/** The SQLSTATE of a database error; undefined for other errors, such as an error of the socket. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** A value can cause bad data (22), a broken constraint (23), a limit of the server's (54), or too long a text of ours. */
+/**
+ * A value can cause bad data (22), a broken constraint (23), a limit of the server (54), or a statement that is too long.
+ */
 export function isFaultOfRow(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined) return /^(22|23|54)/.test(state)
   return error instanceof TypeError || error instanceof RangeError
 }
 
-/** The connection is of no more use: gone, on a server that only reads, or out of step about prepared statements. */
+/** The connection is unusable: closed, on a read-only server, or inconsistent about prepared statements. */
 export function cutsConnection(error: unknown): boolean {
   const state = sqlState(error)
   return state === undefined || /^(08|57|25006|25P03|25P04|26|0A|XX)/.test(state)
 }
 
-/** It goes by itself sooner or later: the link, a server that starts or is full, a lock. Anything else is an answer. */
+/**
+ * The error passes by itself: a lost connection, a server that starts or is full, a lock. Any other error is an answer.
+ */
 export function passes(error: unknown): boolean {
   if (isRetomaError(error)) return error.retryable
   return /^(08|40|53|55P03|57|25006|25P03|25P04)/.test(sqlState(error) ?? '')
 }
 
-/** A lock was waited for in vain; also on a connection that the caller brought, of whatever copy of the driver. */
+/** A wait for a lock timed out; also on a connection of the caller, from any copy of the driver. */
 export function isLockTimeout(error: unknown): boolean {
   return isRetomaError(error, 'database_locked') || (error as { code?: unknown } | null)?.code === '55P03'
 }
 
-/** Errors of statements of our own, of which `told` has nothing to say. */
+/** Errors of the engine's own statements that `told` does not translate. */
 const ofOurStatements = new WeakSet<object>()
 
-/** Notes that a statement of our own raised it. */
+/** Records that a statement of the engine raised the error. */
 export function ofOurStatement(error: unknown): unknown {
   if (error instanceof pg.DatabaseError || isFaultOfRow(error)) ofOurStatements.add(error as object)
   return error
 }
 
-/** Throws it with a code, where a statement of our own raised it: what callers' own code throws stays as it is. */
+/**
+ * Throws the error with a code if a statement of the engine raised it; errors of the caller's own code stay unchanged.
+ */
 export function withCode(error: unknown): never {
   if (!(typeof error === 'object' && error !== null && ofOurStatements.has(error))) throw error
   const state = sqlState(error)
@@ -57,8 +63,8 @@ export function withCode(error: unknown): never {
 }
 
 /**
- * The error as a person should read it; one that says all there is to say stays as it is. `begun`: what it was about may be committed,
- * unless PostgreSQL has said that it is not.
+ * Translates the error for a person; a complete error stays as it is. `begun`: the work may be committed, unless
+ * PostgreSQL has answered otherwise.
  */
 export function told(error: unknown, url: string, begun: boolean): unknown {
   if (isRetomaError(error)) return error
@@ -68,10 +74,10 @@ export function told(error: unknown, url: string, begun: boolean): unknown {
     if (isFaultOfRow(error)) return error
     return databaseUnreachable({ address: addressOf(url), problem, begun, cause: error })
   }
-  // 53: full, such as of connections; 55000: it takes none just now, as before it is dropped or renamed; 25P03 and 25P04: the server ended
-  // a connection that stood still in a transaction; 25006: it only reads, as after a failover.
+  // 53: full, such as of connections; 55000: the database accepts no connections now, as before a drop or rename; 25P03
+  // and 25P04: the server ended a connection that was idle in a transaction; 25006: read-only, as after a failover.
   if (/^(08|57P|53[^1]|55000|25006|25P03|25P04)/.test(state)) {
-    // Full, or closed for the moment, is an answer: the statement was not done. A link that is cut under it is none.
+    // Full or closed is an answer: the statement was not executed. A broken connection is no answer.
     return databaseUnreachable({
       address: addressOf(url),
       problem,
@@ -116,7 +122,7 @@ function namesOf(url: string): { user: string; database: string } {
   }
 }
 
-/** Where a connection string points to, without user, password or options. */
+/** Returns the address in a connection string, without user, password or options. */
 export function addressOf(url: string): string {
   try {
     const parsed = new URL(url)

@@ -1,10 +1,10 @@
 /**
- * The caller's own transaction, whatever he holds it with: a pg client, or the transaction object of Drizzle, Kysely,
- * Prisma or postgres.js. Known by its shape, through its public methods; none of them is a dependency.
+ * Runs statements in the caller's transaction: a pg client, or the transaction object of Drizzle, Kysely, Prisma or
+ * postgres.js. The object is recognized by its public methods; no such library is a dependency.
  *
- * Invariant: the same statements as on our own pool. Every value goes as text that PostgreSQL itself casts, because each
- * driver turns arrays, dates and JSON into something of its own; and what comes back is text and booleans, for the same
- * reason. What is not a transaction is refused: on a pool or a database object the job would not be part of it.
+ * Invariant: the statements are the same as on the engine's pool. Every value is sent as text for PostgreSQL to cast,
+ * because each driver converts arrays, dates and JSON in its own way; for the same reason results are text and booleans.
+ * Anything but a transaction is refused: on a pool or a database object the job would not be part of the transaction.
  */
 import pg from 'pg'
 import { RetomaError, type Saying, say } from '../errors.ts'
@@ -15,24 +15,24 @@ interface PgTransaction {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** What `db.transaction(async tx => …)` gives, whichever driver Drizzle stands on. */
+/** The `tx` of `db.transaction(async tx => …)`, with any driver below Drizzle. */
 interface DrizzleTransaction {
   execute(query: string): PromiseLike<unknown>
   rollback(): never
 }
 
-/** What `db.transaction().execute(async trx => …)` gives. */
+/** The `trx` of `db.transaction().execute(async trx => …)`. */
 interface KyselyTransaction {
   readonly isTransaction: boolean
   executeQuery(query: never): Promise<{ rows: unknown[] }>
 }
 
-/** What `prisma.$transaction(async tx => …)` gives. */
+/** The `tx` of `prisma.$transaction(async tx => …)`. */
 interface PrismaTransaction {
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
-/** What `sql.begin(async sql => …)` gives. */
+/** The `sql` of `sql.begin(async sql => …)`. */
 interface PostgresJsTransaction {
   unsafe(query: string, values?: never[]): PromiseLike<unknown>
   savepoint(work: never): Promise<unknown>
@@ -47,7 +47,10 @@ export type Transaction =
 
 type Send = (text: string, values: (string | null)[]) => PromiseLike<unknown>
 
-/** The caller's transaction as a Run. Nothing is prepared: we do not know whose connection it is, or through what. */
+/**
+ * Returns the caller's transaction as a Run. Prepares no statement: the connection belongs to the caller and may pass a
+ * pooler.
+ */
 export function runIn(tx: Transaction): Run {
   const send = sender(tx as object)
   return async <Row>(statement: { text: string }, values: unknown[]) => {
@@ -123,13 +126,13 @@ function nameOf(value: unknown): Saying {
     : say('an object without any of their methods', 'um objeto sem nenhum dos métodos deles')
 }
 
-/** What Kysely's own `CompiledQuery.raw` makes. */
+/** Builds the same object as Kysely's own `CompiledQuery.raw`. */
 function compiled(sql: string, parameters: (string | null)[]) {
   const queryId = { queryId: 'retoma' }
   return { sql, parameters, queryId, query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] } }
 }
 
-/** Drizzle takes a text without values, or an object that only its own package can make. */
+/** Drizzle accepts a text without values, or an object that only its own package can create. */
 function inlined(text: string, values: (string | null)[]): string {
   return text.replaceAll(/\$(\d+)/g, (_, place: string) => {
     const value = values[Number(place) - 1]
@@ -137,7 +140,7 @@ function inlined(text: string, values: (string | null)[]): string {
   })
 }
 
-/** As PostgreSQL reads it: an array as `{"a",NULL}`, an instant in UTC. */
+/** Encodes for PostgreSQL: an array as `{"a",NULL}`, an instant in UTC. */
 function asText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return `{${value.map(item => quoted(asText(item))).join(',')}}`

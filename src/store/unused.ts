@@ -1,6 +1,7 @@
 /**
- * What nobody uses any more, removed by the janitor: gates of groups, rate windows, log-ins, answers kept for a key. One
- * statement for all of them, so that an idle system pays for one; in bites, and SKIP LOCKED, so that any number of janitors may.
+ * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses. A single
+ * statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors may
+ * run.
  */
 import type { Db } from './db.ts'
 import { unkeptMs } from './file-removal.ts'
@@ -11,7 +12,7 @@ const remove = (table: string, since: string, over: string) => `
       where ctid = any (array(select ctid from retoma.${table} where ${over} order by ${since} limit $2 for update skip locked))
       returning 1`
 
-// A gate is kept for longer than any rate looks back.
+// A limit counter is kept longer than any rate looks back.
 const prune = {
   name: 'unused_prune',
   text: `
@@ -29,13 +30,13 @@ const prune = {
 }
 
 export interface Unused {
-  /** How many it was of that which had most. */
+  /** The largest number of rows deleted from a table. */
   most: number
-  /** There are files that nobody keeps: file-removal.ts takes them, for each may be large. */
+  /** Files without an owner exist; file-removal.ts deletes them, because each may be large. */
   files: boolean
 }
 
-/** Deletes at most `limit` of each. */
+/** Deletes at most `limit` rows of each table. */
 export async function pruneUnused(db: Db, limit: number, now: Date | null): Promise<Unused> {
   const [row] = await db.run<Unused>(prune, [now, limit], 8000)
   return row!

@@ -1,4 +1,4 @@
-/** Reads for people and programs; nothing here writes or locks. */
+/** Reads jobs, queues and workers for people and programs; writes and locks nothing. */
 import type { Care } from '../core/care.ts'
 import type { QueueLimits } from '../core/limits.ts'
 import type { State } from '../core/state.ts'
@@ -11,19 +11,19 @@ export interface JobError {
   message: string
   code: string | null
   stack: string | null
-  /** What failures of the same trouble have in common: see `failures` of a batch. */
+  /** The error fingerprint: see `failures` of a batch. */
   cause?: string
 }
 
-/** By the field of a job; its value is in the view of that job alone. */
+/** Bytes by field; only the view of the single job has the value. */
 export type Omitted = Partial<Record<'input' | 'result' | 'progress' | 'error', number>>
 
-/** A job as it is now. */
+/** A job in its current state. */
 export interface JobView {
   id: string
   queue: string
   kind: string
-  /** Of its kind's code, when it was enqueued. */
+  /** Version of the kind's code at enqueue. */
   version: number
   key: string | null
   ref: string | null
@@ -31,16 +31,16 @@ export interface JobView {
   groupKey: string | null
   state: State
   priority: number
-  /** Claims so far, those that cost no try included. */
+  /** Claims so far, including uncounted attempts. */
   attempt: number
-  /** How often it has begun: those that were given back before, or handed back because a provider waits, are none. */
+  /** Started attempts, without releases before the start and without deferrals for a provider. */
   starts: number
   failures: number
   crashes: number
   restarts: number
-  /** It may have killed its process, or never came further: how it is run until that is known. Null for nearly every job. */
+  /** The crash suspicion after a crash or after restarts without progress. null for nearly every job. */
   care: Care | null
-  /** What a list leaves out or cuts because it is large, with the bytes that it takes in the table; null: nothing. */
+  /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
   omitted: Omitted | null
   runAt: Date
   input: unknown
@@ -54,14 +54,14 @@ export interface JobView {
   finishedAt: Date | null
 }
 
-/** One attempt that went wrong, kept for good. */
+/** A failed attempt, stored permanently. */
 export interface FailureView {
   attempt: number
   what: string
   code: string | null
   message: string
   stack: string | null
-  /** What a child or process left that died of it. */
+  /** Evidence of a crashed child or process. */
   evidence: Readonly<Record<string, unknown>> | null
   worker: string | null
   at: Date
@@ -72,18 +72,18 @@ export const jobColumns = `
   restarts, care, null::jsonb as omitted, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
-/** Characters of a value that a list shows. */
+/** Maximum number of characters of a value in a list. */
 const shown = 2000
 
-// The stored size first: a value that is stored elsewhere or compressed is not read to be left out.
+// Checks the stored size first: a value that is stored out of line or compressed need not be read to be left out.
 const isShort = (value: string, most = shown) =>
   `case when pg_column_size(${value}) > ${most} then false else octet_length(${value}::text) <= ${most} end`
 const orNull = (value: string) => `case when ${isShort(value)} then ${value} end`
 const sizeUnless = (value: string) => `case when not ${isShort(value)} then pg_column_size(${value}) end`
 
 /**
- * The columns of a list, from rows that have `jobColumns`: large values do not leave the database. So a page of 500 jobs is some
- * megabytes at most, whatever the jobs hold.
+ * The columns of a list, from rows with `jobColumns`: large values do not leave the database, so a page of 500 jobs has a
+ * few megabytes at most.
  */
 export const listColumns = (of: string): string => `
   ${of}.id, ${of}.queue, ${of}.kind, ${of}.version, ${of}.key, ${of}.ref, ${of}."batchId", ${of}."groupKey", ${of}.state, ${of}.priority, ${of}.attempt,
@@ -102,7 +102,7 @@ export async function viewJob(db: Db, id: string): Promise<JobView | undefined> 
   return row && withValues(row)
 }
 
-/** A row of `jobColumns` with the values that were written, where it has only how they are stored. */
+/** Decodes the stored values of a row of `jobColumns`. */
 export const withValues = (row: JobView): JobView => ({
   ...row,
   input: viewValue(row.input),
@@ -115,7 +115,7 @@ const asListed = {
   text: `select ${listColumns('j')} from (select ${jobColumns} from retoma.job where id = $1) j`,
 }
 
-/** As a list shows it: for who only needs to know how it stands. */
+/** Reads the job as a list shows it: for callers that need only the state. */
 export async function viewJobListed(db: Db, id: string): Promise<JobView | undefined> {
   const [row] = await db.run<JobView>(asListed, [id])
   return row && withValues(row)
@@ -129,7 +129,9 @@ const asText = {
   )} from retoma.job where id = $1`,
 }
 
-/** Its input, result and progress as JSON texts: to be passed on, 8 MB need not be parsed and written again. */
+/**
+ * Reads input, result and progress as JSON texts: 8 MB that are only passed on need not be parsed and serialised again.
+ */
 export async function viewJobText(db: Db, id: string): Promise<JobView | undefined> {
   const [row] = await db.run<JobView>(asText, [id])
   if (row === undefined) return undefined
@@ -137,7 +139,7 @@ export async function viewJobText(db: Db, id: string): Promise<JobView | undefin
   return { ...row, input: readableText(input), result: readableText(result), progress: readableText(progress) }
 }
 
-/** Only a text with a mark of the codec holds what JSON has not. */
+/** Only a text with the codec's marker contains values that JSON lacks. */
 const readableText = (text: unknown): unknown =>
   typeof text === 'string' && text.includes(mark) ? JSON.stringify(readableValue(viewValue(JSON.parse(text)))) : text
 
@@ -163,21 +165,21 @@ const failures = {
     order by attempt`,
 }
 
-/** The last thousand; the last hundred of them with their stacks and evidence. */
+/** Returns the last 1000 failures; the last 100 with stacks and evidence. */
 export const viewFailures = (db: Db, id: string): Promise<FailureView[]> => db.run<FailureView>(failures, [id])
 
-/** A step that is done, without its value. */
+/** A finished step without its value. */
 export interface CheckpointView {
   name: string
   attempt: number
   at: Date
-  /** What its value takes in the table, where a large one is compressed. */
+  /** Stored size of the value; large values are compressed. */
   bytes: number
-  /** Of a sleep: when it ends. */
+  /** For a sleep: its end. */
   sleepUntil: Date | null
 }
 
-// A value is looked into only where it is as short as that of a sleep: the others may be a thousand of 1 MB.
+// Reads only values as short as a sleep's: other values may be 1000 times 1 MB.
 const checkpoints = {
   name: 'view_checkpoints',
   text: `
@@ -189,11 +191,11 @@ const checkpoints = {
     limit 1000`,
 }
 
-/** The first thousand. */
+/** Returns the first 1000 checkpoints. */
 export const viewCheckpoints = (db: Db, id: string): Promise<CheckpointView[]> =>
   db.run<CheckpointView>(checkpoints, [id])
 
-/** Something that was pressed or went another way than it should, as it was noted. */
+/** A stored event: a job action, a failure or a warning. */
 export interface JobEventView {
   type: 'state' | 'action' | 'warning'
   at: Date
@@ -209,7 +211,7 @@ const events = {
     order by id`,
 }
 
-/** The first thousand. */
+/** Returns the first 1000 events. */
 export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
 
 export interface QueueView {
@@ -222,7 +224,8 @@ export interface QueueView {
   stalled: number
 }
 
-// Live rows only, each state through its own partial index, from the first live entry on (floor.ts): what is finished is not read.
+// Reads live rows only, each state by its own partial index, from the first live entry on (floor.ts); reads no finished
+// job.
 const queues = {
   name: 'view_queues',
   text: `
@@ -266,27 +269,27 @@ export interface WorkerView {
   queues: Record<string, number>
   kinds: string[]
   startedAt: Date
-  /** Seconds since its last heartbeat, by the database's clock. */
+  /** Seconds since the last heartbeat, by the database's clock. */
   beatAgeSeconds: number
   suspected: boolean
   dead: boolean
   running: number
   memoryBytes: number | null
-  /** The longest its main loop was late between its last two heartbeats. */
+  /** The longest delay of the main loop between the last two heartbeats. */
   loopLagMs: number | null
-  /** Handlers that did not end though they were told to. */
+  /** Abandoned handlers. */
   abandoned: number
-  /** How long the oldest outcome or step had waited for the database, at its last heartbeat. */
+  /** The longest time an outcome or a checkpoint had waited for the database, at the last heartbeat. */
   unwrittenMs: number
-  /** Somebody starts it again when it dies. */
+  /** A supervisor restarts the process after a crash. */
   supervised: boolean
-  /** Its main loop stands still. */
+  /** The blocked loop; null: the event loop turns. */
   blocked: BlockedView | null
 }
 
 interface BlockedView {
   seconds: number
-  /** The job on the stack, where it could be told. */
+  /** The job on the stack, if known. */
   job: string | null
   attempt: number | null
   /** Innermost first. */
@@ -312,7 +315,7 @@ export const viewWorkers = (db: Db, now: Date | null): Promise<WorkerView[]> => 
 
 const alive = { name: 'view_alive', text: `select 1 as alive` }
 
-/** Throws when the database does not answer within the deadline. */
+/** Throws if the database does not answer within the deadline. */
 export async function probe(db: Db, deadlineMs: number): Promise<void> {
   await db.run(alive, [], deadlineMs)
 }

@@ -1,9 +1,9 @@
 /**
- * NOTIFY as a hint, polling as the truth. A hint says "this queue has something"; one that is lost costs a poll's wait
- * and nothing else.
+ * Sends and receives wake-up hints by NOTIFY; polling stays the source of truth. A hint says "this queue has work"; a
+ * lost hint costs the wait until the next poll and nothing else.
  *
- * Invariant: never sent in a transaction that carries work, ours or the caller's: NOTIFY takes a database-wide lock at
- * commit, and every enqueue would stand in that line.
+ * Invariant: no hint is sent in a transaction that carries work, of the engine or of the caller: NOTIFY takes a
+ * database-wide lock at commit, and every enqueue would wait for this lock.
  */
 import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
@@ -16,45 +16,51 @@ const notify = {
   text: `select pg_notify('${channel}', concat_ws(' ', queue, delay_ms, $3::text, batch)) from unnest($1::text[], $2::int[], $4::text[]) as q (queue, delay_ms, batch)`,
 }
 
-/** In the place of a batch: what was held is no more. */
+/** Replaces the batch in a hint: claims of the queue are no longer blocked. */
 export const anew = '*'
 
-/** Likewise, of no queue: who may come in has changed. */
+/** Replaces the batch in a hint without a queue: the tokens have changed. */
 export const doors = '@'
 
-/** A hint is for later by at most this: what is further off, polling finds in time. */
+/** Maximum delay of a hint: polling finds later jobs in time. */
 const furthestMs = 60_000
 
-/** With a free slot here the work is as good as taken: others are told a little later, and not at all once it is. */
+/**
+ * If this process has a free slot, it will probably claim the job. So other processes get the hint 20 ms later, and no
+ * hint after the claim.
+ */
 const afterOursMs = 20
 
 export interface Hinter {
   /**
-   * There is work in that queue: now, or in so many milliseconds. `taken`: a worker here has a free slot for it. `job`: it is this
-   * one and no other.
+   * The queue has work now or in `delayMs`. `taken`: a worker of this process has a free slot for the work. `job`: the
+   * work is exactly this job.
    */
   hint(queue: string, delayMs?: number, taken?: boolean, job?: string): void
-  /** A worker here has claimed it. */
+  /** A worker of this process has claimed the job. */
   claimed(queue: string, job: string): void
-  /** Nothing more of that batch may start: what workers hold of it and have not begun goes back. */
+  /** Claims of the batch are blocked: workers release its claimed jobs that have not started. */
   held(queue: string, batch: string): void
-  /** What was held in that queue is no more. */
+  /** Claims in the queue are no longer blocked. */
   unheld(queue: string): void
-  /** Who may come in has changed. */
+  /** The tokens have changed. */
   doors(): void
-  /** Resolves when no hint is on its way. */
+  /** Resolves once no hint is under way. */
   settled(): Promise<void>
 }
 
-/** Of a queue, until others are told: jobs that a worker here may take before, and whether there may be more. */
+/**
+ * A queue whose hint is not sent yet: `jobs` that a worker of this process may claim first; `others`: there may be more
+ * work.
+ */
 interface Ready {
   jobs: Set<string>
   others: boolean
 }
 
 /**
- * Sends hints of one process: many in a short time are one statement, with two of each queue: that there is work, and when the
- * first that is for later is due. Who knows that looks for the next one then.
+ * Sends the hints of a process. Hints within a short time share a statement, with at most two per queue: work is ready,
+ * and the delay of the first later job. A worker that knows this delay finds the next job then.
  */
 export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
   const { db, clock, log, sender } = given
@@ -125,23 +131,24 @@ export interface Listener {
   stop(): Promise<void>
 }
 
-/** How often to ask where no hint can arrive: an idle process still costs about one query a second. */
+/** Poll interval if hints cannot arrive: an idle process still costs about one query per second. */
 const withoutHintsMs = 1000
 const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
-/** Of a queue; with `held` it is no work, but a batch of which nothing more may start, `anew`, or `doors`. */
+/** The queue of a hint. With `held` the hint is no work, but a batch with blocked claims, `anew` or `doors`. */
 export type Woken = (queue?: string, delayMs?: number, held?: string) => void
 
 /**
- * Calls `woken` with the queue of every hint of others, and with undefined after each (re)connect, when hints may have been missed.
- * Through a pooler that shares sessions none would come, and LISTEN would be left behind in a session of somebody else.
+ * Calls `woken` with the queue of every hint of other processes, and with undefined after each (re)connect, because hints
+ * may have been missed. Behind a pooler that shares sessions no hint would arrive, and LISTEN would stay in a session of
+ * another client.
  */
 export function listen(given: {
   db: Db
   clock: Clock
   log: Log
-  /** Who sends our own hints: workers here know of those already. */
+  /** The sender of this process's own hints, which its workers already know. */
   sender: string
   woken: Woken
 }): Listener {

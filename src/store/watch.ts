@@ -1,9 +1,9 @@
 /**
- * Attempts that take too long, or move no further: found here by the thresholds of their kind or batch, with the facts that
- * core/verdict.ts judges them by, and ended here when it says so.
+ * Finds attempts that run too long or make no progress, by the thresholds of their kind or batch, with the facts that
+ * core/verdict.ts needs, and ends the attempts by the verdict.
  *
- * Invariant: who is ended is who was judged: the fence of the attempt, and for one that stood still also its last sign, are in
- * the `where`. SKIP LOCKED and bounded, so any number of watchdogs may do it, and a worker that writes its outcome at that
+ * Invariant: exactly the checked attempt is ended: the `where` has the fence of the attempt, and for a stall also the
+ * last progress. SKIP LOCKED and bounded, so any number of watchdogs may run, and a worker that settles at the same
  * moment goes first.
  */
 import { defaultPolicy, type Policy } from '../core/policy.ts'
@@ -20,7 +20,7 @@ const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-/** How long an attempt may run, and be without a sign, before it is looked at. */
+/** Time an attempt may run, and may be without progress, before a check. */
 const thresholds = (policy: string): string => `
   least(
     make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}),
@@ -29,8 +29,9 @@ const thresholds = (policy: string): string => `
   make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall`
 
 /**
- * Parts of a `with`, read out of policies once and not for each job. `clock`: what a kind allows, the least that it or a batch of
- * its jobs allows, and when it was last swept. `own`: what the batches allow that ask for something else, by their ids as well.
+ * Parts of a `with` that read the policies once and not for each job. `clock`: the thresholds of a kind, the smallest
+ * threshold of the kind or a batch of its jobs, and the last sweep. `own`: the thresholds of batches with a policy
+ * override, also by id.
  */
 export const kindClocks = (now: string): string => `
   own as materialized (
@@ -55,9 +56,9 @@ const isPast = (now: string, runs: string, stall: string): string =>
 const seconds = (at: number): string => `make_interval(secs => (o.clock ->> ${at})::float8)`
 
 /**
- * Of a job j of a kind k of those: it may have come to a verdict. What counts in its favour besides is not looked at yet. Most are
- * dismissed by the least that any of their kind is allowed; where batches differ, those that are left by what holds for each. A
- * join with the batches would go through all of them for each job where the planner thinks that few run.
+ * True if a job `j` of a kind `k` in `clock` may have a verdict. Exceptions in favour of the job are checked later. The
+ * smallest threshold of the kind dismisses most jobs; if batches differ, the rest is compared with its own threshold. A
+ * join with the batches would read all batches for each job if the planner expects few running jobs.
  */
 export const isLate = (now: string): string => `(
   ${isPast(now, 'k.least_runs', 'k.least_stall')}
@@ -70,7 +71,7 @@ export const isLate = (now: string): string => `(
   end)
 )`
 
-/** A running attempt, what is known of it, and how it is to be judged. */
+/** A running attempt with the facts and the policy for its verdict. */
 export interface LateAttempt {
   id: string
   attempt: number
@@ -82,7 +83,7 @@ export interface LateAttempt {
   failures: number
   crashes: number
   policy: Policy
-  /** Its last sign, in microseconds: exactly. */
+  /** The last progress, in exact microseconds. */
   signUs: string | null
   startedAt: Date
   runningMs: number
@@ -94,7 +95,7 @@ export interface LateAttempt {
   watchedMs: number
 }
 
-// In the order of ids, so that those with nothing wrong do not keep others from being looked at.
+// Ordered by id, so that attempts without a problem do not keep later attempts from being checked.
 const find = {
   name: 'watch_find',
   text: `
@@ -121,11 +122,11 @@ const find = {
     limit $3`,
 }
 
-/** Those after that id, at most `limit`. */
+/** Returns at most `limit` attempts with an id above `after`. */
 export const findLate = (db: Db, after: string, limit: number, now: Date | null): Promise<LateAttempt[]> =>
   db.run<LateAttempt>(find, [now, after, limit], tickMs)
 
-/** How an attempt is ended. */
+/** The end of an attempt. */
 export interface Ending {
   of: Pick<LateAttempt, 'id' | 'attempt' | 'worker' | 'signUs'>
   state: 'waiting' | 'stalled' | 'failed'
@@ -142,11 +143,11 @@ export interface Ended {
 }
 
 interface EndParts {
-  /** What besides its attempt must be as it was judged. */
+  /** Further conditions, which must be the same as at the check. */
   fence?: string
   state?: string
   error?: string
-  /** What it costs. */
+  /** Assignments that charge the job. */
   set?: string
   parts: string
 }
@@ -189,21 +190,22 @@ const end = (
     select id, queue, kind, batch_id as batch, state from moved`,
 })
 
-// Its end is progress of its batch, as one its worker ended is. A try that is followed by another is told by its failure alone.
+// A timeout is progress of the batch, like an attempt its worker settled. An attempt with a retry is reported by its
+// failure alone.
 const outOfTime = end('timeout', {
   set: `
         failures = j.failures + 1,`,
   parts: `${countOutcomes('moved', '0', now)}, ${noteJobStates('moved', now, { where: `m.state = 'failed'` })}`,
 })
 
-// To stand still is no progress.
+// A stall is no progress.
 const standsStill = end('stalled', {
   fence: `
         and (extract(epoch from j.progress_at) * 1000000)::bigint is not distinct from g.sign_us`,
   parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
 })
 
-// As after the death of its worker: what gets nowhere time and again runs alone, and waits for a person at last.
+// As after the crash of a worker: a job with repeated restarts and no progress runs alone, and finally becomes `stalled`.
 const tooOften = `h.state = 'waiting' and ${tooMany(fruitless('j'))}`
 const hangs = end('hung', {
   state: `case when ${tooOften} then 'stalled' else h.state end`,
@@ -216,7 +218,7 @@ const hangs = end('hung', {
 
 const statements = { timeout: outOfTime, stalled: standsStill, hung: hangs }
 
-/** Answers those that were ended; the others have moved on, or are another watchdog's. */
+/** Returns the ended attempts; the others have changed, or another watchdog has them. */
 export function endAttempts(
   db: Db,
   what: keyof typeof statements,
