@@ -1,4 +1,4 @@
-/** Defines `ctx`, the second argument of a handler. */
+/** Defines `ctx`, the first argument of a handler. */
 import type { Duration } from './duration.ts'
 import type { OpenFile } from './file.ts'
 import type { StepOptions } from './step.ts'
@@ -39,8 +39,9 @@ export interface JobContext {
   ): Promise<Result[]>
   /**
    * Runs a step in a transaction of the engine's database. The writes of `run` and the checkpoint are committed together, exactly
-   * once, and only while this attempt has the lease; otherwise nothing is written. `tx` also works in `engine.enqueue(…, { tx
-   * })`. The engine calls `run` again if the connection breaks. `run` may use savepoints, but not begin, commit or rollback.
+   * once, and only while this attempt has the lease; otherwise nothing is written. `tx` also works in
+   * `engine.enqueue(…, { tx })`. The engine may call `run` again if the connection breaks. `run` may use savepoints, but not
+   * begin, commit or rollback.
    */
   transaction<T>(
     name: string,

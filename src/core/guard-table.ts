@@ -27,7 +27,7 @@ export function parsePair(text: string): { column: string; value: string } | und
 
 const unquoted = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
 
-/** Tells if PostgreSQL allows `name` as an identifier. */
+/** Returns true if PostgreSQL allows `name` as an identifier. */
 export const isName = (name: unknown): name is string =>
   typeof name === 'string' && name !== '' && !name.includes('\u0000') && name.isWellFormed()
 

@@ -112,7 +112,7 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
   return guard
 }
 
-/** Tells if the guard's condition no longer matches a changed row. */
+/** Returns true if the guard's condition no longer matches a changed row. */
 function endsIt({ status, signal, where, set }: Guard): boolean {
   const moved = (column: string, from: readonly GuardValue[]) =>
     column in set && !from.some(each => valueText(each) === valueText(set[column] as GuardValue))

@@ -1,7 +1,8 @@
 /**
  * Defines the errors that a handler throws for a deferral: a provider asks for a wait, a provider has stopped, or the whole batch
- * must pause. The job has no fault: the attempt is released and not counted. A deferral is an error, so that any code around
- * `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without the provider.
+ * must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
+ * error, so that any code around `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without
+ * the provider.
  *
  * Invariant: a deferral is recognised by a brand (brand.ts) and by plain properties, and therefore survives a step, a
  * transaction, a process boundary, and being the cause of another error.

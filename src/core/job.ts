@@ -25,8 +25,8 @@ export interface JobOptions extends PolicyOptions {
    */
   env?: readonly string[] | 'all'
   /**
-   * true: only your own code creates jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and `POST
-   * /api/v1/batches` refuse the kind with `internal_kind`. For a handler that trusts its input. Default: false.
+   * true: only your own code creates jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and
+   * `POST /api/v1/batches` refuse the kind with `internal_kind`. For a handler that trusts its input. Default: false.
    */
   internal?: boolean
   /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
@@ -68,7 +68,7 @@ export interface Job<Input = never, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
 export type AnyJob = Job<any, any>
 
-/** Tells if defineJob returned the object. */
+/** Returns true if defineJob returned the object. */
 export const isJob = (job: AnyJob | undefined): boolean =>
   typeof job?.kind === 'string' && typeof job.parse === 'function'
 
@@ -155,7 +155,7 @@ const knownOptions = [
   ...policyOptions,
 ]
 
-/** Tells if the kind belongs to the engine. */
+/** Returns true if the kind belongs to the engine. */
 export const isInternalKind = (kind: string): boolean => kind.startsWith('retoma.')
 
 function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {

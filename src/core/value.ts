@@ -91,8 +91,8 @@ class Walk {
 }
 
 /**
- * Tells if JSON.stringify writes the value unchanged. Fast, because every input and every result passes through this function: no
- * path is built, and at the first part that is not plain a Conversion takes over.
+ * Returns true if JSON.stringify writes the value unchanged. Fast, because every input and every result passes through this
+ * function: no path is built, and at the first part that is not plain a Conversion takes over.
  */
 function isJson(value: unknown, most: number): boolean {
   try {
@@ -384,7 +384,7 @@ function tooLarge(most: number): Saying {
   )
 }
 
-/** Tells if the text may contain a tag to decode; nearly every text has none. */
+/** Returns true if the text may contain a tag to decode; nearly every text has none. */
 export const isMarked = (text: string): boolean => text.includes(`"${mark}"`)
 
 /** Decodes the text of `encodeValue`. */

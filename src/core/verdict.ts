@@ -29,7 +29,7 @@ export interface JobFacts {
   state: 'waiting' | 'running' | 'stalled'
   /** Age since the enqueue, or since `runAt` while the job has never started. */
   ageMs: number
-  /** Age of the running attempt; 0 in other states, and so are the facts below. */
+  /** Age of the running attempt; 0 in other states, and so are the ages below. */
   runningMs: number
   /** Time without progress: since the start, a step, or a progress note. */
   quietMs: number
@@ -88,7 +88,7 @@ export interface BatchFacts {
   anybody: boolean
   /** Time since the end of the last attempt of the batch, or since the batch was created. */
   quietMs: number
-  /** Running time of the stall clock; null: the clock stood. */
+  /** Running time of the stall clock; null: the clock was stopped. */
   ranMs: number | null
   watchedMs: number
 }
@@ -179,7 +179,7 @@ function judgeBatch(facts: BatchFacts, { stallAfter, onStall }: StallPolicy): Ju
   const waitsForAPerson = stalled > 0 && stalled === left
   const runs = running > 0 || (ready && (room || !anybody)) || waitsForAPerson
   if (stallAfter === null || !runs) return { verdict: 'at work', action: 'stand' }
-  // The clock stood until now and starts at this check.
+  // The clock was stopped until now and starts at this check.
   if (facts.ranMs === null || Math.min(facts.ranMs, facts.quietMs, facts.watchedMs) < stallAfter)
     return { verdict: 'at work', action: 'run' }
   return { verdict: anybody ? 'no progress' : 'no worker', action: onStall }

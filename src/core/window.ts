@@ -49,7 +49,7 @@ export const mostInstants = 256
 /** Stores rate windows. */
 export interface Windows {
   take(asked: LimitOptions): Promise<Judged>
-  /** Same as `take` without a hit: tells if a hit would be granted. */
+  /** Same as `take` without a hit: returns the result of a possible hit. */
   peek(asked: LimitOptions): Promise<Judged>
 }
 

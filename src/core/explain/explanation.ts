@@ -72,7 +72,7 @@ export function explanationOf({ verdict, sentence, advice }: Told, facts: object
 }
 
 const longest = 300
-/** Texts that are useless in a short cut. */
+/** Texts with a higher limit, because a short part is useless. */
 const longTexts: Readonly<Record<string, number>> = { stack: 8000, stderr: 4000, message: 2000 }
 
 function plain(value: unknown, name = ''): unknown {

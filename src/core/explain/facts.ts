@@ -26,7 +26,7 @@ export interface WorkerFacts {
   suspectedAt: Date | null
   deadAt: Date | null
   blockedSince: Date | null
-  /** Instant at which the loop last came free: the clocks of the attempts stood until then. */
+  /** Instant at which the loop last came free: the clocks of the attempts were stopped until then. */
   unblockedAt: Date | null
   /** Stack of the main thread while the loop is blocked, and the blocking job if known. */
   stack: string | null
@@ -83,7 +83,7 @@ export interface ProviderFacts {
   /** End of the wait, if known. */
   freeAt: Date | null
   stoppedAt: Date | null
-  /** Number of waits in a row without an answer in between, and their begin. */
+  /** Number of waits in a row without an answer in between, and the begin of the first wait. */
   waits: number
   waitingSince: Date | null
   /** Stopped provider: instant of the next probe. */
@@ -187,7 +187,7 @@ export interface BatchFacts {
   resumes: number
   maxResumes: number
   stallAfterMs: number | null
-  /** Start of the stall clock; null: the clock stands, for example while no item can run. */
+  /** Start of the stall clock; null: the clock is stopped, for example while no item can run. */
   stallClockAt: Date | null
   following: boolean
   queuePaused: boolean
