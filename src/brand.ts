@@ -1,13 +1,13 @@
 /**
- * Values of ours are known by a mark that every copy of this library shares, not by their class: an application and one of
- * its packages may each have a copy, and what one makes the other must understand.
+ * Marks values of this library with a brand shared by every copy of the library, instead of a class check: an application and a
+ * package of the application may each have a copy, and a copy must recognise the values of the other.
  */
 
-/** Gives a value the mark; it shows in no listing of its properties. */
+/** Brands a value; the brand is not enumerable. */
 export const brand = <T extends object>(value: T, name: string): T =>
   Object.defineProperty(value, Symbol.for(`retoma.${name}`), { value: true })
 
-/** Never throws: a proxy may when it is asked what it is, and then it is none of ours. */
+/** Never throws: if a proxy throws on access, the value is not ours. */
 export function hasBrand(value: unknown, name: string): boolean {
   try {
     return typeof value === 'object' && value !== null && Reflect.get(value, Symbol.for(`retoma.${name}`)) === true

@@ -1,4 +1,7 @@
-/** What a `retoma.config.ts` exports by default: the application's own kinds of job, when they run by themselves and how many at once, and its routes. */
+/**
+ * Defines the default export of `retoma.config.ts`: the jobs, batches, schedules, guards, limits, routes and errors of an
+ * application.
+ */
 import type { AnyBatch } from './core/batch.ts'
 import type { Guard } from './core/guard.ts'
 import type { AnyJob } from './core/job.ts'
@@ -9,23 +12,23 @@ import type { Route } from './http/route.ts'
 
 export interface Config {
   jobs?: readonly AnyJob[]
-  /** Their jobs, and what they have run at their end, need not be among `jobs`. */
+  /** The items' jobs and the onComplete jobs need not be in `jobs`. */
   batches?: readonly AnyBatch[]
-  /** Their jobs need not be among `jobs`. */
+  /** The jobs of schedules need not be in `jobs`. */
   schedules?: readonly Schedule[]
-  /** What watches tables of yours; their jobs need not be among `jobs`. */
+  /** Guards over your tables; the jobs of guards need not be in `jobs`. */
   guards?: readonly Guard[]
-  /** Queue name to how many of its jobs run at once in one worker process. Default: 10 for each queue. */
+  /** Most running jobs of each queue in a worker process, by queue name. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
-  /** What queues allow over all workers: at once, within a time, waiting. */
+  /** Limits of queues over all workers: concurrency, rate, waiting jobs. */
   limits?: Limits
-  /** Made by `route` of retoma/http: `up` and `serve` answer them beside Retoma's own. */
+  /** Routes from `route` of retoma/http: `up` and `serve` answer these routes besides the routes of Retoma. */
   routes?: readonly Route[]
-  /** The errors of the application's own that its routes and jobs raise: what `defineErrors` answers. */
+  /** Errors of the application for routes and jobs, from `defineErrors`. */
   errors?: OwnErrors
-  /** False: without the systems that Retoma brings itself (apps/), such as the document classifier. */
+  /** False: without the systems of Retoma (apps/), such as the document classifier. */
   systems?: boolean
 }
 
-/** Nothing but types: the editor then knows what may stand in the file. */
+/** Only for types: the editor then knows the options of the file. */
 export const defineConfig = (config: Config): Config => config

@@ -1,9 +1,9 @@
 /**
- * The composition root: store, clock and services behind the verbs people use. `createEngine` is what an application
- * calls; HTTP, the command line and `retoma/testing` stand on the same object.
+ * Wires the engine: database, clock and services behind the public API. Applications call `createEngine`; HTTP, the command line
+ * and `retoma/testing` use the same object.
  *
- * Invariant: every enqueue that resolved is committed (or part of the caller's transaction); after close() nothing of
- * this engine runs and no connection is open.
+ * Invariant: every resolved enqueue is committed (or is part of the caller's transaction); after close() nothing of this engine
+ * runs and no connection is open.
  */
 import { setMaxListeners } from 'node:events'
 import type { AnyBatch } from './core/batch.ts'
@@ -83,15 +83,15 @@ export { openDb } from './store/db.ts'
 export { forgotten, type Kept, type Once } from './store/idempotency.ts'
 
 /**
- * What the options leave out comes from the environment and from `.env` in the working folder, as for the command line. Throws
- * bad_option, bad_setting, no_database, and what is wrong with the database.
+ * Missing options come from the environment and from `.env` in the working folder, as for the command line. Throws `bad_option`,
+ * `bad_setting`, `no_database`, and the errors of the database.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   checkEngineOptions(options)
   return createEngineOn(openDb, withSettings(options))
 }
 
-/** With nothing of the environment, and perhaps another way to open the database: the simulation puts its faults in between. */
+/** Ignores the environment, and opens the database with `open`: the simulation injects faults there. */
 export async function createEngineOn(open: typeof openDb, options: ResolvedOptions): Promise<Engine> {
   const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
   const retention = checkRetention(options.retention)
@@ -159,7 +159,7 @@ interface Parts {
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
   const { db, log, clock, registry, schedules, guards, workerMemory } = parts
   const closing = new AbortController()
-  setMaxListeners(0, closing.signal) // every enqueue in a transaction waits for it, for half a second
+  setMaxListeners(0, closing.signal) // every enqueue in a transaction listens for half a second
   const waiters = new Waiters()
   const sender = randomName('e')
   const hinter = createHinter({ db, clock, log, sender })
@@ -186,7 +186,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closing.abort()
     waiters.end()
     await stop()
-    // What was asked before is answered, within reason, before its connections go.
+    // Calls under way get their answer, within a bounded time, before the connections close.
     await gate.lastAnswers()
     await stop()
     await ends.settled()
@@ -200,7 +200,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const depths = new Depths(db, clock)
   const writeShared = createSharedWrite({ db, clock })
   const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
-  /** What was held in that queue is no more. */
+  /** The claims of the queue are unblocked: tells the workers of this process and of the others. */
   const tellAnew = (queue: string) => {
     crew.unheld(queue)
     hinter.unheld(queue)
@@ -265,7 +265,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),
     async work(options = {}) {
-      // First what this process's forerunner held: it comes back now, and not once its beat is missed.
+      // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
       await rounds.bury()
       const worker = await crew.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
       rounds.watch()

@@ -1,14 +1,14 @@
 /**
- * Every error Retoma raises, in one table: a stable code, an HTTP status, one sentence in English and one in Portuguese,
- * and whether the same call can do better later. Placeholders in braces are the facts. docs/errors.md is printed from it
- * (`npm run docs`); errors.ts makes errors of it.
+ * Lists every error of Retoma: a stable code, an HTTP status, a sentence in English and in Portuguese, and the flag `retryable`
+ * if the same call can succeed later. Placeholders in braces are the facts. docs/errors.md is printed from this table
+ * (`npm run docs`); errors.ts creates the errors.
  *
- * Invariant: a code never changes its meaning once released; sentences may get better.
+ * Invariant: a code never changes its meaning after a release; sentences may improve.
  */
 
 export interface Entry {
   status: number
-  /** The same call may well succeed later. */
+  /** The same call may succeed later. */
   retryable?: true
   en: string
   pt: string

@@ -1,9 +1,9 @@
 /**
- * The error Retoma raises, and applications on it: a code and its facts, told in English or in Portuguese. The code is one of
- * error-table.ts, or one that an application brings (core/own-errors.ts). The type of `new RetomaError(code, facts)` is read
- * off the English sentence, so a fact cannot be forgotten.
+ * Defines the error of Retoma and of applications: a code and facts, with a sentence in English or in Portuguese. The code is in
+ * error-table.ts, or comes from an application (core/own-errors.ts). The type of `new RetomaError(code, facts)` follows from the
+ * English sentence, so that no fact can be forgotten.
  *
- * Invariant: an error carries its own line of its table, so that whoever catches it needs no table to tell it.
+ * Invariant: an error carries its own entry of the table, so that a catcher needs no table to print the error.
  */
 import { brand, hasBrand } from './brand.ts'
 import { type Entry, errorTable } from './error-table.ts'
@@ -12,13 +12,13 @@ export type { Entry } from './error-table.ts'
 export type ErrorCode = keyof typeof errorTable
 export type Language = 'en' | 'pt'
 
-/** What `defineErrors` makes of one line: an error of an application's own. */
+/** An error of an application, made by `defineErrors`. */
 export interface OwnError<C extends string = string, En extends string = string> extends Readonly<Entry> {
   readonly code: C
   readonly en: En
 }
 
-/** What names an error. */
+/** Names an error. */
 export type ErrorName = ErrorCode | OwnError
 type CodeOf<N extends ErrorName> = N extends OwnError<infer C> ? C : N
 type English<C extends ErrorCode> = (typeof errorTable)[C]['en']
@@ -26,7 +26,7 @@ type Sentence<N extends ErrorName> =
   N extends OwnError<string, infer En> ? En : N extends ErrorCode ? English<N> : never
 type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
-/** A fact that is itself a piece of a sentence comes in both languages. */
+/** A fact that is a part of a sentence has both languages. */
 export type Saying = Readonly<Record<Language, string>>
 export const say = (en: string, pt: string): Saying => ({ en, pt })
 export type Fact = string | number | Saying
@@ -36,9 +36,9 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   override readonly name = 'RetomaError'
   readonly code: CodeOf<N>
   readonly facts: Readonly<Record<string, Fact>>
-  /** When it is worth trying again, where that is known. */
+  /** Delay until a retry makes sense, if known. */
   readonly retryAfterSeconds?: number
-  /** Of a database that did not answer: true, what was being written may have been committed; false, it was not. */
+  /** For a database without an answer: true, the write may have been committed; false, the write was not committed. */
   readonly maybeCommitted?: boolean
   readonly #entry: Readonly<Entry> | OwnError
 
@@ -58,12 +58,15 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
     brand(this, 'error')
   }
 
-  /** The sentence without the code, in the reader's language. `longestFact`: characters that a fact may take; a longer one is cut. */
+  /**
+   * Returns the sentence without the code, in the language of the reader. `longestFact`: largest length of a fact; a longer fact
+   * is cut.
+   */
   in(language: Language, longestFact = Number.POSITIVE_INFINITY): string {
     return sentence(this.#entry, cutFacts(this.facts, longestFact), language)
   }
 
-  /** The facts as a reader of that language gets them. */
+  /** Returns the facts in the language of the reader. */
   factsIn(language: Language, longestFact = Number.POSITIVE_INFINITY): Record<string, string | number> {
     const facts = cutFacts(this.facts, longestFact)
     return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, said(fact, language) ?? '']))
@@ -73,12 +76,12 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
     return this.#entry.status
   }
 
-  /** The same call may well succeed later. */
+  /** The same call may succeed later. */
   get retryable(): boolean {
     return this.#entry.retryable === true
   }
 
-  /** Its line in the table of an application, where it is one of those. */
+  /** The entry in the table of an application, if the error comes from an application. */
   get own(): OwnError | undefined {
     return 'code' in this.#entry ? this.#entry : undefined
   }
@@ -86,7 +89,7 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
 
-/** With which HTTP status an error leaves, and its sentence with the names of its facts in braces. */
+/** Returns the entry: the HTTP status, and the sentences with the names of the facts in braces. */
 export const entryOf = (error: ErrorName): Readonly<Entry> | OwnError =>
   typeof error === 'string' ? errorTable[error] : error
 
@@ -104,7 +107,7 @@ function sentence(entry: Readonly<Entry>, facts: Readonly<Record<string, Fact>>,
 
 const said = (fact: Fact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)
 
-/** A fact may quote what was given, also one that is a piece of a sentence. */
+/** A fact may quote a given value, and so may a fact that is a part of a sentence. */
 const cutFacts = (facts: Readonly<Record<string, Fact>>, longest: number): Readonly<Record<string, Fact>> =>
   Number.isFinite(longest)
     ? Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, cutFact(fact, longest)]))

@@ -1,4 +1,4 @@
-/** The public door: `import … from 'retoma'`. Everything else is private. */
+/** Exports the public API: `import … from 'retoma'`. Everything else is private. */
 export { type Config, defineConfig } from './config.ts'
 export type { Backoff } from './core/backoff.ts'
 export {

@@ -1,4 +1,7 @@
-/** Jobs, batches, queues, workers and guards as HTTP and --json show them: snake_case, ids as strings, instants in ISO 8601 UTC. */
+/**
+ * Converts jobs, batches, queues, workers and guards to JSON for HTTP and --json: snake_case, ids as strings, instants in ISO
+ * 8601 UTC.
+ */
 import { attemptsOf } from './core/attempts.ts'
 import { timelineOf } from './core/timeline.ts'
 import { readableValue } from './core/value.ts'
@@ -27,13 +30,13 @@ import type {
   WorkerView,
 } from './index.ts'
 
-/** Names of one level only: what lies in an input or a result belongs to the user. */
+/** Converts the names of the first level only: the inside of an input or a result belongs to the user. */
 export const snakeCase = (view: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
   )
 
-/** What a user's own value is, in JSON. */
+/** Converts the values of the user to JSON. */
 const values = ({ input, result, progress }: Pick<JobView, 'input' | 'result' | 'progress'>) => ({
   input: readableValue(input),
   result: readableValue(result),
@@ -46,7 +49,7 @@ export const jobWire = ({ omitted, ...job }: JobView) => ({
   omitted: omittedWire(job.id, omitted),
 })
 
-/** Each with its size, and where the whole of it is. */
+/** Each omitted field with its size, and the address of the complete value. */
 export const omittedWire = (id: string, omitted: Omitted | null) =>
   omitted &&
   Object.fromEntries(Object.entries(omitted).map(([field, bytes]) => [field, { bytes, href: `/api/v1/jobs/${id}` }]))
@@ -70,7 +73,7 @@ export const tokenWire = (token: TokenView) => snakeCase(token)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 export const providerWire = (provider: ProviderView) => snakeCase(provider)
 
-/** As a stream of events sends it (http/sse.ts). A batch's counts are there as GET shows them, and as one thing. */
+/** Form of an event in a stream (http/sse.ts). The progress of a batch has the counts as in GET, and also together in `counts`. */
 export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEvent) => ({
   event: type,
   id: position,
@@ -91,7 +94,7 @@ export const statsWire = ({ queues, kinds, ...stats }: Stats) => ({
   kinds: kinds.map(snakeCase),
 })
 
-/** Its facts are all ours, so their names are at every depth. */
+/** All facts are ours, so that the names are converted at every depth. */
 export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })
 
 function deepSnakeCase(value: unknown): unknown {
@@ -100,7 +103,7 @@ function deepSnakeCase(value: unknown): unknown {
   return Object.fromEntries(Object.entries(snakeCase(value)).map(([name, each]) => [name, deepSnakeCase(each)]))
 }
 
-/** What was found stays as it is below `facts`, but for the names. */
+/** The values below `facts` stay unchanged; only the names are converted. */
 export const findingWire = ({ facts, ...finding }: FindingView) => ({ ...snakeCase(finding), facts: snakeCase(facts) })
 export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
   ...snakeCase(passed),
@@ -108,13 +111,13 @@ export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
   findings: findings.map(findingWire),
 })
 
-/** The plan flat: `cron` and `time_zone`, or `every_ms`. */
+/** The recurrence is flat: `cron` and `time_zone`, or `every_ms`. */
 export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
   ...snakeCase(schedule),
   ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
 })
 
-/** A column's name stays as it is, and so does a row's key. */
+/** The name of a column and the key of a row stay unchanged. */
 export const guardRunWire = ({ rows, refused, warnings, ...run }: GuardRun, language: Language) => ({
   ...snakeCase(run),
   rows: rows.map(snakeCase),
@@ -130,7 +133,7 @@ export const guardWire = ({ after, every, lastError, warnings, ...guard }: Guard
   warnings: warnings.map(each => each[language]),
 })
 
-/** Only those that are set; `{}` where the queue has none. */
+/** Only limits with a value; `{}` for a queue without limits. */
 const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
   ...gateWire(whole),
   ...(perGroup === undefined ? {} : { per_group: { ...gateWire(perGroup), ...admitWire(perGroup) } }),

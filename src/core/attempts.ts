@@ -1,4 +1,4 @@
-/** The attempts of a job, one by one, as far as something is kept of them: how each ended, where, and why. */
+/** Lists the attempts of a job from the stored rows: outcome, worker and error of each. */
 import { isFinal, type State } from './state.ts'
 
 export interface Tried {
@@ -19,7 +19,7 @@ export interface Tried {
 
 export interface Attempt {
   attempt: number
-  /** What of a failure (error, timeout, crash …), the job's state of the last one; null: it cost no try. */
+  /** `what` of a failure (error, timeout, crash …), or the job's state for the last attempt; null: the attempt was not counted. */
   outcome: string | null
   code: string | null
   message: string | null
@@ -30,7 +30,7 @@ export interface Attempt {
 
 const most = 1000
 
-/** The last thousand. */
+/** Returns the last thousand attempts. */
 export function attemptsOf(job: Tried): Attempt[] {
   const failed = new Map(job.history.map(each => [each.attempt, each]))
   const first = Math.max(1, job.attempt - most + 1)

@@ -1,11 +1,14 @@
-/** What people know a batch by, where that is not its own name and number: a notice of it says so, and leads there. */
+/**
+ * Checks the name and the path of a batch for people, if they differ from the batch's name and number. A notice shows the name
+ * and links to the path.
+ */
 import { type Saying, say } from '../errors.ts'
 import { type Refuse, refuseUnknown } from './refuse.ts'
 
 export interface BatchAbout {
-  /** Such as `execution 7`, in both languages. */
+  /** For example `execution 7`, in both languages. */
   label: Saying
-  /** Where it is looked at, below the address of Retoma: `/execucoes/7/status-detalhado`. */
+  /** Path of the page about the batch, below the address of Retoma: `/execucoes/7/status-detalhado`. */
   path: string
 }
 

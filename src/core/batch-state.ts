@@ -1,8 +1,8 @@
 /**
- * The states of a batch and the only ways between them. docs/state-machine.md is printed from `batchTransitions`, and a
- * test drives every verb in every state on a real database and expects exactly this table.
+ * Defines the states of a batch and all allowed transitions. docs/state-machine.md is printed from `batchTransitions`, and a test
+ * runs every verb in every state on a real database and expects exactly this table.
  *
- * `waiting` is not stored: it is a running batch of which nothing has started, so that no claim has to write it.
+ * `waiting` is not stored: a running batch without a started job is shown as `waiting`, so that no claim has to write the state.
  */
 
 export const batchStates = [
@@ -25,7 +25,7 @@ export const isFinalBatch = (state: BatchState): boolean => (finalBatchStates as
 export interface BatchTransition {
   verb: string
   from: readonly BatchState[]
-  /** Without one it stays as it is: the verb has nothing to do, which is no error. */
+  /** 'the same': the verb does nothing, without an error. */
   to: BatchState | 'the same'
   by: 'engine' | 'watchdog' | 'person'
   when: string

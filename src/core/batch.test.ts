@@ -1,4 +1,4 @@
-/** What a batch may ask for its items, and a submit for its batch: checked as a kind's own policy is, and kept as given. */
+/** Tests the policy overrides of a batch's items and of a submit: checked like the policy of a kind, and stored as given. */
 import { expect, test } from 'vitest'
 import { englishIn } from '../../test/support/portuguese.ts'
 import { type BatchOverrides, defineBatch, submittedPolicy } from './batch.ts'
@@ -120,7 +120,7 @@ test('a submit is laid over the definition, option by option', () => {
       backoff: { ...job.policy.backoff, first: seconds(1), factor: 1 },
     },
   })
-  // The definition stays as it is.
+  // The definition stays unchanged.
   expect(batch.policy.items).toMatchObject({ attempts: 2 })
 })
 

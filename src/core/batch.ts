@@ -1,6 +1,6 @@
 /**
- * `defineBatch`: many jobs of one kind with one progress, as its author writes it, checked at the door. What comes out is
- * trusted everywhere else; its policy is kept with every batch that is submitted, so that any process can judge it.
+ * Checks `defineBatch`: many jobs of a kind with a common progress. Other code trusts the returned batch. The policy is stored
+ * with every submitted batch, so that any process can judge the batch.
  */
 import { say } from '../errors.ts'
 import { type BatchAbout, checkAbout } from './batch-about.ts'
@@ -12,16 +12,19 @@ import { actions, type ItemOptions, itemPolicy } from './policy-options.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 import { storedVersion } from './version.ts'
 
-/** Stop, for a person to look, once so many have failed, or so many of a hundred of those that have ended. */
+/** Pauses the batch for a person after so many failures, or after such a percentage of failures among the ended items. */
 export interface StopAfter {
   failures?: number
-  /** Judged once twenty have ended. */
+  /** Checked from twenty ended items on. */
   percent?: number
-  /** So many different items in a row failed with one cause, and none succeeded in between: one item a minute runs until one does not fail, then it goes on by itself. */
+  /**
+   * Pauses the batch after failures of so many different items in a row with the same fingerprint, without a success in between.
+   * A single item per minute then runs, until an item does not fail; then the batch resumes automatically.
+   */
   sameCause?: number
 }
 
-/** What the onComplete job gets as its input. */
+/** Input of the onComplete job. */
 export interface BatchEnd {
   batch: string
   name: string
@@ -30,11 +33,11 @@ export interface BatchEnd {
   failed: number
   skipped: number
   cancelled: number
-  /** 1 for its first end; more when a person had some of its jobs run again. */
+  /** 1 for the first completion; more after a person ran jobs of the batch again. */
   end: number
 }
 
-/** What a person can be told of a batch (docs/notify.md). `paused`: by itself, not by a person. */
+/** Incidents of a batch with a notice (docs/notify.md). `paused`: by the engine, not by a person. */
 const tellable = ['stalled', 'failed', 'paused', 'succeeded'] as const
 export type BatchNotice = (typeof tellable)[number]
 
@@ -44,14 +47,14 @@ export interface BatchPolicy {
   maxResumes: number
   stopAfter: StopAfter | null
   onComplete: { kind: string; queue: string; version: number | null } | null
-  /** Left out: all. */
+  /** Default: all. */
   notify?: readonly BatchNotice[]
-  /** What holds for its items in place of what their kind says; absent: nothing does. */
+  /** Policy override for the items; absent: the policy of the kind applies. */
   items?: Partial<Policy>
   about?: BatchAbout
 }
 
-/** What `submit` takes. */
+/** A batch definition, for `submit`. */
 export interface Batch<Input = never> {
   readonly name: string
   readonly job: Job<Input, unknown>
@@ -59,11 +62,11 @@ export interface Batch<Input = never> {
   readonly policy: BatchPolicy
 }
 
-/** Any batch, whatever its items. */
+/** Any batch, with any input of the items. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
 export type AnyBatch = Batch<any>
 
-/** Types only: a job that takes a `BatchEnd` as its input, or none at all. */
+/** Type check only: a job with a `BatchEnd` as input, or without input. */
 type TakesEnd<End> = [BatchEnd] extends [End]
   ? unknown
   : [End] extends [undefined]
@@ -74,35 +77,35 @@ type TakesEnd<End> = [BatchEnd] extends [End]
 export interface BatchOptions<Input, End = any> {
   name: string
   job: Job<Input, unknown>
-  /** Without the end of an attempt for so long it is stalled. */
+  /** The batch is stalled after so long without the end of an attempt. */
   stallAfter?: Duration
   /** Default: stall. */
   onStall?: Action
-  /** How often a person may resume it; a stall after that makes it failed. Default 3. */
+  /** Number of resumes by a person; the next stall makes the batch `failed`. Default 3. */
   maxResumes?: number
-  /** Default: go on, however many fail. */
+  /** Default: continue after any number of failures. */
   stopAfter?: StopAfter
-  /** For its items, in place of what their kind says: `items: { attempts: 5 }`. */
+  /** Policy override for the items: `items: { attempts: 5 }`. */
   items?: ItemOptions
-  /** Enqueued once for each end, with a `BatchEnd` as its input: a job that takes one, or no input at all. */
+  /** Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. */
   onComplete?: Job<End, unknown> & TakesEnd<NoInfer<End>>
-  /** What a person is told of it, where a webhook is set. Default: that it stalled, failed, was paused by itself, succeeded. */
+  /** Notices about the batch, if a webhook is set. Default: stalled, failed, paused by the engine, succeeded. */
   notify?: readonly BatchNotice[]
 }
 
-/** What one submit asks for in place of what the batch's definition says. null: not at all, though the definition does. */
+/** Options of a submit in place of the options of the definition. null: switches the option of the definition off. */
 export interface BatchOverrides {
   stallAfter?: Duration | null
   onStall?: Action
   maxResumes?: number
   stopAfter?: StopAfter | null
   items?: ItemOptions
-  /** What people know it by, for the notices of it. */
+  /** Name of the batch for people, for the notices. */
   about?: BatchAbout
 }
 
 export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items', 'about'] as const
-// What one is known by is its own.
+// `about` belongs to a single batch, not to the definition.
 const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
 
 export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, End>): Batch<Input> {
@@ -138,7 +141,7 @@ export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, E
   }
 }
 
-/** The policy of one submit: what it asks for, laid over the definition option by option. `refuse`: by the option. */
+/** Returns the policy of a submit: the given options over the options of the definition. `refuse`: by option. */
 export const submittedPolicy = (
   { policy, job }: AnyBatch,
   asked: BatchOverrides,

@@ -1,9 +1,12 @@
-/** Who pressed: kept with what was pressed, and told to whoever listens. A name as the caller knows it, or nobody's. */
+/**
+ * Checks the actor of an action. The actor is stored with the action and published in the event; the caller chooses the name, or
+ * none.
+ */
 import { cleanText } from './json.ts'
 import { refuseOption } from './refuse.ts'
 
 export interface By {
-  /** Such as the user of a token; it is in the event of type `action` that tells what was pressed. */
+  /** For example the user of a token; the event of type `action` carries the name. */
   by?: string | undefined
 }
 

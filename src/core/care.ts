@@ -1,23 +1,23 @@
 /**
- * What is kept of a job that may have killed its process, or whose process keeps dying: it is run with care. The statements
- * that change it are store/orphan.ts and store/death.ts; worker/quarantine.ts runs such a job as it says.
+ * Defines the crash suspicion of a job that may have crashed its process, or whose process keeps dying. The statements in
+ * store/orphan.ts and store/death.ts change the suspicion; worker/quarantine.ts runs the job accordingly.
  */
 export interface Care {
-  /** 0: as any other; 1: apart from the other suspects of that death; 2: alone. */
+  /** 0: normal; 1: apart from the other suspected jobs of the same crash; 2: alone. */
   level: 0 | 1 | 2
-  /** The worker whose death it is suspected of. */
+  /** The dead worker whose crash the job is suspected of. */
   death: string | null
-  /** Unexplained deaths it was there for, in a row, that it has not paid for. */
+  /** Unexplained crashes in a row with the job in flight, not yet counted as crashes of the job. */
   deaths: number
-  /** Restarts in a row without a step of progress. */
+  /** Restarts in a row without progress. */
   fruitless: number
 }
 
 const noCare: Care = { level: 0, death: null, deaths: 0, fruitless: 0 }
 
-/** Since PostgreSQL gives jsonb as it is: null for nearly every job. */
+/** Fills in the missing fields of the stored jsonb, which is null for nearly every job. */
 export const careOf = (kept: Partial<Care> | null): Care => (kept === null ? noCare : { ...noCare, ...kept })
 
-/** So many restarts in a row without a step of progress make a job run alone, and so many stall it. */
+/** After so many restarts in a row without progress the job runs alone, and after so many the job is stalled. */
 export const aloneAfter = 3
 export const stalledAfter = 10

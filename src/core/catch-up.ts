@@ -1,13 +1,13 @@
-/** Which slots fire now, and which is the next: what a schedule does about those that passed while nothing ran. */
+/** Selects the occurrences of a schedule to enqueue now, and the next occurrence, including the missed occurrences. */
 import { minutes } from './duration.ts'
 import { lastSlot, type Plan, slotAfter } from './plan.ts'
 
-/** `skip`: those missed are gone. `once`: one job for all of them. `all`: one job for each. */
+/** Rule for missed occurrences. `skip`: no job. `once`: a single job for all. `all`: a job for each. */
 export type CatchUp = 'skip' | 'once' | 'all'
 
 export const catchUps: readonly CatchUp[] = ['skip', 'once', 'all']
 
-/** A slot that is no older than this was not missed, only late: nobody looks at the very instant. */
+/** An occurrence of at most this age is not missed, only late, because no process checks at the exact instant. */
 const onTime = minutes(1)
 
 export interface Due {
@@ -15,7 +15,7 @@ export interface Due {
   nextAt: Date
 }
 
-/** `nextAt` is a slot that is due; at most `limit` slots fire, and `nextAt` of the answer may be due as well then. */
+/** `nextAt` is a due occurrence. At most `limit` occurrences are returned; then the returned `nextAt` may be due too. */
 export function dueSlots(plan: Plan, catchUp: CatchUp, nextAt: Date, now: Date, limit: number): Due {
   if (catchUp !== 'all') {
     const last = lastSlot(plan, nextAt, now)

@@ -1,11 +1,11 @@
 /**
- * The cause of a failure: a short name that failures have in common when they are the same trouble with other names,
- * numbers and places in it. So ten thousand failures are three lines, and one of the three can be run again by itself.
+ * Computes the error fingerprint of a failure: a short text, equal for failures with the same cause and different names, numbers
+ * and paths. Ten thousand failures thereby become three lines, and a person can retry the jobs of a single line.
  *
- * Invariant: pure, and the same in every release: a cause is stored, and asked for later.
+ * Invariant: pure, and the same in every release, because fingerprints are stored and queried later.
  */
 
-/** Order matters: what contains others comes first. */
+/** In this order: a pattern that contains other patterns comes first. */
 const particulars: readonly [RegExp, string][] = [
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, '<url>'],
   [/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/gi, '<id>'],
@@ -17,7 +17,7 @@ const particulars: readonly [RegExp, string][] = [
 
 const longest = 500
 
-/** The message without what differs from case to case. */
+/** Returns the message without the parts that differ from case to case. */
 export function commonPart(message: string): string {
   let text = message.slice(0, longest * 4)
   for (const [pattern, word] of particulars) text = text.replace(pattern, word)
@@ -29,7 +29,7 @@ export function causeOf({ what, code, message }: { what: string; code: string | 
   return hash(`${what}\n${code ?? ''}\n${commonPart(message)}`)
 }
 
-/** Two FNV-1a of 32 bits; of the second, half is shown. */
+/** Two FNV-1a hashes of 32 bits; only half of the second is used. */
 function hash(text: string): string {
   let one = 0x811c9dc5
   let two = 0x050c5d1f

@@ -1,27 +1,28 @@
-/** What a handler gets besides its input, as its author sees it. */
+/** Defines `ctx`, the first argument of a handler. */
 import type { Duration } from './duration.ts'
 import type { OpenFile } from './file.ts'
 import type { StepOptions } from './step.ts'
 
 export interface JobContext {
   readonly id: string
-  /** Which claim of the job this is: grows with every one, also with those that cost no try. */
+  /** Number of this claim of the job. Every claim increases the number, also a claim that does not count against `maxAttempts`. */
   readonly attempt: number
-  /** The `version` that its kind had in the code that enqueued it. */
+  /** `version` of the kind in the code at the time of the enqueue. */
   readonly version: number
-  /** Aborts when the time is up, the worker shuts down, or the lease is lost; `reason` says which. */
+  /** Aborts at the deadline, at shutdown of the worker, or when the lease is lost; `reason` names the cause. */
   readonly signal: AbortSignal
   readonly log: JobLog
-  /** What `checkpoint` noted last, in this attempt's past; undefined: nothing yet. */
+  /** Data of the last `checkpoint` call of an earlier attempt; undefined before the first call. */
   readonly resumeData: unknown
   /**
-   * A named part whose result is kept: it resolves once that is committed, and on a later attempt gives the kept result
-   * without running again. What it returns is plain data, Date, bigint, Map, Set and bytes included, up to 1 MB.
+   * Runs a step: a named part with a saved result. Resolves once the checkpoint is committed. A later attempt returns the saved
+   * result and does not run the step again. The result is plain data of at most 1 MB; Date, bigint, Map, Set and bytes are
+   * allowed.
    */
   step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
   /**
-   * A step for every element, and one that fails is an answer like the others, in its place. It is not kept: while the job is
-   * not over, a later attempt tries it again.
+   * Runs a step for every element. The failure of an element becomes an entry of the returned list, at the position of the
+   * element. The engine saves no failure: until the job ends, a later attempt runs the element again.
    */
   each<Item, Result>(
     name: string,
@@ -29,7 +30,7 @@ export interface JobContext {
     run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
     options: EachOptions<Item> & { collect: true },
   ): Promise<Collected<Result>[]>
-  /** A step for every element; a later attempt goes on inside the list. Results in the order of the list. */
+  /** Runs a step for every element. A later attempt continues inside the list. Returns the results in the order of the list. */
   each<Item, Result>(
     name: string,
     items: Iterable<Item>,
@@ -37,9 +38,10 @@ export interface JobContext {
     options?: EachOptions<Item>,
   ): Promise<Result[]>
   /**
-   * A step in a transaction of the engine's database: what it wrote and its checkpoint are committed together, once, and only
-   * while this attempt holds the job; otherwise none of it is there. `tx` goes into `engine.enqueue(…, { tx })` as well. It
-   * may be called again when the link was cut under it. Savepoints are yours; begin, commit and rollback are not.
+   * Runs a step in a transaction of the engine's database. The writes of `run` and the checkpoint are committed together, exactly
+   * once, and only while this attempt has the lease; otherwise nothing is written. `tx` also works in
+   * `engine.enqueue(…, { tx })`. The engine may call `run` again if the connection breaks. `run` may use savepoints, but not
+   * begin, commit or rollback.
    */
   transaction<T>(
     name: string,
@@ -47,53 +49,54 @@ export interface JobContext {
     options?: StepOptions,
   ): Promise<T>
   /**
-   * Reads from the engine's database, outside of any step: nothing is kept of it, and every attempt asks anew. Only reads:
-   * what writes belongs into `transaction`, which holds it to this attempt. A database that is away is waited for; a statement
-   * that takes more than 30 s fails.
+   * Reads from the engine's database outside of any step. No result is saved: every attempt reads again. Writes are refused and
+   * belong into `transaction`, which applies the fence of this attempt. Waits while the database is away; a statement fails after
+   * 30 s.
    */
   query: JobTransaction['query']
-  /** For code that keeps its own place: the data is `resumeData` of the next attempt. */
+  /** Saves `data` for code with a position of its own: `data` is the `resumeData` of the next attempt. */
   checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
-  /** How far it is, for people; written at most once a second. */
+  /** Reports progress for people; written at most once per second. */
   progress(progress: Progress): Promise<void>
   /**
-   * Sleeps without a slot: this attempt ends once its open steps have, and a later one goes on after the sleep. Costs no try.
-   * Not inside a step, which could not end.
+   * Sleeps without a slot: this attempt ends as soon as its open steps have ended, and a later attempt continues after the sleep.
+   * The attempt is not counted. Not allowed inside a step, because the step could not end.
    */
   sleep(name: string, duration: Duration): Promise<void>
   /**
-   * Asks a service outside, unless it waits or is stopped, for whichever process: then this attempt is handed back, and costs no
-   * try. Inside `ask` say so with `throw providerWait(…)` and `throw providerStop(…)`. May stand inside a step.
+   * Calls a provider. If the provider waits or is stopped, in any process, this attempt ends with a deferral and is not counted.
+   * `ask` reports a wait with `throw providerWait(…)` and a stop with `throw providerStop(…)`. Allowed inside a step.
    */
   provider<T>(name: string, ask: (signal: AbortSignal) => T | Promise<T>): Promise<T>
   /**
-   * A step whose function is the default export of a module and runs in a process of its own, which is killed when it takes too
-   * long or too much memory: then this throws, and the handler decides. The rest of the handler stays where it is.
+   * Runs a step in a child process. The function is the default export of `module`. The engine kills the process if the step
+   * exceeds its timeout or its memory limit; then this call throws, and the handler decides. The rest of the handler stays in its
+   * process.
    */
   isolated<T>(name: string, module: URL, input: unknown, options?: IsolatedOptions): Promise<T>
-  /** The engine's files, to read. */
+  /** Read access to the engine's files. */
   readonly files: JobFiles
 }
 
 export interface IsolatedOptions extends StepOptions {
-  /** Of its process. Default 512 MB. */
+  /** Memory limit of the child process. Default 512 MB. */
   memory?: number
   /**
-   * Environment variables that its process gets beside PATH, HOME, the locale and the like: their names, or `'all'`. Default: none,
-   * so that what a stranger's file does to a parser finds no password and no key.
+   * Environment variables of the child process besides PATH, HOME, the locale and the like: names, or `'all'`. Default: none,
+   * because a malicious file that takes over a parser must find no password and no key.
    */
   env?: readonly string[] | 'all'
 }
 
-/** What `ctx.files` can do. */
+/** Operations of `ctx.files`. */
 export interface JobFiles {
-  /** null: there is none, or it is erased. */
+  /** null: no such file, or the file is erased. */
   open(id: string): Promise<OpenFile | null>
-  /** A copy on this machine's disk until the attempt ends, for what wants a path; null: there is none. */
+  /** Returns the path of a local copy for code with path arguments; the copy exists until the attempt ends. null: no such file. */
   path(id: string): Promise<string | null>
 }
 
-/** What `ctx.transaction` hands out. Values come and go as the pg driver has them. */
+/** Transaction of `ctx.transaction`. Values have the types of the pg driver. */
 export interface JobTransaction {
   query<Row = Record<string, unknown>>(
     query: string | JobQuery,
@@ -101,7 +104,7 @@ export interface JobTransaction {
   ): Promise<{ rows: Row[]; rowCount: number | null; command: string }>
 }
 
-/** As query builders write it; always one statement. */
+/** Query in the form of query builders; always a single statement. */
 export interface JobQuery {
   text: string
   values?: readonly unknown[]
@@ -110,18 +113,21 @@ export interface JobQuery {
 }
 
 export interface EachOptions<Item> extends StepOptions {
-  /** What tells an element from the others; with it the list may change between attempts. */
+  /** Identifies an element. With `key` the list may change between attempts. */
   key?: (item: Item, index: number) => string
-  /** How many at once. Default 1. */
+  /** Number of elements that run at the same time. Default 1. */
   concurrency?: number
-  /** One that fails does not stop the others: the answers say of each how it ended. Default: the first failure is thrown. */
+  /**
+   * A failed element does not stop the others; every entry of the result says how its element ended. Default: throw the first
+   * failure.
+   */
   collect?: boolean
 }
 
-/** One element's end, where `each` collects. */
+/** Result of an element, when `each` collects. */
 export type Collected<Result> = { ok: true; value: Result } | { ok: false; error: Error }
 
-/** Shown as it is; `done` of `total` makes a percentage. */
+/** Shown unchanged; `done` and `total` make a percentage. */
 export interface Progress {
   done?: number
   total?: number
@@ -129,7 +135,7 @@ export interface Progress {
   [more: string]: unknown
 }
 
-/** A line of a handler's log: facts first, as pino and the engine's own `log` have it; or only the message. */
+/** Writes a log line of a handler: facts first, as in pino and in the engine's own `log`; or only the message. */
 type JobLine = {
   (facts: Record<string, unknown>, message: string): void
   (message: string): void

@@ -1,15 +1,14 @@
 /**
- * Where a reader of events is: the last position it has passed, and what it last saw of the job or batch it follows. That
- * second part is why a reader that goes on later neither repeats a final state nor misses it. A text that callers only
- * hand back.
+ * Encodes the position of an event reader: the last position read, and the last observed state and progress of the followed job
+ * or batch. With the second part a reader that continues later neither repeats nor misses a final state. Opaque to callers.
  */
 export interface Place {
   pos: number
-  /** The state it was in, with a job's attempt; null: not seen yet. */
+  /** Last observed state, with the attempt of a job; null: not observed yet. */
   phase: string | null
-  /** Its progress, likewise. */
+  /** Last observed progress; null: not observed yet. */
   stamp: string | null
-  /** What was pressed at `pos` has been told, the state it led to has not. */
+  /** The reader has the action at `pos`, but not the state after the action. */
   half?: boolean
 }
 
@@ -20,7 +19,7 @@ export const cursorOf = ({ pos, phase, stamp, half }: Place): string => {
   return phase === null && stamp === null ? place : `${place}~${phase ?? ''}~${stamp ?? ''}`
 }
 
-/** undefined: no text of ours. */
+/** Returns undefined if `text` is no cursor of ours. */
 export function readCursor(text: unknown): Place | undefined {
   const match = typeof text === 'string' ? form.exec(text) : null
   if (match === null) return undefined

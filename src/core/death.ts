@@ -1,7 +1,7 @@
 /**
- * How a worker's process died, as its supervisor saw it: what the row of a dead worker keeps. A death is *asked for* (it was
- * told to stop, or killed from outside), *named* (one job did it, and it is known which) or *unexplained*: then those that
- * had started are suspects.
+ * Builds the crash report of a worker process from the observations of the supervisor; the row of a dead worker stores the
+ * report. `how` is `asked` (told to stop, or killed from outside), `named` (a known job ended the process) or `unexplained`: then
+ * every started attempt is suspected.
  */
 export interface Death {
   how: 'asked' | 'named' | 'unexplained'
@@ -10,37 +10,40 @@ export interface Death {
   signal: string | null
   exitCode: number | null
   memoryBytes: number | null
-  /** The kernel counted an out-of-memory kill meanwhile. */
+  /** The kernel counted an out-of-memory kill in the meantime. */
   oom: boolean
-  /** Attempts that had started, as `id/attempt`; some may have ended since. */
+  /** Attempts that had started, as `id/attempt`; some may have ended in the meantime. */
   started: readonly string[]
   culprit: Culprit | null
-  /** The end of what it wrote to stderr. */
+  /** Last lines of the stderr of the process. */
   stderr: string | null
 }
 
-/** The job that ended its process, by the word of that process itself. */
+/** The job that ended the process, named by the process itself. */
 export interface Culprit {
   job: string
   attempt: number
-  /** uncaught: an error nobody caught; exit: it called process.exit; timeout: it blocked the loop past its time; memory: it went over the worker's cap. */
+  /**
+   * uncaught: an error without a catch; exit: a call of process.exit; timeout: a blocked loop past the deadline; memory: more
+   * than the memory limit of the worker.
+   */
   how: 'uncaught' | 'exit' | 'timeout' | 'memory'
   message: string
   stack: string | null
 }
 
-/** What a supervisor saw of a process that has ended. */
+/** Observations of a supervisor about an ended process. */
 export interface Seen {
   signal: string | null
   exitCode: number | null
-  /** It was told to stop, by its supervisor or by anybody else. */
+  /** The supervisor or another process told the process to stop. */
   askedToStop: boolean
   memoryBytes: number | null
-  /** It ended itself because of the memory it had. */
+  /** The process ended itself because of its memory. */
   overMemory?: boolean
-  /** It ended itself because its main loop was blocked, and nobody could tell by whom. */
+  /** The process ended itself because its main loop was blocked by an unknown handler. */
   hung?: boolean
-  /** How often the kernel had killed for want of memory, a moment before the end and after it; null: not to be told. */
+  /** Number of out-of-memory kills by the kernel, shortly before the end and after the end; null: unknown. */
   oomBefore: number | null
   oomAfter: number | null
   started: readonly string[]
@@ -49,17 +52,17 @@ export interface Seen {
 }
 
 /**
- * What a process exits with that wants to be started again: too many of its handlers do not end. It has handed its jobs back, and
- * there is nothing wrong with them.
+ * Exit code of a process that asks for a restart because too many abandoned handlers run in the process. The process has released
+ * its jobs, and the jobs have no fault.
  */
 export const restartCode = 75
 
-/** Sent from outside: nothing that runs in a process ends it by these. */
+/** Signals from outside: no code inside a process ends the process with these signals. */
 const fromOutside = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL']
 
 export function makeDeath(seen: Seen): Death {
   const { signal, exitCode, memoryBytes, started, culprit, stderr } = seen
-  // Whoever kills from outside uses SIGKILL, and so does the kernel for want of memory.
+  // A kill from outside uses SIGKILL, and so does an out-of-memory kill of the kernel.
   const oom = signal === 'SIGKILL' && (seen.oomAfter ?? 0) > (seen.oomBefore ?? seen.oomAfter ?? 0)
   return {
     how: howOf(seen, oom),
@@ -74,7 +77,7 @@ export function makeDeath(seen: Seen): Death {
   }
 }
 
-/** A job that is known to have ended its process has, whatever else was asked of that. */
+/** A known culprit wins over every other observation, even over a stop request. */
 function howOf({ signal, exitCode, askedToStop, overMemory, hung, culprit }: Seen, oom: boolean): Death['how'] {
   if (culprit !== null) return 'named'
   if (overMemory || hung) return 'unexplained'

@@ -1,14 +1,14 @@
-/** When there may be room again in a queue that is full: from how fast it was seen to empty. */
+/** Estimates the time until a full queue has room, from the observed throughput. */
 import { etaOf, rateOf, type Sample } from './rate.ts'
 
 const soonest = 1
 const latest = 60
-/** Nobody has looked for long enough to know. */
+/** For a queue observed too briefly. */
 const unknown = 5
 
 /**
- * Whole seconds, from 1 to 60. `samples`: how many had left it when, in the order they were taken; `gone`: how many have by
- * now; `over`: how many must leave before what was refused fits. The longest where nothing was seen to leave.
+ * Returns whole seconds, from 1 to 60. `samples`: jobs that had left the queue, in the order of time; `gone`: jobs that have left
+ * by now; `over`: jobs that must leave before the refused jobs fit. 60 if no job was seen to leave.
  */
 export function roomAfterSeconds(samples: readonly Sample[], gone: number, over: number): number {
   if ((samples[0]?.ageSeconds ?? 0) < 1) return unknown

@@ -1,6 +1,6 @@
-/** Durations carry their unit: `seconds(5)`, `minutes(2)`; as text they are `500ms`, `5s`, `10m`, `2h` or `1d`. */
+/** Defines durations with a unit: `seconds(5)`, `minutes(2)`; the text form is `500ms`, `5s`, `10m`, `2h` or `1d`. */
 
-/** Milliseconds, made only by the functions of this file. */
+/** Milliseconds, created only by the functions of this file. */
 export type Duration = number & { readonly unit: 'ms' }
 
 export const milliseconds = (n: number): Duration => n as Duration
@@ -9,12 +9,12 @@ export const minutes = (n: number): Duration => seconds(n * 60)
 export const hours = (n: number): Duration => minutes(n * 60)
 export const days = (n: number): Duration => hours(n * 24)
 
-/** 100 years: far beyond any use, and well within what PostgreSQL's timestamps and intervals hold. */
+/** 100 years: far beyond any use, and well within the range of PostgreSQL's timestamps and intervals. */
 export const longestDuration = days(36_500)
 
 const units = { ms: milliseconds, s: seconds, m: minutes, h: hours, d: days }
 
-/** Reads `10m`; undefined when the text is no duration, or one beyond 100 years. */
+/** Parses `10m`; undefined if the text is no duration, or a duration above 100 years. */
 export function parseDuration(text: string): Duration | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) return undefined
@@ -22,7 +22,7 @@ export function parseDuration(text: string): Duration | undefined {
   return duration <= longestDuration ? duration : undefined
 }
 
-/** The other way: `10m`, in the largest unit that divides it. */
+/** Formats `10m`, in the largest unit without a remainder. */
 export function formatDuration(duration: Duration): string {
   const [unit, of] = Object.entries(units).findLast(([, of]) => duration % of(1) === 0) ?? ['ms', milliseconds]
   return `${duration / of(1)}${unit}`

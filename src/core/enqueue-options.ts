@@ -1,21 +1,21 @@
-/** What a caller may ask for when a job comes in, checked at the door. */
+/** Checks the options of an enqueued job. */
 import { type Saying, say } from '../errors.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText, isStorableText } from './json.ts'
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface EnqueueOptions {
-  /** One job per kind and key: while the key is held, enqueue answers the job that holds it. */
+  /** Unique key: at most a single job of the kind has the key. While a job has the key, enqueue returns the existing job. */
   key?: string
-  /** How long the key is held: until 24 h after the job's end (default), or only until its end. */
+  /** End of the unique key: 24 h after the final state of the job (default), or at the final state. */
   keyUntil?: 'day' | 'final'
   /** 0 (first) to 9; default 4. */
   priority?: number
   runAt?: Date
   delay?: Duration
-  /** The tenant or user it belongs to. */
+  /** The tenant or user of the job. */
   groupKey?: string
-  /** Your own code for it, such as a document's; shown wherever the job is. */
+  /** Your own code for the job, such as the code of a document; shown wherever the job is shown. */
   ref?: string
 }
 
@@ -70,7 +70,7 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
   }
 }
 
-/** What `each` gives for an item, checked: a promise, or nothing at all, would silently be no options. */
+/** Checks the options that `each` returns for an item: a promise or a missing value would silently mean no options. */
 export function optionsOfItem(given: unknown): EnqueueOptions {
   if (given instanceof Promise) given.catch(() => {})
   if (given === null || typeof given !== 'object' || given instanceof Promise || Array.isArray(given))
@@ -82,7 +82,7 @@ export function optionsOfItem(given: unknown): EnqueueOptions {
   return given
 }
 
-/** One that PostgreSQL can store, of at most 500 characters. */
+/** Returns a text that PostgreSQL can store, of at most 500 characters. */
 export function textOption(option: string, value: string | undefined): string | null {
   if (value === undefined) return null
   if (typeof value !== 'string' || value.length === 0 || value.length > 500)
@@ -96,7 +96,7 @@ export function textOption(option: string, value: string | undefined): string | 
   return value
 }
 
-/** What it should be, and what was given instead. */
+/** Names the expected value and the given value. */
 function refuseValue(option: string, value: unknown, en: string, pt: string): never {
   const given = show(value)
   return refuseOption(option, `${en}, not ${given.en}`, `${pt}, não ${given.pt}`)
@@ -111,8 +111,8 @@ function show(value: unknown): Saying {
 }
 
 /**
- * What workers are told of jobs that came in, in milliseconds from now: that some are ready, and when the first of the others
- * is. Who knows that looks for the next one then.
+ * Returns the delays to send to workers about new jobs, in milliseconds from now: 0 if a job is ready, and the delay of the
+ * earliest other job. A worker with this knowledge claims again at the right instant.
  */
 export function duesOf(asked: readonly Pick<CheckedOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
   let ready = false

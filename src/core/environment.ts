@@ -1,13 +1,13 @@
-/** Which environment variables a handler's child gets: checked where the option is given, by defineJob and by ctx.isolated. */
+/** Checks the environment variables of a child, an option of defineJob and of ctx.isolated. */
 import { asText } from './json.ts'
 
-/** Names of variables beside the harmless ones that every child has (isolation/environment.ts), or all that the worker has. */
+/** Names of variables besides the harmless variables of every child (isolation/environment.ts), or all variables of the worker. */
 export type ChildEnvironment = readonly string[] | 'all'
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/
 const mostNames = 100
 
-/** `problem` refuses, with the reason in both languages. */
+/** `problem` throws with the reason in both languages. */
 export function checkChildEnvironment(given: unknown, problem: (en: string, pt: string) => never): ChildEnvironment {
   if (given === 'all') return given
   const isList = Array.isArray(given) && given.length <= mostNames
@@ -16,6 +16,6 @@ export function checkChildEnvironment(given: unknown, problem: (en: string, pt: 
       `it is a list of at most ${mostNames} names of environment variables, or 'all', not ${asText(given)}`,
       `é uma lista de no máximo ${mostNames} nomes de variáveis de ambiente, ou 'all', não ${asText(given)}`,
     )
-  // Sorted: children with the same variables are used for each other.
+  // Sorted, because children with equal variables are interchangeable.
   return [...new Set(given as string[])].sort()
 }

@@ -1,22 +1,22 @@
 /**
- * Events as a reader gets them. Stored are exceptions and actions; `state` of a job that goes its way, `progress` and
- * `reset` are made while somebody listens (docs/events.md).
+ * Defines the events of a reader. Exceptions and actions are stored; the `state` of a normal job, `progress` and `reset` are
+ * derived while a reader listens (docs/events.md).
  */
 import type { State } from './state.ts'
 
 interface Told {
-  /** Where a reader goes on: `after`. */
+  /** Cursor for `after`, to continue here. */
   position: string
   at: Date
   jobId: string | null
   batchId: string | null
 }
 
-/** A job or a batch has come to another state. */
+/** The state of a job or batch changed. */
 export interface StateEvent extends Told {
   type: 'state'
   data: {
-    /** null: it is the first that this reader hears of it. */
+    /** null: the first state for this reader. */
     from: string | null
     to: string
     reason: string | null
@@ -24,31 +24,31 @@ export interface StateEvent extends Told {
   }
 }
 
-/** A job of a batch went wrong, as the batch tells it. */
+/** A job of a batch failed, as an event of the batch. */
 export interface ItemEvent extends Told {
   type: 'item'
   data: { ref: string | null; state: State; attempt: number; reason: string | null; [more: string]: unknown }
 }
 
-/** Somebody pressed something, and it changed something. */
+/** An actor ran an action with an effect. */
 export interface ActionEvent extends Told {
   type: 'action'
   data: { who: string | null; what: string; [more: string]: unknown }
 }
 
-/** The engine has something to say about a job that goes on all the same. */
+/** The engine warns about a job that continues anyway. */
 export interface WarningEvent extends Told {
   type: 'warning'
   data: { what: string; [more: string]: unknown }
 }
 
-/** How far it is: of a job what ctx.progress said, of a batch its counts. At most four a second, only when it changed. */
+/** Progress: the data of ctx.progress for a job, the counts for a batch. At most four per second, only after a change. */
 export interface ProgressEvent extends Told {
   type: 'progress'
   data: Readonly<Record<string, unknown>>
 }
 
-/** `after` is older than what is kept: events were missed. Read the status anew; the stream goes on from now. */
+/** `after` is older than the stored events: the reader missed events. Read the status again; the stream continues from now. */
 export interface ResetEvent extends Told {
   type: 'reset'
   data: Readonly<Record<string, never>>
@@ -56,7 +56,7 @@ export interface ResetEvent extends Told {
 
 export type EngineEvent = StateEvent | ItemEvent | ActionEvent | WarningEvent | ProgressEvent | ResetEvent
 
-/** What a stream is of: a job, a batch, or everything. */
+/** Subject of a stream: a job, a batch, or everything. */
 export interface Subject {
   readonly job?: string
   readonly batch?: string
@@ -65,7 +65,7 @@ export interface Subject {
 export interface EventsFilter {
   job?: string | undefined
   batch?: string | undefined
-  /** The position of the last event that was seen. Default: from now on. */
+  /** Position of the last event read. Default: from now on. */
   after?: string | undefined
   /** Ends the stream, without an error. */
   signal?: AbortSignal | undefined

@@ -1,23 +1,23 @@
-/** A file as it is kept in PostgreSQL, in pieces, and what may be said of one that comes in. */
+/** Describes a file in PostgreSQL, stored in pieces, and checks the options of a new file. */
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface FileView {
   id: string
   name: string
   type: string
-  /** Bytes. */
+  /** In bytes. */
   size: number
-  /** In hex. */
+  /** Hexadecimal. */
   sha256: string
   createdAt: Date
 }
 
 export interface OpenFile extends FileView {
-  /** Its bytes, a piece at a time; each piece is read when it is asked for. */
+  /** Bytes, piece by piece; each piece is read on demand. */
   bytes: AsyncIterable<Uint8Array>
 }
 
-/** `piece` answers the n-th, and throws when the file was erased meanwhile. */
+/** `piece` returns the n-th piece, and throws if the file was erased in the meantime. */
 export const opened = (file: FileView, piece: (n: number) => Promise<Uint8Array>): OpenFile => ({
   ...file,
   bytes: {
@@ -28,15 +28,15 @@ export const opened = (file: FileView, piece: (n: number) => Promise<Uint8Array>
 })
 
 export interface FileOptions {
-  /** As people call it, without a path. */
+  /** Name for people, without a path. */
   name: string
-  /** Such as application/pdf. */
+  /** For example application/pdf. */
   type: string
-  /** Bytes: one that is larger is refused with file_too_large. */
+  /** Largest size in bytes; a larger file fails with `file_too_large`. */
   most?: number
 }
 
-/** Of a file, in bytes: at most two are in memory at a time. */
+/** Size of a piece in bytes; at most two pieces are in memory at the same time. */
 export const pieceBytes = 1024 * 1024
 
 const longestName = 255
@@ -62,15 +62,15 @@ export const isFileType = (type: unknown): type is string =>
 const isFileName = (name: unknown): name is string =>
   typeof name === 'string' && name !== '' && name.length <= longestName && cleanFileName(name) === name
 
-/** Steers a terminal, breaks a line or turns text around. */
+/** Control characters, line breaks and characters that change the direction of text. */
 const unwelcome = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** The name that somebody else gave a file, as it may be kept and shown: no path, nothing hidden. May be empty. */
+/** Returns a foreign file name in a form to store and show: no path, no hidden characters. May be empty. */
 export function cleanFileName(given: string): string {
   const last = given.toWellFormed().replace(unwelcome, '').split(/[/\\]/).at(-1)!.trim()
   const name = last === '.' || last === '..' ? '' : last.normalize('NFC')
   if (name.length <= longestName) return name
-  // What comes last says what it is.
+  // Keep the extension, because the extension names the type.
   const ending = /\.\w{1,10}$/.exec(name)?.[0] ?? ''
   return (
     name

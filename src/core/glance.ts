@@ -1,24 +1,24 @@
 /**
- * A followed job or batch as it is at one instant, and what of it is worth telling: another state, another progress. Not
- * stored anywhere: made from the row, for each reader by what it saw last.
+ * Builds the snapshot of a followed job or batch at an instant, with the parts worth an event: state and progress. Not stored:
+ * computed from the row, and compared with the last snapshot of each reader.
  */
 import { type BatchState, isFinalBatch } from './batch-state.ts'
 import { etaOf, rateOf, type Sample } from './rate.ts'
 import { isFinal, type State } from './state.ts'
 import { viewValue } from './value.ts'
 
-/** One form for jobs and batches. */
+/** The same form for jobs and batches. */
 export interface Glance {
   id: string
   batchId: string | null
-  /** The state, with a job's attempt, and the progress, in the form of a cursor's place. */
+  /** State (with the attempt of a job) and progress, in the form of a cursor. */
   phase: string
   stamp: string | null
-  /** Nothing more comes of it, unless somebody presses something. */
+  /** No further change comes, except by an action. */
   over: boolean
-  /** Events of it are committed that no reader can see yet. */
+  /** Committed events of the subject are not yet visible to readers. */
   pending: boolean
-  /** Since it last made progress, or since it came in. */
+  /** Time since the last progress, or since the enqueue. */
   idleSeconds: number
   state: { to: string; reason: string | null; [more: string]: unknown }
   progress: Readonly<Record<string, unknown>>
@@ -31,14 +31,14 @@ export interface JobFacts {
   attempt: number
   progress: unknown
   checkpoint: string | null
-  /** Microseconds, as text: when progress was last noted. */
+  /** Instant of the last progress, as text in microseconds. */
   progressAt: string | null
   error: { what: string; message: string; code: string | null } | null
   pending: boolean
   idleSeconds: number
 }
 
-/** The error of a try before says nothing about one that runs or went well. */
+/** States that show the error; the error of an earlier attempt does not matter for a running or succeeded job. */
 const explained: readonly State[] = ['waiting', 'stalled', 'failed', 'skipped']
 
 export function glanceAtJob(job: JobFacts): Glance {
@@ -61,7 +61,7 @@ export interface BatchFacts {
   id: string
   state: BatchState
   reason: ({ code: string } & Record<string, unknown>) | null
-  /** Rows still follow what was pressed. */
+  /** A cascade is under way. */
   following: boolean
   submitted: boolean
   total: number
@@ -72,7 +72,7 @@ export interface BatchFacts {
   stalled: number
   running: number
   ended: number
-  /** How many had ended when, lately. */
+  /** Recent samples of the number of ended items. */
   samples: readonly Sample[]
   pending: boolean
   idleSeconds: number
@@ -96,9 +96,9 @@ export function glanceAtBatch(batch: BatchFacts): Glance {
   }
 }
 
-/** Of a batch, which has no attempts, the state alone. */
+/** For a batch, which has no attempts, the state alone. */
 export const phaseOf = (state: string, attempt?: unknown): string =>
   attempt === undefined ? state : `${String(attempt)}.${state}`
 
-/** The state that a phase is of. */
+/** Returns the state in a phase. */
 export const stateOf = (phase: string | null): string | null => phase?.slice(phase.indexOf('.') + 1) ?? null

@@ -1,4 +1,4 @@
-/** The smaller checks of `defineGuard`, one option each; what is not usable goes to `refuse`, in both languages. */
+/** Checks single options of `defineGuard`; an invalid option goes to `refuse`, in both languages. */
 import { type Duration, longestDuration, seconds } from './duration.ts'
 import { isName } from './guard-table.ts'
 import { type GuardValue, isNow } from './guard-value.ts'
@@ -53,7 +53,7 @@ export function value(option: string, given: unknown, refuse: Refuse): GuardValu
       `${option} must be a text, a number, true, false, a Date, an object or null`,
       `${option} deve ser um texto, um número, true, false, uma Date, um objeto ou null`,
     )
-  // Another program reads it: nothing in it may need a mark of ours.
+  // Another program reads the value: a `$retoma` tag is not allowed.
   const plain = typeof given === 'bigint' ? String(given) : given instanceof Date ? given.toISOString() : given
   const encoded = encodeValue(plain, { root: option, maxBytes: maxValueBytes, jsonb: true, plain: true })
   if (!encoded.ok) refuse(encoded.problem.en, encoded.problem.pt)

@@ -1,19 +1,19 @@
 /**
- * Guards for tables that nobody has told us of, by the names people give to such columns: a status that says "at work", an
- * instant that moves while it is, and a value for what went wrong. `retoma init` writes them down; who reads them decides.
+ * Proposes guards for unknown tables, by the usual names of columns: a status with a value for "at work", an instant that changes
+ * meanwhile, and a value for a failure. `retoma init` writes the proposals to a file, and a person decides.
  *
- * Invariant: a proposal names only columns that are there and, where the database says which values a status has, only those.
+ * Invariant: a proposal names only existing columns and, if the database declares the values of a status, only declared values.
  */
 
 export interface SeenColumn {
   name: string
   sort: 'text' | 'instant'
-  /** Of an enum: all it can be. */
+  /** Enum only: all values. */
   labels: readonly string[] | null
 }
 
 export interface SeenTable {
-  /** As a guard names it. */
+  /** In the form of the `table` option of a guard. */
   table: string
   columns: readonly SeenColumn[]
 }
@@ -37,19 +37,19 @@ const atWork =
 const wentWrong = /^(?:failed|failure|error|errored|erro|falhou|falha)$/i
 const portuguese = /^(?:processando|em[ _-]|executando|rodando)/i
 
-/** Whose values are to be looked at; undefined: it is no table to guard. */
+/** Returns the column with the status values; undefined: not a table for a guard. */
 export function statusOf({ columns }: SeenTable): SeenColumn | undefined {
   return signalOf(columns).length === 0 ? undefined : named(columns, 'text', statusNames)
 }
 
-/** `values`: what its status is in some of its rows. */
+/** `values`: status values of some rows. */
 export function proposeGuard(seen: SeenTable, values: readonly string[]): GuardProposal | undefined {
   const { table, columns } = seen
   const status = statusOf(seen)
   const running = (status?.labels ?? values).filter(value => atWork.test(value))
   if (status === undefined || running.length === 0) return undefined
   const known = (status.labels ?? values).find(value => wentWrong.test(value))
-  // The type of an enum knows no other value than its own.
+  // An enum accepts only its own values.
   if (known === undefined && status.labels !== null) return undefined
   const message = columns.find(({ sort, labels, name }) => sort === 'text' && labels === null && errors.test(name))
   return {
@@ -64,7 +64,7 @@ export function proposeGuard(seen: SeenTable, values: readonly string[]): GuardP
   }
 }
 
-/** Whatever a table may be called, as a guard can be. */
+/** Turns any table name into a valid name of a guard. */
 const nameFor = (table: string): string =>
   table
     .replaceAll('"', '')
@@ -72,7 +72,7 @@ const nameFor = (table: string): string =>
     .replace(/^(?=[^A-Za-z0-9])/, 'table')
     .slice(0, 100)
 
-/** A heartbeat before anything else; a row that has none yet is measured by its last change. */
+/** Prefers a heartbeat column; for a row without a heartbeat the last change counts. */
 function signalOf(columns: readonly SeenColumn[]): string[] {
   const found = [named(columns, 'instant', beats), named(columns, 'instant', touches)]
   return found.flatMap(column => (column === undefined ? [] : [column.name]))
@@ -81,7 +81,7 @@ function signalOf(columns: readonly SeenColumn[]): string[] {
 const named = (columns: readonly SeenColumn[], sort: SeenColumn['sort'], name: RegExp): SeenColumn | undefined =>
   columns.find(column => column.sort === sort && name.test(column.name))
 
-/** In the language and the letters of the value beside it. */
+/** Writes the value in the language and the letter case of the running value. */
 function failedLike(running: string): string {
   const word = portuguese.test(running) ? 'erro' : 'failed'
   if (running === running.toUpperCase()) return word.toUpperCase()

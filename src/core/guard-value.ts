@@ -1,17 +1,17 @@
-/** What a guard compares with and sets. */
+/** Defines the values that a guard compares and sets. */
 import { brand, hasBrand } from '../brand.ts'
 
-/** The instant of the mark, in `set`: `set: { updated_at: now }`. */
+/** Stands for the instant of the change, in `set`: `set: { updated_at: now }`. */
 export interface Now {
   readonly now: true
 }
 export const now: Now = Object.freeze(brand({ now: true as const }, 'now'))
 export const isNow = (value: unknown): value is Now => hasBrand(value, 'now')
 
-/** A text is taken as the column's own type reads it; a Date as an instant; an object as JSON. */
+/** A text is parsed by the type of the column; a Date is an instant; an object is JSON. */
 export type GuardValue = string | number | bigint | boolean | Date | object | null
 
-/** What the column's type reads; a list goes as it is, for the driver to write where the column holds lists. */
+/** Returns the text for the type of the column. For an array column the caller passes a list to the driver instead. */
 export function valueText(value: GuardValue): string | null {
   if (value === null || typeof value === 'string') return value
   if (value instanceof Date) return value.toISOString()

@@ -1,8 +1,8 @@
 /**
- * `defineGuard`: which rows of a table that is not ours count as lost, and what becomes of them. Checked at the door as far
- * as code can tell; whether the table has those columns only the database knows (store/guard-table).
+ * Checks `defineGuard`: the rows of a user's table that count as lost, and the change of a lost row. Checked as far as code can
+ * know; only the database knows the columns of the table (store/guard-table).
  *
- * Invariant: what a guard does to a row takes it out of what the guard looks for, so no row is marked over and over.
+ * Invariant: the change of a lost row excludes the row from the guard's condition, so that no row is changed over and over.
  */
 import { say } from '../errors.ts'
 import { type Duration, minutes } from './duration.ts'
@@ -15,15 +15,15 @@ import { asText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 
-/** The row as it was found. bigint and numeric are text, instants are ISO 8601 text. */
+/** A lost row, as found. bigint and numeric are text, instants are ISO 8601 text. */
 export type GuardedRow = Readonly<Record<string, unknown>>
 
-/** A guard: what `createEngine({ guards })` takes. */
+/** A guard, for `createEngine({ guards })`. */
 export interface Guard {
   readonly name: string
   readonly table: TableName
   readonly status: { readonly column: string; readonly running: readonly GuardValue[] }
-  /** The first of them that is not null counts. */
+  /** The first non-null column counts. */
   readonly signal: readonly string[]
   readonly after: Duration
   readonly every: Duration
@@ -42,15 +42,17 @@ interface GuardedJob {
 
 export interface GuardOptions<Input = unknown> {
   name: string
-  /** `documents` or `billing.documents`, as it is written in the database, capitals included. */
+  /** `documents` or `billing.documents`, as written in the database, including capital letters. */
   table: string
-  /** Which rows are at work. */
+  /** The condition for rows at work. */
   status: { column: string; running: GuardValue | readonly GuardValue[] }
-  /** The column that moves while a row is at work; of several, the first that is not null. A row without any is never lost. */
+  /**
+   * A column that changes while a row is at work; of several columns, the first non-null. A row without any value is never lost.
+   */
   signal: string | readonly string[]
-  /** Lost once the signal is older than this. */
+  /** A row is lost if the signal is older than this. */
   after: Duration
-  /** What a lost row gets. Without it, and with `enqueue`, its signal is set to now. */
+  /** Columns to set in a lost row. With `enqueue` and without `set`, the signal column is set to now. */
   set?: Readonly<Record<string, GuardValue | Now>>
   /** A job for each lost row, in the same transaction. */
   enqueue?: {
@@ -58,13 +60,13 @@ export interface GuardOptions<Input = unknown> {
     input: (row: GuardedRow) => NoInfer<Input>
     options?: (row: GuardedRow) => EnqueueOptions
   }
-  /** Only rows with these values; of a list, any of them. */
+  /** Only rows with these values; a list matches any of its values. */
   where?: Readonly<Record<string, GuardValue | readonly GuardValue[]>>
-  /** How often it looks. Default: a minute. A row is found `after` plus at most `every` later. */
+  /** Interval of the sweeps. Default: a minute. A row is found at most `after` plus `every` after its last signal. */
   every?: Duration
-  /** Rows in one transaction. Default 500. */
+  /** Rows in a single transaction. Default 500. */
   limit?: number
-  /** What a `timestamp` without time zone is in. Default UTC. */
+  /** Time zone of `timestamp` columns without time zone. Default UTC. */
   timeZone?: string
 }
 
@@ -110,7 +112,7 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
   return guard
 }
 
-/** Whether a row that was marked is no longer looked for. */
+/** Returns true if the guard's condition no longer matches a changed row. */
 function endsIt({ status, signal, where, set }: Guard): boolean {
   const moved = (column: string, from: readonly GuardValue[]) =>
     column in set && !from.some(each => valueText(each) === valueText(set[column] as GuardValue))

@@ -1,10 +1,11 @@
 /**
- * The words with which a handler says that it may not go on for now, and that its job is not to blame: a service outside asks us
- * to wait, or has stopped, or the batch as a whole must stand still. The attempt is handed back: no try is spent, and it is no
- * start. They are errors, so that they come out of whatever is around them; whoever catches one may go on without.
+ * Defines the errors that a handler throws for a deferral: a provider asks for a wait, a provider has stopped, or the whole batch
+ * must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
+ * error, so that any code around `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without
+ * the provider.
  *
- * Invariant: known by a mark (brand.ts) and by plain properties, so that they are the same after a step, a transaction, a
- * process boundary, or as the cause of another error.
+ * Invariant: a deferral is recognised by a brand (brand.ts) and by plain properties, and therefore survives a step, a
+ * transaction, a process boundary, and being the cause of another error.
  */
 import { brand, hasBrand } from '../brand.ts'
 import { type Duration, hours, milliseconds, minutes, seconds } from './duration.ts'
@@ -12,9 +13,9 @@ import { asText, cleanText } from './json.ts'
 import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 
 export interface ProviderWait {
-  /** How long it asks for. Default: 1 s, twice as long each time it does so again, 5 minutes at most. */
+  /** Requested wait. Default: 1 s, doubled for each further wait in a row, at most 5 minutes. */
   retryAfter?: Duration
-  /** Its own code and words, for people. */
+  /** Code and message of the provider, for people. */
   code?: string
   message?: string
 }
@@ -24,41 +25,41 @@ export interface ProviderStop {
   message: string
 }
 
-/** `code`: why, as a program reads it, such as `cost_limit`; `message`: as a person does. */
+/** `code`: the reason for programs, such as `cost_limit`; `message`: the reason for people. */
 export interface BatchPause {
   code: string
   message: string
 }
 
 export interface HandBack {
-  /** `child`: no child process was free for a function that it calls. */
+  /** `child`: no child was free for a function of `ctx.isolated`. */
   why: 'wait' | 'stop' | 'pause' | 'child'
   code: string | null
   message: string
-  /** Who said so; null: it was not said inside `ctx.provider`. */
+  /** Name of the provider; null: thrown outside of `ctx.provider`. */
   provider: string | null
-  /** Of a wait: what was asked for. */
+  /** Wait only: the requested wait. */
   retryAfterMs: number | null
-  /** For how long, as the engine has decided. */
+  /** Delay decided by the engine. */
   delayMs: number | null
 }
 
-/** Why a batch is paused: what is kept as its reason. */
+/** Reason of a paused batch, as stored. */
 export type PauseReason = { code: string; message: string; provider?: string; answer?: string }
 
 export const firstWait = seconds(1)
 export const longestBackoff = minutes(5)
 export const shortestWait = seconds(1)
-/** Whatever it asks for: once a day it is asked whether it still wants that. */
+/** A longer request is shortened: once per day a job asks the provider again. */
 const longestWait = hours(24)
 export const probeEvery = minutes(1)
-/** A provider that has only ever asked to wait for so long, without one answer, counts as stopped. */
+/** A provider that only asked for waits for so long, without an answer, counts as stopped. */
 export const longestUnanswered = minutes(30)
 
 const mostCode = 200
 const mostMessage = 2000
 
-/** `throw providerWait({ retryAfter })` inside `ctx.provider`: until then no worker asks it. */
+/** `throw providerWait({ retryAfter })` inside `ctx.provider`: no worker calls the provider until then. */
 export function providerWait(options: ProviderWait = {}): Error {
   refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message'])
   const { retryAfter, code, message } = options
@@ -73,8 +74,8 @@ export function providerWait(options: ProviderWait = {}): Error {
 }
 
 /**
- * `throw providerStop({ code, message })` inside `ctx.provider`: it will not answer until somebody does something about it (no
- * credit, a refused key). The job's batch is paused; one job a minute asks it again.
+ * `throw providerStop({ code, message })` inside `ctx.provider`: the provider will not answer until a person acts (no credit, a
+ * refused key). The batch of the job is paused; a single job per minute probes the provider.
  */
 export function providerStop(options: ProviderStop): Error {
   refuseUnknownOptions(Object(options), ['code', 'message'])
@@ -82,10 +83,10 @@ export function providerStop(options: ProviderStop): Error {
   return handBack({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
 }
 
-/** Codes under which the engine itself pauses a batch: each says how the batch goes on. */
+/** Pause codes of the engine: each code determines how the batch resumes. */
 const ownCodes: readonly string[] = ['person', 'provider', 'stop_after', 'same_cause']
 
-/** `throw pauseBatch({ code, message })`: the job's batch is paused, until a person has it go on. */
+/** `throw pauseBatch({ code, message })`: pauses the batch of the job until a person resumes the batch. */
 export function pauseBatch(options: BatchPause): Error {
   refuseUnknownOptions(Object(options), ['code', 'message'])
   const { code, message } = Object(options) as BatchPause
@@ -98,7 +99,7 @@ export function pauseBatch(options: BatchPause): Error {
   return handBack({ ...nothing, why: 'pause', code, message: asText(message) })
 }
 
-/** No child process is free for `ctx.isolated`: the job comes back after `delayMs`, or when one is. */
+/** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. */
 export const noChildFree = (delayMs: number): Error =>
   handBack({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
 
@@ -108,7 +109,7 @@ const nothing = { provider: null, retryAfterMs: null, delayMs: null }
 
 const textOf = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
 
-/** What is absent is left out: a process boundary lets only plain values pass. */
+/** Leaves absent values out, because only plain values pass a process boundary. */
 export function handBack(said: HandBack, cause?: unknown): Error {
   const message = cleanText(said.message.slice(0, mostMessage))
   const error = new Error(message, cause === undefined ? {} : { cause })
@@ -119,14 +120,14 @@ export function handBack(said: HandBack, cause?: unknown): Error {
   return marked(error)
 }
 
-/** An error that is one, or was on the other side of a process boundary. */
+/** Brands an error as a deferral, also after a process boundary. */
 export const marked = (error: Error): Error => brand(error, 'handBack')
 
 export const isHandBack = (error: unknown): error is Error => hasBrand(error, 'handBack')
 
 const deepest = 5
 
-/** What was thrown says so, or was thrown because of one that does. */
+/** Finds the deferral in a thrown value or in its chain of causes. */
 export function handBackOf(thrown: unknown): HandBack | undefined {
   let error = thrown
   for (let depth = 0; depth <= deepest && error !== undefined; depth++) {
@@ -134,7 +135,7 @@ export function handBackOf(thrown: unknown): HandBack | undefined {
     try {
       error = error instanceof Error ? error.cause : undefined
     } catch {
-      // A getter or a proxy that throws when it is looked at.
+      // A getter or a proxy threw while being read.
       return undefined
     }
   }
@@ -146,12 +147,12 @@ function read(error: Error): HandBack {
   return { why: why ?? 'wait', code, message: error.message, provider, retryAfterMs, delayMs }
 }
 
-/** So that those who were handed back together do not all come back at once. */
+/** Spreads jobs with a common deferral, so that not all return at the same instant. */
 const mostJitter = seconds(5)
 
 /**
- * When a job that was handed back may run again. Of a batch that is being paused at once, because the batch says when; alone it
- * comes back when the provider may be asked again.
+ * Returns the delay of a deferred job. 0 in a batch that is being paused, because the batch decides the time; otherwise the time
+ * until the provider allows the next request.
  */
 export function delayOf({ why, retryAfterMs, delayMs }: HandBack, inBatch: boolean, random: number): Duration {
   if (why !== 'wait' && why !== 'child' && inBatch) return milliseconds(0)

@@ -1,6 +1,6 @@
 /**
- * Ids are opaque texts to callers; whatever is not one of ours, to the letter, names nothing and never reaches a statement: 017
- * is not 17.
+ * Checks ids. Ids are opaque texts to callers. A text that is not exactly an id of ours names nothing and never reaches a
+ * statement: 017 is not 17.
  */
 
 const largest = 9223372036854775807n

@@ -1,6 +1,6 @@
 /**
- * Errors of a database that does not answer. Each says whether what was being written may have been committed: who writes again after
- * one that was begun may write twice, unless what he writes has a key of its own.
+ * Builds the errors for a database without an answer. Each error states if the write may have been committed: a caller who repeats
+ * a begun write may write twice, unless the write has a unique key.
  */
 import { RetomaError, type Saying, say } from '../errors.ts'
 
@@ -9,7 +9,7 @@ const outcome = (begun: boolean): Saying =>
     ? say('what was being written may have been committed', 'o que estava sendo gravado pode ter sido confirmado')
     : say('nothing was written', 'nada foi gravado')
 
-/** `begun`: a statement that writes, or the commit of a transaction, was on its way. */
+/** `begun`: a writing statement, or the commit of a transaction, was under way. */
 export const databaseUnreachable = (given: {
   address: string
   problem: string

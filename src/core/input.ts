@@ -1,12 +1,15 @@
-/** A job's input on its way in: checked by its schema, as JSON text. */
+/** Checks the input of a job by the schema and encodes the input as JSON text. */
 import { RetomaError, type Saying, say } from '../errors.ts'
 import type { AnyJob } from './job.ts'
 import { decodeText, encodeStored } from './value.ts'
 
-/** Of an input that is longer, each of the steps takes a noticeable time. */
+/** Above this length, every part of the check takes a noticeable time. */
 const longText = 64 * 1024
 
-/** Throws bad_input or input_too_large; `index` names the item of a list; `between` is awaited between the steps of a long input. */
+/**
+ * Throws `bad_input` or `input_too_large`. `index` names the item of a list. `between` is awaited between the parts of the check
+ * of a long input.
+ */
 export async function checkedInput(
   job: AnyJob,
   input: unknown,
@@ -21,8 +24,8 @@ export async function checkedInput(
   }
   const encoded = encodeStored(input, 'input')
   if (!encoded.ok) return refuse(encoded.problem, encoded.isTooLarge ? 'input_too_large' : 'bad_input')
-  // What was given is kept, not what the schema made of it: the handler's own parse then gives the same again. Parsed as
-  // it will be read.
+  // The given input is stored, not the output of the schema, because the handler's own parse must return the same value. The
+  // check parses the decoded text, as the handler will.
   const isLong = encoded.text.length > longText
   if (isLong) await between()
   const read = decodeText(encoded.text)

@@ -1,4 +1,4 @@
-/** A function that a handler calls in a process of its own: what is sent there, checked when it is called. */
+/** Checks a call of `ctx.isolated` and encodes the call for the child process. */
 
 import { RetomaError, say } from '../errors.ts'
 import type { IsolatedOptions } from './context.ts'
@@ -13,21 +13,21 @@ import { encodeValue } from './value.ts'
 
 export interface IsolatedCall {
   readonly step: string
-  /** The address of its module. */
+  /** URL of the module. */
   readonly module: string
-  /** As core/value.ts writes it. */
+  /** Encoded by core/value.ts. */
   readonly input: string
-  /** From its start in the child. */
+  /** Counted from the start in the child. */
   readonly timeoutMs: number
   readonly memoryBytes: number
   readonly environment: ChildEnvironment
-  /** Of what it returns. */
+  /** Largest size of the result. */
   readonly maxBytes: number
 }
 
 const usualMemory = megabytes(512)
 
-/** `options`: those of the step around it, whose time is the child's to keep. */
+/** `options`: options of the surrounding step, without a timeout, because the child has the timeout. */
 export function checkIsolated(
   name: string,
   module: URL,
@@ -68,7 +68,7 @@ function addressOf(module: unknown): string {
   return module.href
 }
 
-/** What would arrive as something else does not go. */
+/** Rejects values that would change on the way. */
 function textOf(step: string, input: unknown): string {
   const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text

@@ -143,7 +143,7 @@ test('the types of input and output flow from the schema and the handler', async
   expectTypeOf(defineJob<{ n: number }>({ kind: 'e', handler })).toEqualTypeOf<Job<{ n: number }, unknown>>()
   const bare = defineJob({ kind: 'c', run: () => 1 })
   expectTypeOf(bare).toEqualTypeOf<Job<undefined, number>>()
-  // And at run time: what the handler gets is what its schema makes of the input, and what is no such input is refused.
+  // At run time: the handler gets the output of the schema, and an invalid input is refused.
   expect(await job.parse({ at: '2030-01-01T00:00:00Z', n: '3' })).toEqual({
     value: { at: new Date(Date.UTC(2030, 0)), n: 3 },
   })

@@ -1,6 +1,4 @@
-/**
- * `defineJob`: a kind of job as its author writes it, checked at the door. What comes out is trusted everywhere else.
- */
+/** Checks `defineJob`: the definition of a kind. Other code trusts the returned job. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Saying, say } from '../errors.ts'
 import type { JobContext } from './context.ts'
@@ -16,26 +14,28 @@ export interface JobOptions extends PolicyOptions {
   /** Default: `default`. */
   queue?: string
   /**
-   * Raise it when you change anything here: while an old and a new release run beside each other, all watchdogs judge by
-   * the newest, and the old one leaves the new one's jobs alone. Jobs of older versions run here too; `ctx.version` says
-   * whose a job is. A whole number from 1 (default).
+   * Raise the version with every change of the definition. While an old and a new release run side by side, all watchdogs use the
+   * newest policy, and the old release does not claim jobs of the new release. Jobs of older versions run here too; `ctx.version`
+   * is the version of the job. A whole number from 1 (default).
    */
   version?: number
   /**
-   * With isolation `thread` or `process`: environment variables that its child gets beside PATH, HOME, the locale and the like:
-   * their names, or `'all'`. Default: none. An inline handler has all that its worker has.
+   * With isolation `thread` or `process`: environment variables of the child besides PATH, HOME, the locale and the like: names,
+   * or `'all'`. Default: none. An inline handler has all variables of the worker.
    */
   env?: readonly string[] | 'all'
   /**
-   * true: only your own code makes jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and `POST /api/v1/batches` refuse
-   * it with `internal_kind`. For a handler that trusts its input. Default: false.
+   * true: only your own code creates jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and
+   * `POST /api/v1/batches` refuse the kind with `internal_kind`. For a handler that trusts its input. Default: false.
    */
   internal?: boolean
-  /** The oldest version whose jobs this code still runs; older ones wait for a worker that does. Default 1. */
+  /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
   oldestVersion?: number
 }
 
-/** A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`. */
+/**
+ * A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`.
+ */
 interface InModule {
   handler: URL
   run?: undefined
@@ -43,32 +43,32 @@ interface InModule {
 
 type Parsed = { value: unknown } | { problem: Saying }
 
-/** A kind of job: what `enqueue` takes and what a worker runs. */
+/** A job definition, for `enqueue` and for workers. */
 export interface Job<Input = never, Output = unknown> {
   readonly kind: string
   readonly queue: string
   readonly version: number
   readonly oldestVersion: number
   readonly policy: Policy
-  /** The parsed input, or the sentence that says what is wrong with it: the schema's own words. */
+  /** Returns the parsed input, or the problem in the words of the schema. */
   readonly parse: (input: unknown) => Parsed | Promise<Parsed>
-  /** Null: it is in a module. */
+  /** null: the handler is in a module. */
   readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
-  /** The module's address. */
+  /** URL of the module. */
   readonly handler: string | null
-  /** No request over HTTP makes jobs of it. */
+  /** HTTP requests cannot create jobs of this kind. */
   readonly internal: boolean
-  /** Of its child, where its kind asks for one. */
+  /** Environment of the child, for an isolated kind. */
   readonly env: ChildEnvironment
   /** Types only. */
   readonly types?: { input: Input; output: Output }
 }
 
-/** Any kind of job, whatever its input. */
+/** Any job definition, with any input. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
 export type AnyJob = Job<any, any>
 
-/** Whether defineJob made it. */
+/** Returns true if defineJob returned the object. */
 export const isJob = (job: AnyJob | undefined): boolean =>
   typeof job?.kind === 'string' && typeof job.parse === 'function'
 
@@ -139,7 +139,7 @@ export function defineJob(
   }
 }
 
-/** Room for a date written as a number, such as 20260131. */
+/** Room for a date as a number, such as 20260131. */
 const largestVersion = 2 ** 31 - 1
 
 const knownOptions = [
@@ -155,7 +155,7 @@ const knownOptions = [
   ...policyOptions,
 ]
 
-/** Kinds of the engine itself. */
+/** Returns true if the kind belongs to the engine. */
 export const isInternalKind = (kind: string): boolean => kind.startsWith('retoma.')
 
 function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
@@ -164,7 +164,7 @@ function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
   return internal === true || isInternalKind(kind)
 }
 
-/** The handler's module, where it has one. */
+/** Returns the URL of the handler's module, if any. */
 function handlerOf(
   { run, handler, isolation = 'inline' }: JobOptions & { run?: unknown; handler?: unknown },
   refuse: Refuse,
@@ -202,7 +202,7 @@ function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
   const validate = (input: unknown) => schema['~standard'].validate(input)
   return async input => {
     let result = await validate(input)
-    // JSON has no undefined: an input left out is stored as null, and must be accepted again when it is read.
+    // JSON has no undefined: a missing input is stored as null, and the schema must accept the stored input again.
     if (result.issues !== undefined && input === null) {
       const leftOut = await validate(undefined)
       if (leftOut.issues === undefined) result = leftOut

@@ -1,10 +1,10 @@
-/** What PostgreSQL refuses of texts and of JSON (NUL, half of a surrogate pair), and values as a person reads them. */
+/** Finds characters that PostgreSQL refuses in texts and in JSON (NUL, a lone surrogate), and formats values for people. */
 import { type Saying, say } from '../errors.ts'
 
-/** How deep a value may be nested: jsonb and JSON.parse take more, but not without end. */
+/** Deepest nesting of a value: jsonb and JSON.parse accept more, but not without a bound. */
 export const maxDepth = 1000
 
-/** What is in a JSON text that a jsonb column cannot hold. */
+/** Names the part of a JSON text that a jsonb column cannot store. */
 export function unstorable(text: string): Saying | undefined {
   const bad = unstorableEscape.exec(text)
   if (bad === null) return undefined
@@ -13,15 +13,15 @@ export function unstorable(text: string): Saying | undefined {
     : say('half of a surrogate pair', 'metade de um par substituto (surrogate)')
 }
 
-/** Whether PostgreSQL can hold it as a text; what it cannot is in no column, and names nothing. */
+/** Returns true if PostgreSQL can store the text; other texts are in no column and name nothing. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
-/** Text without what PostgreSQL refuses: NUL is dropped, half a surrogate pair becomes U+FFFD. */
+/** Removes characters that PostgreSQL refuses: NUL is dropped, a lone surrogate becomes U+FFFD. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '')
 }
 
-/** Whatever it is, as text a person can read, an error by its message. Never throws, even when the value does. */
+/** Converts any value to text for a person, an error to its message. Never throws, even if the value throws. */
 export function asText(value: unknown): string {
   try {
     if (typeof value !== 'object' || value === null) return String(value)
@@ -36,5 +36,5 @@ export function asText(value: unknown): string {
   }
 }
 
-// JSON.stringify escapes exactly NUL and lone surrogates this way; an even number of backslashes before is the text `\\u0000`.
+// JSON.stringify escapes exactly NUL and lone surrogates in this form; after an even number of backslashes the text is `\\u0000`.
 const unstorableEscape = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f][0-9a-f]{2})/

@@ -1,4 +1,4 @@
-/** What a queue allows, over all workers: how many run at once, how many start within a time, how many may wait. */
+/** Checks the limits of a queue over all workers: running jobs, starts in a period, waiting jobs. */
 import { type Duration, hours, seconds } from './duration.ts'
 import { asText } from './json.ts'
 import { namePattern, nameRule } from './name.ts'
@@ -10,29 +10,29 @@ export interface Rate {
 }
 
 export interface GroupLimits {
-  /** At once, over all workers. */
+  /** Running jobs at the same time, over all workers. */
   concurrency?: number
-  /** At most `limit` starts in any stretch of time as long as `per`. */
+  /** At most `limit` starts in any period of length `per`. */
   rate?: Rate
 }
 
 export interface PerGroupLimits extends GroupLimits {
-  /** At most `limit` jobs come in by enqueue and enqueueMany in any stretch as long as `per`; past it: rate_limited. */
+  /** At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. */
   admit?: Rate
 }
 
 export interface QueueLimits extends GroupLimits {
-  /** The same for each groupKey by itself; jobs without one are not limited by it. */
+  /** The same limits for each groupKey separately; jobs without a groupKey are free of the limits. */
   perGroup?: PerGroupLimits
-  /** Once so many wait, enqueue refuses with queue_full. */
+  /** If so many jobs wait, enqueue fails with `queue_full`. */
   maxDepth?: number
 }
 
-/** Queue name to its limits. A queue that is not named keeps those it has; `{}` lifts them. */
+/** Limits by queue name. A queue without an entry keeps the stored limits; `{}` removes the limits. */
 export type Limits = Readonly<Record<string, QueueLimits>>
 
 const most = 1_000_000
-// A number that was meant as seconds would be a thousand times too short.
+// A number meant as seconds would be too short by a factor of 1,000.
 const shortestPer = seconds(1)
 const longestPer = hours(24)
 
@@ -64,7 +64,7 @@ function rateAt(at: string, rate: Rate): void {
   checkRate(rate, `${at}.`)
 }
 
-/** `within`: where its two options stand, such as `limits.q.rate.`. */
+/** `within`: prefix of both option names, such as `limits.q.rate.`. */
 export function checkRate({ limit, per }: Rate, within = ''): void {
   whole(`${within}limit`, limit, most)
   if (!(Number.isFinite(per) && per >= shortestPer && per <= longestPer))
@@ -93,7 +93,7 @@ function object<T extends object>(at: string, value: T): T {
 
 const limits = ({ concurrency, rate }: GroupLimits = {}): boolean => concurrency !== undefined || rate !== undefined
 
-/** Its jobs pass a gate. */
+/** The jobs of the queue are limited jobs. */
 export const isGated = (of: QueueLimits): boolean => limits(of) || limits(of.perGroup)
-/** And one for each group. */
+/** The queue has a limit for each groupKey. */
 export const isGrouped = (of: QueueLimits): boolean => limits(of.perGroup)

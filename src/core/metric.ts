@@ -1,12 +1,12 @@
 /**
- * Every metric of the engine: its name, what it is and what it says, in one table. docs/metrics.md, the alerts and the
- * dashboard go by it, which tests hold.
+ * Defines every metric of the engine in a single table: name, type and help text. docs/metrics.md, the alerts and the dashboard
+ * use the same names; tests check this.
  */
 
 export interface Metric {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** One sentence. */
+  /** A single sentence. */
   readonly help: string
 }
 
@@ -15,11 +15,11 @@ export type Labels = Readonly<Record<string, string>>
 export interface MetricSample {
   readonly labels?: Labels
   readonly value: number
-  /** Of a histogram: which of its series. */
+  /** Histogram only: the series. */
   readonly of?: 'bucket' | 'sum' | 'count'
 }
 
-/** A metric with its values now. An app may answer some of its own: see `metrics` of createApp. */
+/** A metric with the current values. An application may add metrics: see `metrics` of createApp. */
 export interface MetricFamily extends Metric {
   readonly samples: readonly MetricSample[]
 }
@@ -27,7 +27,7 @@ export interface MetricFamily extends Metric {
 const gauge = (name: string, help: string): Metric => ({ name, type: 'gauge', help })
 const counter = (name: string, help: string): Metric => ({ name, type: 'counter', help })
 
-/** Of the whole system, the same whichever process is asked. */
+/** Metrics of the whole system, equal in every process. */
 export const systemMetrics = {
   jobs: gauge(
     'retoma_jobs',
@@ -72,7 +72,7 @@ export const systemMetrics = {
   watchdogLag: gauge('retoma_watchdog_lag_seconds', 'How long ago a watchdog looked, anywhere; they look every 5 s'),
 } satisfies Record<string, Metric>
 
-/** Of the process that is asked. */
+/** Metrics of the process that answers. */
 export const processMetrics = {
   build: gauge('retoma_build_info', 'Always 1; its labels say what runs'),
   databaseUp: gauge('retoma_database_up', '1: the database has answered; without it only what follows is told'),
@@ -85,9 +85,9 @@ export const processMetrics = {
   started: gauge('process_start_time_seconds', 'When it began, in seconds since 1970'),
 } satisfies Record<string, Metric>
 
-/** Upper bounds in seconds; a last bucket takes what is above. */
+/** Upper bounds in seconds; a last bucket takes the values above. */
 export const durationBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900] as const
 
-/** Series of one metric in one process: beyond it what is new is counted as `other`. */
+/** Largest number of series of a metric in a process: further series are counted as `other`. */
 export const mostSeries = 300
 export const other = 'other'

@@ -1,4 +1,4 @@
-/** What a kind, a queue or a schedule may be called. */
+/** Defines the allowed names of kinds, queues and schedules. */
 import { say } from '../errors.ts'
 
 export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/

@@ -1,12 +1,12 @@
-/** What the answer of a webhook means. Pure, in one place. */
+/** Judges the response of a webhook. Pure. */
 import { type Duration, hours, seconds } from './duration.ts'
 
 export type Judged =
   | { what: 'told' }
-  /** It asks for time: no try is spent. */
+  /** The receiver asks for a delay: the attempt is not counted. */
   | { what: 'wait'; delay: Duration }
   | { what: 'again' }
-  /** Trying again as it is cannot help. */
+  /** Another attempt with the same request cannot help. */
   | { what: 'refused' }
 
 const longestWait = hours(1)
@@ -18,14 +18,14 @@ export function judgeAnswer(status: number, retryAfter: string | undefined, now:
     if (delay !== undefined) return { what: 'wait', delay }
   }
   if (status >= 500 || status === 408 || status === 425 || status === 429) return { what: 'again' }
-  // A redirect is not followed: what is signed for one address is not sent to another.
+  // Redirects are not followed: a request signed for an address is not sent to another address.
   return { what: 'refused' }
 }
 
-/** Seconds or a date, as HTTP has it; what is neither says nothing. */
+/** Parses seconds or a date, as in HTTP; another form is ignored. */
 function delayOf(given: string | undefined, now: Date): Duration | undefined {
   const text = given?.trim() ?? ''
-  // Date.parse alone takes "-5" for a year.
+  // Date.parse alone reads "-5" as a year.
   const date = /^[a-z]{3,9},? .* gmt$/i.test(text) ? Date.parse(text) : Number.NaN
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : date - now.getTime()
   if (Number.isNaN(ms)) return undefined

@@ -1,9 +1,9 @@
-/** The sentences of notices, in both languages: what happened, and what to do about it. */
+/** Builds the sentences of notices, in both languages: the event and the advice. */
 import { type Saying, say } from '../errors.ts'
 import type { BatchAbout } from './batch-about.ts'
 import type { IncidentEvent } from './notice.ts'
 
-/** What is known of an incident; each event has its own. */
+/** Facts of an incident; each event has other facts. */
 export interface IncidentFacts {
   batch?: string
   name?: string
@@ -13,7 +13,7 @@ export interface IncidentFacts {
   failed?: number
   skipped?: number
   cancelled?: number
-  /** Why a batch is paused, stalled or failed. */
+  /** Reason of a paused, stalled or failed batch. */
   reason?: { code?: string; [more: string]: unknown } | null
   job?: string
   kind?: string
@@ -125,7 +125,7 @@ function succeeded({ total = 0, failed = 0 }: IncidentFacts): Saying {
   return say(` is done with errors: ${failed} of ${total} failed.`, ` foi concluído com erros: ${failed} de ${total}.`)
 }
 
-/** `stop_after` is the engine's own; a provider's stop brings its words with it. */
+/** `stop_after` is a reason of the engine; a provider stop has the message of the provider. */
 function why({ reason }: IncidentFacts): Saying {
   if (reason?.code === 'stop_after')
     return say(

@@ -25,7 +25,7 @@ test('every event is told in whole sentences, of its beginning and of its end, i
       expect(over).toMatchObject({ event: `${event}.cleared`, severity: 'info', facts: { cleared_at: since } })
     }
   }
-  // A batch that failed and one that succeeded end alike: they run again.
+  // The notices about the end of a failed and of a succeeded batch are equal: the batch runs again.
   expect(said.size).toBe(incidentEvents.length * 4 - 2)
 })
 

@@ -1,9 +1,8 @@
 /**
- * What a person is told, and how: an incident as it is found, made into the notice that is posted. Pure; the sentences are
- * in notice-words.ts, the webhook in engine/webhook.ts.
+ * Turns an incident into the notice to send. Pure; the sentences are in notice-words.ts, the webhook is in engine/webhook.ts.
  *
- * Invariant: a notice is made once, when its incident is found, and sent as it is however often it takes: whoever gets it twice
- * can tell by `facts.incident` and `event`.
+ * Invariant: the engine makes a notice once, when the watchdog finds the incident, and sends the same notice on every attempt. A
+ * receiver recognises a repeated notice by `facts.incident` and `event`.
  */
 import type { Language } from '../errors.ts'
 import { type IncidentFacts, sentenceOf, sentenceOfEnd, sentenceOfMany } from './notice-words.ts'
@@ -26,18 +25,18 @@ const severities: Record<IncidentEvent, Severity> = {
   'watchdog.late': 'critical',
 }
 
-/** Something a person should know, as it was found. */
+/** A finding for people, with the facts of the moment of detection. */
 export interface Incident {
   event: IncidentEvent
-  /** What it is of, such as batch:17: one is told once while it lasts. */
+  /** The affected object, such as batch:17. At most a single open incident per event and subject. */
   subject: string
   since: string
   facts: IncidentFacts
 }
 
-/** What is posted. `facts` has besides what was found: subject, since, cleared_at, and the incident's number. */
+/** Body of the webhook request. `facts` has also subject, since, cleared_at, and the number of the incident. */
 export interface Notice {
-  /** An incident's event; with `.cleared` when it is over; or `test`. */
+  /** The event of the incident; with `.cleared` at the end of the incident; or `test`. */
   event: string
   severity: Severity
   sentence: string
@@ -47,7 +46,7 @@ export interface Notice {
 
 export interface Writing {
   language: Language
-  /** Where people reach Retoma. */
+  /** Public address of Retoma. */
   link: string | null
 }
 
@@ -61,7 +60,7 @@ export const noticeOf = ({ event, subject, since, facts }: Incident, { language,
   facts: { ...facts, subject, since },
 })
 
-/** It is over. */
+/** Makes the notice about the end of an incident. */
 export const noticeOfEnd = (
   { event, subject, since, facts }: Incident,
   clearedAt: string,
@@ -74,7 +73,7 @@ export const noticeOfEnd = (
   facts: { ...facts, subject, since, cleared_at: clearedAt },
 })
 
-/** So many that more are not told one by one. */
+/** Makes a single notice about `more` incidents, when there are too many for a notice each. */
 export const noticeOfMany = (
   { event, subject, since, facts }: Incident & { facts: { more: number } },
   { language, link }: Writing,
@@ -97,7 +96,7 @@ export const noticeOfTest = ({ language, link }: Writing, at: string): Notice =>
   facts: { at },
 })
 
-/** Where it is explained, or listed. */
+/** Returns the address of the explanation or of the list. */
 function linkTo(base: string | null, facts: IncidentFacts): string | null {
   if (base === null) return null
   const home = base.replace(/(?<!\/)\/+$/, '')

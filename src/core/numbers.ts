@@ -1,4 +1,4 @@
-/** Numbers for a person, in the reader's language. */
+/** Formats numbers for a person, in the language of the reader. */
 import type { Language } from '../errors.ts'
 
 const locale = { en: 'en', pt: 'pt-BR' }
@@ -6,7 +6,7 @@ const locale = { en: 'en', pt: 'pt-BR' }
 /** `12,345` */
 export const whole = (number: number, language: Language): string => number.toLocaleString(locale[language])
 
-/** All of them together, such as `12,345`. */
+/** Formats the sum of the counts, such as `12,345`. */
 export const countOf = (counts: Readonly<Record<string, number>>, language: Language): string =>
   Object.values(counts)
     .reduce((sum, each) => sum + each, 0)
@@ -24,6 +24,6 @@ export function sizeOf(bytes: number, language: Language): string {
   return `${(bytes / size).toLocaleString(locale[language], { maximumFractionDigits: 1 })} ${unit}`
 }
 
-/** `90.0`, always with one decimal. */
+/** `90.0`, always with a single decimal. */
 export const oneDecimal = (number: number, language: Language): string =>
   number.toLocaleString(locale[language], { minimumFractionDigits: 1, maximumFractionDigits: 1 })

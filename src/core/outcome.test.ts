@@ -9,7 +9,7 @@ const job = { kind: 'greet', failures: 0, crashes: 0 }
 const after = (ended: Ended, tried: Partial<typeof job> = {}): Outcome =>
   decide({ ...job, ...tried }, policy, ended, 0.5)
 
-/** What is kept of something thrown. */
+/** Returns the stored failure of a thrown value. */
 function kept(thrown: unknown): Failure {
   const outcome = after({ thrown })
   if (outcome.state !== 'waiting' || outcome.failure === null) throw new Error(`not a retry: ${outcome.state}`)

@@ -1,6 +1,6 @@
 /**
- * How one attempt ends, decided in one pure place. A handler returns a value, returns one of the words `skip` and
- * `snooze`, or throws; `decide` turns that into what is written.
+ * Decides the outcome of an attempt, in a single pure function. A handler returns a value, returns `skip` or `snooze`, or throws;
+ * `decide` turns the end into the outcome to write.
  */
 
 import { brand, hasBrand } from '../brand.ts'
@@ -14,9 +14,9 @@ import { poisonFailure } from './poison.ts'
 import type { Policy } from './policy.ts'
 import { encodeStored } from './value.ts'
 
-/** What is kept of an error: on the job, and in its failure history. */
+/** Stored form of an error: on the job, and in the failure history. */
 export interface Failure {
-  /** crash: its own process died of it, which counts as a crash and not as a failure. */
+  /** crash: the attempt crashed its process; counts as a crash and not as a failure. */
   what: 'error' | 'timeout' | 'crash'
   message: string
   code: string | null
@@ -30,8 +30,8 @@ export type Outcome =
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
   /**
-   * It waits again and nothing was spent; `pause`: its batch stands still first; `trouble`: what it met at a stopped provider;
-   * `forChild`: it waits for a child process of its worker.
+   * The job is released, and the attempt is not counted. `pause`: pause the batch first; `trouble`: answer of a stopped provider;
+   * `forChild`: the job waits for a free child.
    */
   | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
 
@@ -40,10 +40,10 @@ export interface Trouble {
   message: string
 }
 
-/** What a dead process left: signal, exit code, memory, the end of its stderr. */
+/** Facts of a dead child process: signal, exit code, memory, last lines of stderr. */
 export type Evidence = Readonly<Record<string, unknown>>
 
-/** `evidence`: its process died; without being timed out, of its own doing. */
+/** `evidence`: the child process died; without `timedOut`, the attempt caused the crash. */
 export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean; evidence?: Evidence }
 
 export class Skip {
@@ -62,10 +62,10 @@ export class Snooze {
   }
 }
 
-/** Nothing to do for this input: the job ends as skipped, with the reason. */
+/** The input needs no work: the job ends as `skipped`, with the reason. */
 export const skip = (reason: string): Skip => new Skip(reason)
 
-/** Not now: the job waits again for that long; no try is spent. */
+/** Defers the job for so long; the attempt is not counted. */
 export function snooze(delay: Duration): Snooze {
   if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
   const problem = say(
@@ -75,14 +75,14 @@ export function snooze(delay: Duration): Snooze {
   throw new RetomaError('bad_option', { option: 'snooze', problem })
 }
 
-/** It was said of it that trying again cannot help. */
+/** The error is marked as non-retryable. */
 export const isFinal = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
 
-/** `throw doNotRetry(error)`: trying again cannot help; the job fails at once, whatever tries are left. */
+/** `throw doNotRetry(error)`: another attempt cannot help; the job fails at once, with any number of attempts left. */
 export function doNotRetry(error: Error | string): Error {
   const known = error instanceof Error ? error : new Error(asText(error))
   if (isFinal(known)) return known
-  // A frozen error cannot carry the mark; one that inherits all it says can.
+  // A frozen error cannot carry the brand; an object that inherits from the error can.
   const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
   return brand(marked, 'doNotRetry')
 }
@@ -110,7 +110,7 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = encodeStored(ended.returned, 'result')
   if (result.ok) return { state: 'succeeded', result: result.text }
-  // The work is done and would be done again for nothing: a result that cannot be stored is not retried.
+  // The work is done, and another attempt would repeat the work in vain: a result that cannot be stored is not retried.
   const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`
   return {
     state: 'failed',
@@ -119,14 +119,15 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
 }
 
 /**
- * Of one that was let through to a provider that has stopped, and ended without having heard whether it answers, or that tried
- * whether the failures that paused its batch have ended: that is no fault of its job's. Its process dying of it is; so is what cannot be answered for this job whoever is asked.
+ * Outcome of a probe without an answer: the attempt was a probe of a stopped provider, or of the failures that paused the batch.
+ * The failure does not count against the job, and the job is released. A crash and a non-retryable error do count: the job is the
+ * cause, with any provider.
  */
 export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
   if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isFinal(thrown))
     return outcome
   const inBatch = (job.batch_id ?? null) !== null
-  // Its batch says when.
+  // The batch decides the time of the next attempt.
   const delay = inBatch ? milliseconds(0) : probeEvery
   return {
     state: 'handed_back',
@@ -140,7 +141,7 @@ const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip
 const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
 
 function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
-  // The deaths it was suspected of count, too, once it has shown what it does.
+  // A crash proves the suspicion: the earlier crashes under suspicion count too.
   const crashes = job.crashes + (failure.what === 'crash' ? 1 + careOf(job.care ?? null).deaths : 0)
   if (failure.what === 'crash' && crashes >= policy.maxCrashes)
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
@@ -154,19 +155,19 @@ function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { retu
   return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
 }
 
-/** Whatever was thrown, in its own words. */
+/** Returns the message of any thrown value. */
 export const messageOf = (thrown: unknown): string => describe(thrown, 'error').message.slice(0, maxTrouble)
 
 const maxTrouble = 2000
 const maxMessage = 10_000
 const maxStack = 20_000
 
-/** Whatever was thrown, as something a person can read and PostgreSQL can store. */
+/** Converts any thrown value to a text for people that PostgreSQL can store. */
 function describe(thrown: unknown, what: Failure['what']): Failure {
   try {
     if (thrown instanceof Error) return { what, ...factsOf(thrown) }
   } catch {
-    // A getter or a proxy that throws when it is looked at: the attempt failed all the same.
+    // A getter or a proxy threw while being read: the attempt has failed anyway.
   }
   return { what, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
 }
@@ -180,7 +181,7 @@ function factsOf(error: Error): Omit<Failure, 'what'> {
   }
 }
 
-/** Cut first, cleaned then: the cut may go through the middle of a surrogate pair. */
+/** Cuts first and cleans then, because the cut may split a surrogate pair. */
 const cut = (text: string, max: number): string => cleanText(text.slice(0, max))
 
 function withCauses(error: Error): string {

@@ -1,9 +1,10 @@
 /**
- * Errors of an application's own, beside Retoma's: a table with a code, an HTTP status and a sentence in both languages each.
- * `new RetomaError(errors.sold_out, { seat })` raises one; a route names it among its `errors`, and it leaves as Retoma's do.
+ * Defines the errors of an application besides the errors of Retoma: a table with a code, an HTTP status and a sentence in both
+ * languages. `new RetomaError(errors.sold_out, { seat })` raises an error of the table; a route lists the error among its
+ * `errors`, and the response has the form of Retoma's errors.
  *
- * Invariant: a code stands for one error in a process. Retoma's own cannot be defined again, and two tables with the same
- * code do not start together; one definition that both import is one error.
+ * Invariant: a code stands for a single error in a process. A table cannot redefine a code of Retoma, and two tables with the
+ * same code do not start together; two tables that import the same definition share the error.
  */
 import { type Entry, isErrorCode, type OwnError, say } from '../errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
@@ -15,7 +16,7 @@ export type OwnErrors<T extends Record<string, Entry> = Record<string, Entry>> =
 const codePattern = /^[a-z][a-z0-9_]{0,59}$/
 const entryKeys = ['status', 'retryable', 'en', 'pt']
 
-/** Types flow from its English sentences: whoever raises one gives each name in braces. */
+/** The types follow from the English sentences: a caller gives a fact for each name in braces. */
 export function defineErrors<const T extends Record<string, Entry>>(table: T): OwnErrors<T> {
   const all = Object.entries(table).map(([code, entry]) => {
     check(code, entry, refuseDefinition(say(`error "${code}"`, `erro "${code}"`)))
@@ -52,7 +53,7 @@ function check(code: string, entry: Entry, refuse: Refuse): void {
 const names = (sentence: string): string =>
   [...new Set(Array.from(sentence.matchAll(/\{(\w+)\}/g), match => match[1]!))].sort().join()
 
-/** For whoever puts tables together. */
+/** For code that combines tables. */
 export function refuseSameCode(errors: Iterable<OwnError>): void {
   const known = new Map<string, OwnError>()
   for (const error of errors) {

@@ -1,4 +1,4 @@
-/** Lists come a page at a time: what may be asked for, and what of the rows is the page. */
+/** Checks the options of a list and cuts a page from the rows. */
 import { isId } from './id.ts'
 import { refuseOption } from './refuse.ts'
 
@@ -19,7 +19,7 @@ export interface Page<Row> {
   next: string | null
 }
 
-/** Of one row more than the page has, where there is one more. */
+/** `rows` has `limit` + 1 rows if there is a next page. */
 export function pageOf<Row extends { id: string }>(
   rows: readonly Row[],
   limit: number,

@@ -1,9 +1,9 @@
 /**
- * When a schedule fires: a cron pattern in a time zone, or every so often. A *slot* is one such instant.
+ * Computes the occurrences of a recurrence: a cron pattern in a time zone, or a fixed interval.
  *
- * Invariant: slots depend on the plan alone, never on when a process started or looked: `every` counts from the epoch, so
- * all processes name the same instants. Where clocks are put forward, a slot in the hour that is left out fires at the
- * jump; where they are put back, a fixed time of day fires in the first of the two hours only.
+ * Invariant: occurrences depend on the recurrence alone, never on the start or the checks of a process: `every` counts from the
+ * epoch, so that all processes compute the same instants. When clocks go forward, an occurrence in the missing hour is at the
+ * jump; when clocks go back, a fixed time of day occurs only in the first of the two hours.
  */
 import { Cron } from 'croner'
 import { type Saying, say } from '../errors.ts'
@@ -20,10 +20,10 @@ export interface EveryPlan {
   readonly every: Duration
 }
 
-/** No two slots are closer to each other. */
+/** Shortest distance between two occurrences. */
 export const closest = seconds(1)
 
-/** The first slot after that instant. */
+/** Returns the first occurrence after the instant. */
 export function slotAfter(plan: Plan, instant: Date): Date {
   if ('every' in plan) return new Date((Math.floor(instant.getTime() / plan.every) + 1) * plan.every)
   const slot = read(plan).nextRun(instant)
@@ -31,10 +31,13 @@ export function slotAfter(plan: Plan, instant: Date): Date {
   return slot
 }
 
-/** The last slot up to and including `now`; `first` is a slot that is not after it. By halves: there may be millions. */
+/**
+ * Returns the last occurrence up to and including `now`; `first` is an occurrence not after `now`. Binary search, because there
+ * may be millions of occurrences.
+ */
 export function lastSlot(plan: Plan, first: Date, now: Date): Date {
   let last = first
-  let end = now.getTime() // no slot lies after this and up to now
+  let end = now.getTime() // no occurrence is after `end` and up to `now`
   while (end - last.getTime() >= closest) {
     const middle = new Date((last.getTime() + end) / 2)
     const slot = slotAfter(plan, middle)
@@ -44,7 +47,7 @@ export function lastSlot(plan: Plan, first: Date, now: Date): Date {
   return last
 }
 
-/** Why the pattern cannot be used, at times in croner's own words; undefined when it can. */
+/** Returns the problem of the pattern, sometimes in the words of croner; undefined: no problem. */
 export function cronProblem(cron: string): Saying | undefined {
   if (!/^(@\w+|\S+( \S+){4,5})$/.test(cron))
     return say(
@@ -68,6 +71,6 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Paused: it only reckons, and starts no timer of its own. */
+/** Paused: croner only computes, and starts no timer. */
 const read = ({ cron, timeZone }: CronPlan): Cron =>
   new Cron(cron, { timezone: timeZone, paused: true, mode: '5-or-6-parts' })

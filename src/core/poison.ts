@@ -1,4 +1,7 @@
-/** The end of a job that has ended its process `maxCrashes` times: not run again by itself, with what it died of last. */
+/**
+ * Builds the failure of a poison job, which has crashed its process `maxCrashes` times: not retried automatically, with the last
+ * crash as the reason.
+ */
 import { RetomaError } from '../errors.ts'
 import type { Failure } from './outcome.ts'
 

@@ -1,10 +1,9 @@
 /**
- * What of a policy its author says, checked at the door: of a kind (defineJob), and of the items of a batch (defineBatch and
- * submit), by the same code.
+ * Checks the policy options of a kind (defineJob) and of the items of a batch (defineBatch and submit), with the same code.
  *
- * Invariant: what comes out has only what was given, each option whole: where a part of one was given, such as
- * `backoff.first`, the rest of it is that of the policy it is laid over. So one policy is laid over another option by option, here
- * by a spread and in the database by `||`.
+ * Invariant: the result has only the given options, each option complete: if a part of an option is given, such as
+ * `backoff.first`, the rest comes from the policy below. A policy therefore overrides another policy option by option, here with
+ * a spread and in the database with `||`.
  */
 import type { Backoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
@@ -25,11 +24,14 @@ export interface PolicyOptions {
   maxCrashes?: number
   onOrphan?: Action
   onStall?: Action
-  /** Where its handler runs. thread and process need `handler`: a function cannot be handed to another process. */
+  /** Place of the handler. thread and process need `handler`: a function cannot be sent to another process. */
   isolation?: Isolation
-  /** Of its thread (heap) or process (all of it) at most: `megabytes(512)`; over it the child is ended, as a crash of its job. */
+  /**
+   * Memory limit of the thread (heap) or process (total): `megabytes(512)`; above the limit the engine ends the child, and the
+   * job has a crash.
+   */
   memory?: number
-  /** What is said of a job that the watchdog ended, in place of its own words. */
+  /** Messages for jobs ended by the watchdog, in place of the default messages. */
   messages?: Messages
 }
 
@@ -38,10 +40,13 @@ export const policyOptions = [
   'isolation', 'memory', 'messages',
 ] // biome-ignore format: read as one list
 
-/** Where a handler runs is a matter of its code; when a worker is dead, and how often a kind is swept, of all its jobs at once. */
+/**
+ * Options of the kind only: isolation depends on the code of the handler; the death of a worker and the sweeps concern all jobs
+ * of the kind at once.
+ */
 const ofTheKind = ['isolation', 'memory', 'orphanAfter', 'sweepEvery'] as const
 
-/** What a batch asks for its items in place of what their kind says. null: not at all, though the kind does. */
+/** Policy override for the items of a batch. null: switches an option of the kind off. */
 export interface ItemOptions
   extends Omit<PolicyOptions, (typeof ofTheKind)[number] | 'stallAfter' | 'maxAge' | 'expect'> {
   stallAfter?: Duration | null
@@ -49,13 +54,13 @@ export interface ItemOptions
   expect?: Duration | null
 }
 
-/** Of a kind: laid over the defaults. */
+/** Returns the policy of a kind: the given options over the defaults. */
 export const kindPolicy = (given: PolicyOptions, defaults: Policy, refuse: Refuse): Policy => ({
   ...defaults,
   ...policyGiven(given, defaults, refuse, '', false),
 })
 
-/** Of a batch's items: what is to be laid over their kind's. */
+/** Returns the policy override of a batch's items, relative to the policy of the kind. */
 export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Partial<Policy> {
   if (given === null || typeof given !== 'object')
     refuse(
@@ -73,7 +78,7 @@ export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Pa
   return policyGiven(given, kind, refuse, 'items.', true)
 }
 
-/** `within`: where these options stand. `mayBeOff`: what the policy below it asks for may be switched off by null. */
+/** `within`: prefix of the option names. `mayBeOff`: null may switch off an option of the policy below. */
 function policyGiven(
   given: PolicyOptions | ItemOptions,
   below: Policy,
@@ -143,7 +148,7 @@ export const actions: readonly Action[] = ['retry', 'stall', 'fail']
 const onlyGiven = (policy: { [Option in keyof Policy]: Policy[Option] | undefined }): Partial<Policy> =>
   Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined))
 
-/** A part that is not given is that of `below`. */
+/** A missing part comes from `below`. */
 export function backoffOf(
   given: Partial<Backoff> | undefined,
   below: Backoff,
@@ -196,7 +201,7 @@ function messagesOf(
   return { ...below, ...given }
 }
 
-/** A process that has done nothing takes half of that. */
+/** An idle process takes half of this memory. */
 export const leastMemory = megabytes(128)
 
 function memoryOf(memory: number | undefined, refuse: Refuse): number | undefined {

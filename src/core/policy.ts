@@ -1,6 +1,6 @@
 /**
- * What a kind of job asks of the engine, as plain data: kept in the `kind` table, so that a watchdog without the code
- * can judge its jobs. Defaults live here and nowhere else.
+ * Defines the policy of a kind as plain data, stored in the `kind` table, so that a watchdog without the code of the kind can
+ * judge the jobs. All defaults are in this file.
  */
 import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, minutes, seconds } from './duration.ts'
@@ -8,7 +8,7 @@ import { type Duration, minutes, seconds } from './duration.ts'
 export type Action = 'retry' | 'stall' | 'fail'
 export type Isolation = 'inline' | 'thread' | 'process'
 
-/** What is said of a job that the watchdog ended, in the kind's own words. */
+/** Messages of the kind for jobs ended by the watchdog. */
 export interface Messages {
   orphan?: string
   stalled?: string
@@ -16,14 +16,14 @@ export interface Messages {
 }
 
 export interface Policy {
-  /** Tries in all: 3 means the first and two more. */
+  /** Attempts in total: 3 means the first attempt and two more. */
   attempts: number
   backoff: Backoff
-  /** Longest time one attempt may take. */
+  /** Longest duration of an attempt. */
   timeout: Duration
   stallAfter: Duration | null
   maxAge: Duration | null
-  /** How long an attempt usually takes; past it the job is reported as slow. */
+  /** Usual duration of an attempt; a longer attempt is reported as slow. */
   expect: Duration | null
   orphanAfter: Duration
   sweepEvery: Duration
@@ -53,13 +53,13 @@ export const defaultPolicy: Policy = {
 }
 
 export const beatEvery = seconds(5)
-/** How often each process looks after the workers of all. */
+/** Interval at which each process checks all workers. */
 export const watchEvery = seconds(5)
-/** Nobody has looked for so long: that is a failure of the system, which a person should mend. */
+/** Without a check for so long, the system has failed and a person should act. */
 export const unwatchedAfter = minutes(1)
-/** A worker that could not ask for jobs for so long, three polls, cannot claim. */
+/** A worker without a successful claim query for so long (three polls) cannot claim. */
 export const unclaimedAfter = seconds(15)
-/** A main loop that has stood still for so long is hung. */
+/** A main loop blocked for so long is hung. */
 export const hungAfter = seconds(5)
-/** A handler that has not ended so long after it was told to is abandoned. */
+/** A handler that has not ended so long after its signal aborted is an abandoned handler. */
 export const abandonAfter = seconds(10)

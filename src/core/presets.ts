@@ -1,6 +1,6 @@
 /**
- * Policies that five teams asked for, with their own numbers and words (docs/seeds.md): `defineJob({ ...presets.planner,
- * kind, run })`, and for batches `defineBatch({ ...presets.classification, name, job })`.
+ * Defines policies for five teams, with the numbers and messages of the teams (docs/seeds.md):
+ * `defineJob({ ...presets.planner, kind, run })`, and for batches `defineBatch({ ...presets.classification, name, job })`.
  */
 import type { BatchOptions } from './batch.ts'
 import { hours, minutes, seconds } from './duration.ts'
@@ -11,15 +11,16 @@ type BatchPreset = Pick<BatchOptions<unknown>, 'stallAfter' | 'onStall' | 'maxRe
 
 const fiveThenTen = { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 }
 
-/** Documents with an AI behind them: three tries of two minutes each. */
+/** Documents with an AI provider: three attempts of two minutes each. */
 const classifier = { timeout: minutes(2), attempts: 3, backoff: fiveThenTen } as const satisfies JobPreset
 
-/** Batches of those: five minutes without the end of any attempt is a stall; a person may resume it three times. */
+/** Batches of documents: five minutes without the end of an attempt is a stall; a person may resume the batch three times. */
 const classification = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const satisfies BatchPreset
 
 /**
- * Quotes: without a sign for ten minutes it goes on from its checkpoint by itself, as often as it takes, for a day. Looked
- * for at every tick, not every five minutes as they asked: so those of a dead worker go on within 30 s.
+ * Quotes: after ten minutes without progress the job continues from its checkpoint automatically, any number of times, for a day.
+ * The watchdog sweeps at every check, not every five minutes as requested, so that the jobs of a dead worker continue within 30
+ * s.
  */
 const quotes = {
   attempts: 1_000_000,
@@ -30,7 +31,7 @@ const quotes = {
   messages: { overdue: 'ERROR: processing for more than 24 h' },
 } as const satisfies JobPreset
 
-/** Generic jobs: one try; when the process dies the job is failed, with words that say so. */
+/** Generic jobs: a single attempt; if the process dies, the job fails with a fitting message. */
 const planner = {
   attempts: 1,
   orphanAfter: minutes(2),
@@ -43,10 +44,10 @@ const planner = {
   },
 } as const satisfies JobPreset
 
-/** A queue in the database: five tries. */
+/** A queue in the database: five attempts. */
 const snaps = { attempts: 5, backoff: fiveThenTen } as const satisfies JobPreset
 
-/** PDFs and bank syncs: without a sign for ten minutes it is failed; three tries otherwise. */
+/** PDFs and bank syncs: after ten minutes without progress the job fails; otherwise three attempts. */
 const documents = {
   attempts: 3,
   backoff: fiveThenTen,

@@ -1,41 +1,44 @@
-/** A service outside that jobs ask: what is said to the engine about it, and how it stands. */
+/** Defines the messages between worker and engine about a provider, and the view of a provider. */
 
-/** `asked`: when it was asked, as the engine told whoever did. */
+/** `asked`: instant of the request, from the `open` answer of the engine. */
 export type ProviderWord =
-  /** May it be asked? */
+  /** Asks for permission to call the provider. */
   | { how: 'ask' }
   | { how: 'answered'; owed: string }
   | { how: 'wait'; asked: string; retryAfterMs: number | null; code: string | null; message: string }
   | { how: 'stop'; asked: string; code: string | null; message: string }
-  /** The one that was let through to a stopped one met trouble: it does not answer yet. */
+  /** The probe of a stopped provider got no answer. */
   | { how: 'silent'; message: string }
 
 export type ProviderStand =
-  /** `owed`: what an answer would bring to an end; null: nothing. `probe`: it has stopped, and this one is let through. */
+  /**
+   * `owed`: token of the wait or stop that an answer of the provider ends; null: none. `probe`: the provider has stopped, and
+   * this request is the probe.
+   */
   | { how: 'open'; asked: string; owed: string | null; probe?: boolean }
-  /** `ms`: until it may be asked again. */
+  /** `ms`: time until the next allowed request. */
   | { how: 'waiting' | 'stopped'; ms: number; code: string | null; message: string }
 
-/** A provider as people see it. One that was never told to wait or stop is not known. */
+/** View of a provider. A provider that never asked for a wait or a stop has no row. */
 export interface ProviderView {
   name: string
   state: 'open' | 'waiting' | 'stopped'
-  /** Kinds of jobs that met it waiting or stopped. */
+  /** Kinds whose jobs met the provider waiting or stopped. */
   kinds: string[]
-  /** Of one that waits. */
+  /** Waiting provider only. */
   waitUntil: Date | null
   /** Waits in a row, without an answer in between. */
   waits: number
-  /** When the first of those was; null: there is none. */
+  /** Begin of the waits in a row; null: none. */
   waitsSince: Date | null
   stoppedAt: Date | null
-  /** Of a stopped one: when it may be asked again. */
+  /** Stopped provider only: instant of the next allowed probe. */
   probeAt: Date | null
-  /** Of its last answer of that kind, and its own words. */
+  /** Code and message of the provider's last wait or stop. */
   code: string | null
   message: string | null
   at: Date
-  /** Of a stopped one: what the last one that was let through to it met instead of an answer, and when. */
+  /** Stopped provider only: result of the last probe without an answer, and its instant. */
   trouble: string | null
   troubleAt: Date | null
 }

@@ -1,4 +1,4 @@
-/** How fast a batch goes lately, and how long it still takes: from a few samples of how many had ended when. */
+/** Computes the throughput of a batch and the remaining time from samples of the number of ended items. */
 
 export interface Sample {
   ageSeconds: number
@@ -7,7 +7,7 @@ export interface Sample {
 
 const windowSeconds = 60
 
-/** Items a second; null: nothing is known, or nothing has ended lately. Samples are in the order they were taken. */
+/** Items per second; null: unknown, or no item ended lately. `samples` are in the order of time. */
 export function rateOf(samples: readonly Sample[], ended: number): number | null {
   const from = samples.find(each => each.ageSeconds <= windowSeconds) ?? samples.at(-1)
   if (from === undefined || from.ageSeconds < 1 || ended <= from.ended) return null

@@ -1,15 +1,15 @@
-/** How a door refuses what it was given: by the name of what is wrong, with the reason in both languages. */
+/** Throws the errors for invalid options and definitions: the name of the option, with the reason in both languages. */
 import { RetomaError, type Saying, say } from '../errors.ts'
 import { suggestion } from './suggest.ts'
 
 export type Refuse = (en: string, pt: string) => never
 
-/** An option of a call. */
+/** Refuses an option of a call. */
 export function refuseOption(option: string, en: string, pt: string): never {
   throw new RetomaError('bad_option', { option, problem: say(en, pt) })
 }
 
-/** `within`: where they stand, such as `limits.`. */
+/** `within`: prefix of the option names, such as `limits.`. */
 export function refuseUnknownOptions(given: object, known: readonly string[], within = ''): void {
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue
@@ -18,14 +18,14 @@ export function refuseUnknownOptions(given: object, known: readonly string[], wi
   }
 }
 
-/** What a define… was given. */
+/** Refuses a definition (`defineJob`, `defineBatch` …). */
 export const refuseDefinition =
   (what: Saying): Refuse =>
   (en, pt) => {
     throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
   }
 
-/** `within`: where in the definition those options stand, such as `backoff.`. */
+/** `within`: prefix of the option names in the definition, such as `backoff.`. */
 export function refuseUnknown(given: object, known: readonly string[], refuse: Refuse, within = ''): void {
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue

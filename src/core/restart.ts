@@ -1,37 +1,37 @@
 /**
- * What a supervisor does when the process it looks after has ended: end as well, or start it again, and how soon. Pure; the
+ * Decides the next step of a supervisor after the end of the worker process: end too, or restart, and the delay. Pure; the
  * supervisor keeps the standing between two ends.
  *
- * A process that refuses to start (a bad config, a taken port) before any has ever worked is not started again: what it said
- * is for the person who started it. Once one has worked, no end is the last but the one that was asked for.
+ * If a process refuses to start (a bad config, a taken port) before any process was ever ready, there is no restart: the error
+ * message is for the person who started the process. After a process was ready, the supervisor ends only on request.
  */
 import { restartCode } from './death.ts'
 import { minutes, seconds } from './duration.ts'
 
 export interface Standing {
-  /** One of its boots got ready. */
+  /** A process was ready before. */
   everReady: boolean
-  /** How long to wait before the next start. */
+  /** Delay before the next start. */
   pause: number
-  /** Boots in a row that did not get ready. */
+  /** Starts in a row without a ready process. */
   bootFailures: number
 }
 
 export const firstStanding: Standing = { everReady: false, pause: seconds(0.2), bootFailures: 0 }
 
 const longestPause = seconds(30)
-/** Ready for so long, it counts as well, and the next trouble as a new one. */
+/** After so long in the ready state the process is healthy, and the next failure counts as the first. */
 const wellAfter = minutes(1)
-/** So many boots in a row fail before somebody is told loudly; and then at every so many, when the pause grows no more. */
+/** Failed starts in a row before an error line; and the interval of further error lines once the delay no longer grows. */
 const loudAt = 5
 const loudEvery = 20
 
 export interface Ended {
-  /** How long it had been ready; null: it never was. */
+  /** Time in the ready state; null: never ready. */
   readyMs: number | null
   signal: string | null
   exitCode: number | null
-  /** The supervisor itself was told to stop. */
+  /** The supervisor was told to stop. */
   stopping: boolean
 }
 
@@ -40,7 +40,7 @@ export type Next =
   | {
       do: 'restart'
       afterMs: number
-      standing: Standing /** Worth an error line: it does not get ready. */
+      standing: Standing /** Write an error line: the process does not become ready. */
       loud: boolean
     }
 

@@ -1,10 +1,10 @@
-/** How long finished work is kept, by how it ended. */
+/** Checks the retention of finished jobs, for each final state. */
 import { RetomaError, say } from '../errors.ts'
 import { type Duration, days } from './duration.ts'
 import { type FinalState, finalStates } from './state.ts'
 import { suggestion } from './suggest.ts'
 
-/** One time for all, or one for each final state; a state that is not named is kept for 90 days. */
+/** A single duration for all final states, or a duration for each; a state without a duration has 90 days. */
 export type Retention = Duration | Partial<Record<FinalState, Duration>>
 
 const usual = days(90)

@@ -1,6 +1,6 @@
 /**
- * `defineSchedule`: which job comes in when, as its author writes it, checked at the door. What comes out is trusted
- * everywhere else; its input is checked when an engine gets it and at every firing.
+ * Checks `defineSchedule`: a job and a recurrence. Other code trusts the returned schedule. The input is checked when an engine
+ * gets the schedule, and at every occurrence.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { type CatchUp, catchUps } from './catch-up.ts'
@@ -13,25 +13,28 @@ import { closest, cronProblem, isTimeZone, type Plan } from './plan.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './refuse.ts'
 import { suggestion } from './suggest.ts'
 
-/** A schedule: what `createEngine({ schedules })` takes. */
+/** A schedule, for `createEngine({ schedules })`. */
 export interface Schedule {
   readonly name: string
   readonly job: AnyJob
   readonly plan: Plan
   readonly catchUp: CatchUp
   readonly options: CheckedOptions
-  /** The job's input for that slot. */
+  /** Input of the job for an occurrence. */
   readonly input: (slot: Date) => unknown
 }
 
-/** A key is held only until its job's end: while the job of an earlier slot is not finished, a slot adds none. */
+/**
+ * A unique key lasts until the final state of the job: while the job of an earlier occurrence has no final state, an occurrence
+ * adds no job.
+ */
 export type ScheduledJobOptions = Omit<EnqueueOptions, 'runAt' | 'keyUntil'>
 
 type When =
   | {
       /** `minute hour day month weekday`, or six fields with seconds first. */
       cron: string
-      /** Such as `America/Sao_Paulo`. Default: UTC. */
+      /** For example `America/Sao_Paulo`. Default: UTC. */
       timeZone?: string
       every?: undefined
     }
@@ -42,7 +45,7 @@ type When =
       timeZone?: undefined
     }
 
-/** The input, or what makes it from the slot's instant. It may be left out where the job needs none. */
+/** The input, or a function from the instant of the occurrence to the input. Optional if the job needs no input. */
 type Given<Input> = undefined extends Input
   ? { input?: Input | ((slot: Date) => Input) }
   : { input: Input | ((slot: Date) => Input) }
@@ -50,7 +53,7 @@ type Given<Input> = undefined extends Input
 export type ScheduleOptions<Input> = {
   name: string
   job: Job<Input, unknown>
-  /** What to do about slots that passed while nothing ran. Default: `once`. */
+  /** Rule for the occurrences missed while no process ran. Default: `once`. */
   catchUp?: CatchUp
   options?: ScheduledJobOptions
 } & When &
@@ -133,10 +136,10 @@ function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedOptions
   }
 }
 
-/** The input of the job for that slot as JSON text; throws bad_input, or whatever the function that makes it throws. */
+/** Returns the input of the job for the occurrence as JSON text. Throws `bad_input`, or an error of the input function. */
 export async function inputFor({ job, input }: Schedule, slot: Date): Promise<string> {
   const made = input(slot)
-  // Stored as it is, a promise would be an empty object.
+  // A promise would be stored as an empty object.
   if (made instanceof Promise) {
     made.catch(() => {})
     throw new RetomaError('bad_input', {
@@ -150,6 +153,6 @@ export async function inputFor({ job, input }: Schedule, slot: Date): Promise<st
   return checkedInput(job, made)
 }
 
-/** How a job shows which slot it is for, unless its options say otherwise: `cleanup@2026-11-15T07:00:00Z`. */
+/** Returns the `ref` of the job, to show the occurrence, unless the options have a `ref`: `cleanup@2026-11-15T07:00:00Z`. */
 export const refOf = ({ name, options }: Schedule, slot: Date): string =>
   options.ref ?? `${name}@${slot.toISOString().replace('.000Z', 'Z')}`

@@ -1,6 +1,6 @@
 /**
- * The states of a job and the only ways between them. docs/state-machine.md is printed from `transitions`, and a test
- * drives every verb in every state on a real database and expects exactly this table.
+ * Defines the states of a job and all allowed transitions. docs/state-machine.md is printed from `transitions`, and a test runs
+ * every verb in every state on a real database and expects exactly this table.
  */
 
 export const states = ['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'] as const

@@ -1,4 +1,4 @@
-/** What may be said of a step, checked when it is called. */
+/** Checks the name and the options of a step. */
 import { type Backoff, defaultBackoff } from './backoff.ts'
 import { type Duration, longestDuration } from './duration.ts'
 import { asText } from './json.ts'
@@ -8,12 +8,15 @@ import { type Refuse, refuseOption, refuseUnknownOptions } from './refuse.ts'
 import { maxValueBytes } from './value.ts'
 
 export interface StepOptions {
-  /** How often it is tried in all, within this attempt of the job. Default 1. */
+  /** Runs of the step in total, within this attempt of the job. Default 1. */
   attempts?: number
   backoff?: Partial<Backoff>
-  /** Longest time one try may take. */
+  /** Longest duration of a single run. */
   timeout?: Duration
-  /** Of its result as JSON, at most: `megabytes(4)`. Default 1 MB, 8 at most; more belongs elsewhere, with a reference to it here. */
+  /**
+   * Largest size of the result as JSON: `megabytes(4)`. Default 1 MB, at most 8 MB; larger data belongs elsewhere, with a
+   * reference here.
+   */
   maxBytes?: number
 }
 
@@ -44,7 +47,7 @@ export function checkStepName(name: unknown): string {
   return name
 }
 
-/** `more`: the names that a verb takes besides, and checks itself. */
+/** `more`: additional option names, checked by the caller. */
 export function checkStepOptions(options: StepOptions = {}, more: readonly string[] = []): CheckedStep {
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')

@@ -1,7 +1,7 @@
-/** "Did you mean": the nearest known word, when there is one near enough to be a typo. */
+/** Suggests the nearest known word ("did you mean") for a likely typo. */
 import { type Saying, say } from '../errors.ts'
 
-/** The longest name there is: a longer word is no typo of one, and comparing takes time for each of its letters. */
+/** Length of the longest name: a longer word is no typo of a name, and the comparison takes time for each letter. */
 const longestWord = 100
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
@@ -15,13 +15,13 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best?.name
 }
 
-/** The tail of a sentence about a word that is not known: `, did you mean "classify"?` or nothing. */
+/** Returns the end of a sentence about an unknown word: `, did you mean "classify"?` or an empty text. */
 export function suggestion(word: string, known: readonly string[]): Saying {
   const name = nearest(word, known)
   return name === undefined ? say('', '') : say(`, did you mean "${name}"?`, `, você quis dizer "${name}"?`)
 }
 
-/** Where there is always something to say: what was meant, or else all there is. */
+/** Returns the nearest word, otherwise the list of all words. */
 export function hintFor(word: string, known: readonly string[]): Saying {
   const name = nearest(word, known)
   if (name !== undefined) return say(`did you mean "${name}"?`, `você quis dizer "${name}"?`)
@@ -29,7 +29,7 @@ export function hintFor(word: string, known: readonly string[]): Saying {
   return all === '' ? say('none is registered', 'nenhum está registrado') : say(`there is: ${all}`, `há: ${all}`)
 }
 
-/** Damerau-Levenshtein distance (a swap of two neighbours counts as one), on words: short, so quadratic is fine. */
+/** Damerau-Levenshtein distance (a swap of two neighbours counts as a single edit). Words are short, so quadratic time is fine. */
 function edits(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i++) {

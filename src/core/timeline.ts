@@ -1,10 +1,10 @@
 /**
- * What happened to a job, in the order of time: put together from what is kept of it. When an attempt began is kept of the last
- * one only; the others show by what they saved and how they ended.
+ * Builds the timeline of a job from the stored rows, in the order of time. The start is stored only for the last attempt; earlier
+ * attempts appear by their checkpoints and failures.
  */
 import { isFinal, type State } from './state.ts'
 
-/** What is known of a job, as far as this needs it. */
+/** Facts about a job for the timeline. */
 export interface Told {
   state: State
   attempt: number
@@ -23,12 +23,12 @@ export type Moment = { at: Date; attempt: number | null } & (
   | { what: 'saved'; step: string; bytes: number }
   | { what: 'slept'; step: string; until: Date }
   | { what: 'failed'; how: string; message: string }
-  /** The end, where no attempt's failure says it. */
+  /** Final state without a failure of the last attempt. */
   | { what: 'gave up' | 'skipped'; message: string | null }
-  /** `last`: the number of attempts by then. */
+  /** `last`: number of attempts at the time of the action. */
   | { what: 'pressed'; verb: string; last: number }
   | { what: 'warned'; of: string; facts: Readonly<Record<string, unknown>> }
-  /** Not yet: when it runs. */
+  /** In the future: the time of the next attempt. */
   | { what: 'due' }
 )
 
@@ -43,11 +43,11 @@ export function timelineOf(job: Told): Moment[] {
     ...job.events.flatMap(eventMoments),
     ...endMoments(job),
   ]
-  // Of one instant: by attempt, and then in the order above, which is that of a job's life.
+  // Moments of the same instant: by attempt, then in the order above, the order of a job's states.
   return moments.sort((a, b) => a.at.getTime() - b.at.getTime() || after(a) - after(b))
 }
 
-/** A button is pressed after the attempt that was the last by then. */
+/** An action comes after the last attempt at the time of the action. */
 const after = (moment: Moment): number =>
   moment.what === 'pressed' ? moment.last + 0.5 : (moment.attempt ?? (moment.what === 'due' ? Number.MAX_VALUE : 0))
 
@@ -61,7 +61,7 @@ function eventMoments({ type, at, data }: Told['events'][number]): Moment[] {
   const attempt = typeof data.attempt === 'number' ? data.attempt : null
   if (type === 'action') return [{ at, attempt: null, what: 'pressed', verb: String(data.what), last: attempt ?? 0 }]
   if (type === 'warning') return [{ at, attempt, what: 'warned', of: String(data.what), facts: data }]
-  // Others are told by the failure of their attempt.
+  // Other events repeat the failure of an attempt.
   return data.to === 'stalled' ? [{ at, attempt, what: 'stalled' }] : []
 }
 

@@ -1,22 +1,25 @@
-/** Whom a token names and what that one may do; and how much of a token may be shown. */
+/** Checks the user and the role of a token, and shortens a token for display. */
 
 import { days } from './duration.ts'
 import { refuseOption } from './refuse.ts'
 import { hintFor } from './suggest.ts'
 
-/** viewer reads, operator acts, admin does all. */
+/** viewer reads, operator acts, admin does everything. */
 export const roles = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof roles)[number]
 
-/** A log-in of the dashboard. */
+/** Lifetime of a login session of the dashboard. */
 export const logInLasts = days(7)
 
 export const tokenPrefix = 'rt_'
 
-/** Characters of a secret that a person chooses: fewer can be guessed in time. */
+/** Shortest secret chosen by a person, in characters: a shorter secret can be guessed in time. */
 export const shortestSecret = 16
 
-/** Enough to tell one from another, and no help in guessing the rest. One that a person chose may be short: less of it. */
+/**
+ * Returns enough characters to tell tokens apart, without help for a guess. A secret chosen by a person may be short: fewer
+ * characters.
+ */
 export const shownOf = (secret: string): string => `${secret.slice(0, secret.startsWith(tokenPrefix) ? 7 : 2)}…`
 
 export function checkUser(user: unknown): string {

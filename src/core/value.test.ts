@@ -184,7 +184,7 @@ test('a value may be 1000 deep and no more, and brackets in a text are not depth
 test('the size limit counts bytes of the JSON text, to the byte', () => {
   const fits = (value: unknown, maxBytes: number) => encodeValue(value, { maxBytes }).ok
   expect([fits('x'.repeat(8), 10), fits('x'.repeat(9), 10)]).toEqual([true, false])
-  // 'é' is two bytes, '€' three, '😀' four.
+  // 'é' has two bytes, '€' three, '😀' four.
   expect([fits('éééé', 10), fits('ééééx', 10)]).toEqual([true, false])
   expect([fits('€€xx', 10), fits('€€€', 10)]).toEqual([true, false])
   expect([fits('😀😀', 10), fits('😀😀x', 10)]).toEqual([true, false])

@@ -1,34 +1,40 @@
 /**
- * The one codec for values of users on their way into the database and back: inputs, results, steps, data of checkpoints,
- * progress. JSON has no Date, bigint, Map, Set, bytes or undefined; whoever reads a value must get what was written. So those are
- * stored as `{ "$retoma": type, value }`, and an object of the user's that has such a key is wrapped likewise. Plain JSON, which
- * nearly every value is, is stored as it is (docs/adr/0037-values.md).
+ * Encodes the values of users for the database and decodes them: inputs, results, steps, checkpoint data, progress. JSON has no
+ * Date, bigint, Map, Set, bytes or undefined, and a reader must get the written value. The codec therefore stores such a value as
+ * `{ "$retoma": type, value }`, and wraps an object of the user with such a key in the same way. Plain JSON, the form of nearly
+ * every value, is stored unchanged (docs/adr/0037-values.md).
  *
- * Invariant: what `encodeValue` accepts `decodeValue` gives back equal. What would come back as something else (an instance of a
- * class, a function, a symbol, a circle, a list with names besides its places) is refused by its path; nothing is left out.
+ * Invariant: `decodeValue` returns a value equal to the value accepted by `encodeValue`. A value that would change (an instance
+ * of a class, a function, a symbol, a cycle, a list with keys besides its indexes) is refused with its path; nothing is left out
+ * silently.
  */
 import { RetomaError, type Saying, say } from '../errors.ts'
 import { asText, maxDepth, unstorable } from './json.ts'
 
-/** Of one input or result, as JSON. More belongs into a file or an object store, and its name into the job. */
+/**
+ * Largest size of an input or a result as JSON. Larger data belongs into a file or an object store, and a reference into the job.
+ */
 export const maxValueBytes = 8 * 1024 * 1024
 
 export type Encoded = { ok: true; text: string } | { ok: false; problem: Saying; isTooLarge?: true }
 
 export interface EncodeOptions {
-  /** How the value is called in the path of what is wrong with it: `input`, `result`. */
+  /** Name of the value in the path of an error: `input`, `result`. */
   root?: string
-  /** Of its JSON text. */
+  /** Largest size of the JSON text. */
   maxBytes?: number
-  /** A column of type jsonb has no NUL and no half of a surrogate pair. */
+  /** For a column of type jsonb, which stores no NUL and no lone surrogate. */
   jsonb?: true
-  /** Nothing that needs a mark of ours: for what others read as JSON. */
+  /** Refuses every value that needs a `$retoma` tag: for values with other readers of the JSON. */
   plain?: true
 }
 
 export const mark = '$retoma'
 
-/** What `ctx.sleep` keeps: when to wake up, in milliseconds of the database's clock. Told from a user's number by its type. */
+/**
+ * Checkpoint of `ctx.sleep`: the time to wake up, in milliseconds by the clock of the database. A class, to differ from a number
+ * of the user.
+ */
 export class Sleep {
   readonly until: number
 
@@ -41,7 +47,7 @@ export function encodeValue(value: unknown, options: EncodeOptions = {}): Encode
   const { root = 'it', maxBytes = Number.POSITIVE_INFINITY, jsonb, plain = false } = options
   try {
     const text = JSON.stringify(isJson(value, maxBytes) ? value : new Conversion(root, maxBytes, plain).of(value))
-    // A character is at least one byte, so most values need no second pass to know that they fit.
+    // A UTF-16 unit has at most three bytes in UTF-8, so that most texts fit without a second pass.
     const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text)
     if (bytes > maxBytes) throw new TooLarge()
     if (jsonb && unstorable(text) !== undefined) refuseUnstorable(value, root)
@@ -49,12 +55,12 @@ export function encodeValue(value: unknown, options: EncodeOptions = {}): Encode
   } catch (error) {
     if (error instanceof TooLarge) return { ok: false, problem: tooLarge(maxBytes), isTooLarge: true }
     if (error instanceof Refusal) return { ok: false, problem: error.saying }
-    // A proxy, or an object that only looks like a Date: it throws where it is read.
+    // A proxy, or an object in the shape of a Date, can throw when read.
     return { ok: false, problem: unreadable(root, error).saying }
   }
 }
 
-/** Of an input or a result, for a column of type jsonb. One that is left out, or nothing, is null. */
+/** Encodes an input, a result or a progress for a column of type jsonb. undefined becomes null. */
 export const encodeStored = (value: unknown, root: 'input' | 'result' | 'progress'): Encoded =>
   value === undefined ? { ok: true, text: 'null' } : encodeValue(value, { root, maxBytes: maxValueBytes, jsonb: true })
 
@@ -69,7 +75,7 @@ class Refusal extends Error {
 
 class TooLarge extends Error {}
 
-/** Counts what the JSON of a value has at least, so that the text of 300 MB is never made. */
+/** Counts a lower bound of the JSON length, so that a text of 300 MB is never built. */
 class Walk {
   readonly #most: number
   #length = 0
@@ -85,15 +91,15 @@ class Walk {
 }
 
 /**
- * Whether JSON.stringify writes it just as it is. Quick, because every input and every result passes here: no path is made, and the
- * first thing that is not plain leaves it to a Conversion.
+ * Returns true if JSON.stringify writes the value unchanged. Fast, because every input and every result passes through this
+ * function: no path is built, and at the first part that is not plain a Conversion takes over.
  */
 function isJson(value: unknown, most: number): boolean {
   try {
     return isPlain(value, new Walk(most), 0)
   } catch (error) {
     if (error instanceof TooLarge) throw error
-    // A getter or a proxy that throws: the Conversion says where.
+    // A getter or a proxy threw: the Conversion names the path.
     return false
   }
 }
@@ -123,7 +129,7 @@ function isPlainList(list: readonly unknown[], walk: Walk, depth: number): boole
   walk.add(list.length + 1)
   if (Object.getPrototypeOf(list) !== Array.prototype) return false
   for (let i = 0; i < list.length; i++) if (!isPlain(list[i], walk, depth + 1)) return false
-  // Nothing but its places: no holes were found above.
+  // The list has no other keys than its indexes; the loop above found no holes.
   return Reflect.ownKeys(list).length === list.length + 1
 }
 
@@ -137,11 +143,11 @@ function isPlainObject(value: object, walk: Walk, depth: number): boolean {
     walk.add(key.length + 4)
     if (!isPlain((value as Record<string, unknown>)[key], walk, depth + 1)) return false
   }
-  // No symbols, nothing that cannot be seen, nothing that is inherited.
+  // No symbols, no properties that are not enumerable, no inherited properties.
   return Reflect.ownKeys(value).length === keys
 }
 
-/** The slow way: makes of a value what JSON can write, and knows where in it every part is. */
+/** Converts a value to plain JSON, slowly, with the path of every part. */
 class Conversion {
   readonly #root: string
   readonly #walk: Walk
@@ -267,7 +273,7 @@ class Conversion {
     return Object.hasOwn(value, mark) ? this.#tag(at, `an object with a key ${mark}`, 'object', plain) : plain
   }
 
-  /** Refuses what would be left out: names that are symbols, or that cannot be seen. */
+  /** Refuses keys that JSON would leave out: symbols and keys that are not enumerable. */
   #only(value: object, at: string, visible = 0): void {
     const all = Reflect.ownKeys(value)
     if (all.length === visible) return
@@ -309,7 +315,7 @@ class Conversion {
 const isPlace = (key: string | symbol, length: number): boolean =>
   typeof key === 'string' && String(Number(key)) === key && Number(key) < length
 
-/** Also of an object of another realm, such as a test runner's. */
+/** Also true for an object of another realm, such as the realm of a test runner. */
 function isPlainPrototype(prototype: object | null): boolean {
   if (prototype === null || prototype === Object.prototype) return true
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
@@ -336,7 +342,7 @@ function unreadable(path: string, error: unknown): Refusal {
   return refusal(path, `cannot be read (${why})`, `não pode ser lido (${why})`)
 }
 
-/** Says which text it is that PostgreSQL cannot hold. */
+/** Names the text that PostgreSQL cannot store. */
 function refuseUnstorable(value: unknown, root: string): never {
   const look = (part: unknown, at: string): void => {
     if (typeof part === 'string') {
@@ -378,13 +384,13 @@ function tooLarge(most: number): Saying {
   )
 }
 
-/** Whether there may be something to decode in it: of nearly every text not. */
+/** Returns true if the text may contain a tag to decode; nearly every text has none. */
 export const isMarked = (text: string): boolean => text.includes(`"${mark}"`)
 
-/** What `encodeValue` was given, from its text. */
+/** Decodes the text of `encodeValue`. */
 export const decodeText = (text: string): unknown => (isMarked(text) ? decodeValue(JSON.parse(text)) : JSON.parse(text))
 
-/** The same from its text as JSON.parse reads it. */
+/** Decodes the output of JSON.parse. */
 export function decodeValue(kept: unknown): unknown {
   if (kept === null || typeof kept !== 'object') return kept
   if (Array.isArray(kept)) return kept.map(decodeValue)
@@ -425,7 +431,7 @@ export function decodeValue(kept: unknown): unknown {
 const decodeEntries = (kept: object) =>
   Object.fromEntries(Object.entries(kept).map(([key, each]) => [key, decodeValue(each)]))
 
-/** For views, which show what is there: what this version does not know stays as it is stored. */
+/** Decodes for views: a value with an unknown tag stays in its stored form. */
 export function viewValue(kept: unknown): unknown {
   try {
     return decodeValue(kept)
@@ -435,8 +441,9 @@ export function viewValue(kept: unknown): unknown {
 }
 
 /**
- * A value as people and programs read it in JSON, over HTTP and with --json: an instant as ISO 8601, a bigint and a number that JSON
- * does not have as text, bytes as base64, a Set as a list, a Map as an object where its keys are texts and else as a list of pairs.
+ * Converts a value to JSON for people and programs, over HTTP and with --json: an instant becomes ISO 8601, a bigint and a number
+ * without a JSON form become text, bytes become base64, a Set becomes a list, a Map becomes an object if all keys are texts,
+ * otherwise a list of pairs.
  */
 export function readableValue(value: unknown): unknown {
   switch (typeof value) {

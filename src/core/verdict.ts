@@ -1,72 +1,75 @@
 /**
- * What is the matter with a job, a worker, a lane of a queue or a batch: one pure function over facts, which says the
- * verdict and what follows from it. Watchdog and janitor gather the facts and do what it says. Where one statement must
- * judge and write at once (a dead worker, what is overdue) it holds the same rule in SQL, and a test compares the two.
+ * Judges a job, a worker, a lane of a queue or a batch: a pure function from facts to a verdict with an action. Watchdog and
+ * janitor collect the facts and apply the action. If a single statement must judge and write (dead workers, overdue jobs), the
+ * statement has the same rule in SQL, and a test compares both.
  *
- * Facts are ages by the database's clock, in milliseconds; no clock of ours is in them.
+ * Facts are ages by the clock of the database, in milliseconds; no clock of our processes is in the facts.
  *
- * Invariant: what nobody could see, and time in which a job could not move for no fault of its own, counts against nobody.
- * So a clock runs from the latest of: the start, the last sign, when looks began to follow each other, when its worker's
- * loop came free.
+ * Invariant: unobserved time, and time in which a job could not advance through no fault of its own, never counts. A clock
+ * therefore starts at the latest of: the start, the last progress, the begin of the uninterrupted checks, the instant at which
+ * the worker's loop came free.
  */
 import type { BatchPolicy } from './batch.ts'
 import type { Duration } from './duration.ts'
 import { minutes, seconds } from './duration.ts'
 import { type Action, beatEvery, type Policy } from './policy.ts'
 
-/** How long after its timeout the watchdog ends an attempt that its own worker has not ended. */
+/** Delay after the timeout until the watchdog ends an attempt in place of the worker. */
 export const timeoutGrace = minutes(1)
-/** Ready for so long without anybody who takes it: starved. */
+/** A job without a capable worker for so long is starved. */
 export const starvedAfter = seconds(30)
-/** A live worker beats within two beats of the database's return: more looks than a watch of that long has. */
+/**
+ * Silent checks after which a worker is dead, even with gaps between the checks. A live worker sends a heartbeat within two
+ * heartbeat intervals after the database returns, and fewer checks fit into two intervals.
+ */
 export const silentLooks = 6
 
 export interface JobFacts {
   of: 'job'
   state: 'waiting' | 'running' | 'stalled'
-  /** Since it was enqueued; of one that has not begun, since it might have. */
+  /** Age since the enqueue, or since `runAt` while the job has never started. */
   ageMs: number
-  /** Of a running one; the rest is 0 for others. */
+  /** Age of the running attempt; 0 in other states, and so are the ages below. */
   runningMs: number
-  /** Since it last showed that it moves on: its start, a step, a word of progress. */
+  /** Time without progress: since the start, a step, or a progress note. */
   quietMs: number
-  /** Since its kind was last swept; 0: at this look. Who stands still is ended as of then. */
+  /** Time since the last sweep of the kind; 0: this check is a sweep. The stall is judged as of the sweep. */
   sweptMs: number
-  /** Its worker lives. */
+  /** The worker of the job lives. */
   held: boolean
-  /** Whose code keeps its worker's main loop from going round. */
+  /** The job that blocks the main loop of the worker. */
   blocked: 'no' | 'by it' | 'by another'
-  /** For how long it has; null: it goes round. */
+  /** Duration of the block; null: the loop is free. */
   blockedMs: number | null
-  /** Since that loop last came free; null: it always was. */
+  /** Time since the loop last came free; null: the loop was never blocked. */
   freeMs: number | null
-  /** Since when looks have followed each other without a gap. */
+  /** Time since the begin of the uninterrupted checks. */
   watchedMs: number
 }
 
 export interface WorkerFacts {
   of: 'worker'
   beatMs: number
-  /** null: nobody suspects it. */
+  /** null: the worker is not suspected. */
   suspectedMs: number | null
-  /** Looks in a row at which it was silent, this one included. */
+  /** Consecutive checks with a silent worker, including this check. */
   looks: number
-  /** This look follows the one before without a gap. */
+  /** No gap between the previous check and this check. */
   watched: boolean
-  /** The least orphanAfter of what it runs. */
+  /** Smallest `orphanAfter` of the worker's running jobs. */
   orphanAfter: Duration
-  /** Since when its main loop stands still; null: it does not. */
+  /** Duration of the blocked loop; null: the loop is free. */
   blockedMs: number | null
 }
 
-/** Jobs of a queue, kind and version that are ready. */
+/** Ready jobs of a queue, kind and version. */
 export interface LaneFacts {
   of: 'lane'
-  /** Since the oldest of them might have begun. */
+  /** Time since the oldest ready job could have started. */
   readyMs: number
-  /** A live worker's code runs them. */
+  /** A live worker has the code for the jobs. */
   taken: boolean
-  /** Its queue is paused. */
+  /** The queue is paused. */
   paused: boolean
   watchedMs: number
 }
@@ -75,17 +78,17 @@ export interface BatchFacts {
   of: 'batch'
   running: number
   stalled: number
-  /** Jobs that are not final. */
+  /** Jobs without a final state. */
   left: number
-  /** A job of it may begin now. */
+  /** A job of the batch is ready. */
   ready: boolean
-  /** A live worker has a slot for it. */
+  /** A live worker has a free slot for the batch. */
   room: boolean
-  /** There is a live worker at all. */
+  /** There is a live worker. */
   anybody: boolean
-  /** Since an attempt of it ended; since it was made, when none has. */
+  /** Time since the end of the last attempt of the batch, or since the batch was created. */
   quietMs: number
-  /** Since its clock has run; null: it stood still. */
+  /** Running time of the stall clock; null: the clock was stopped. */
   ranMs: number | null
   watchedMs: number
 }
@@ -95,11 +98,11 @@ export type Judgement =
   | { verdict: 'suspect'; action: 'watch' }
   | { verdict: 'timeout'; action: 'count' }
   | { verdict: 'stalled'; action: Action }
-  /** Of a job: somebody else keeps it from going on, and its worker is as good as gone. */
+  /** Job only: another handler blocks the job's worker, and the worker counts as dead. */
   | { verdict: 'hung'; action: Action }
   | { verdict: 'overdue'; action: 'fail' }
   | { verdict: 'hung' | 'slow' | 'starved'; action: 'report' }
-  /** Of a batch: its clock. */
+  /** Batch only: `run` or `stand` is for the stall clock. */
   | { verdict: 'at work'; action: 'run' | 'stand' }
   | { verdict: 'no worker' | 'no progress'; action: Action }
 
@@ -125,7 +128,7 @@ export function judge(
   }
 }
 
-/** The gravest first: what is over for good, whose worker is gone, out of time, without progress, only slow. */
+/** Judges by severity: over its `maxAge`, an orphan, past its timeout, without progress, slow. */
 function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
   const { state, runningMs, quietMs, watchedMs, blocked } = facts
   if (reached(facts.ageMs, policy.maxAge)) return { verdict: 'overdue', action: 'fail' }
@@ -134,7 +137,8 @@ function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
   const sinceMs = Math.min(runningMs, watchedMs, facts.freeMs ?? Number.POSITIVE_INFINITY)
   if (sinceMs >= policy.timeout + timeoutGrace && blocked !== 'by another')
     return { verdict: 'timeout', action: 'count' }
-  // Its time stands still, and nobody else can have it: for as long as it may take, and no longer.
+  // A loop blocked by another handler stops the clock of the attempt, and no other worker can claim the job. The attempt may stay
+  // so for its timeout plus the grace, and not longer.
   if (blocked === 'by another' && Math.min(sinceMs, facts.blockedMs ?? 0) >= policy.timeout + timeoutGrace)
     return { verdict: 'hung', action: policy.onOrphan }
   if (blocked === 'no' && reached(Math.min(sinceMs, quietMs) - facts.sweptMs, policy.stallAfter))
@@ -146,8 +150,9 @@ function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
 const reached = (ageMs: number, limit: Duration | null): boolean => limit !== null && ageMs >= limit
 
 /**
- * Two steps (docs/adr/0007-dead-workers.md): silent for half of orphanAfter it is suspected, for all of it and two beats after
- * the suspicion it is dead; where the database comes and goes, looks are counted in place of seconds.
+ * Two steps (docs/adr/0007-dead-workers.md): a worker silent for half of `orphanAfter` is suspected; silent for all of
+ * `orphanAfter`, and for two heartbeat intervals after the suspicion, the worker is dead. With an intermittent database the rule
+ * counts checks instead of seconds.
  */
 function judgeWorker(facts: WorkerFacts): Judgement | null {
   const { beatMs, suspectedMs, looks, watched, orphanAfter } = facts
@@ -166,15 +171,15 @@ function judgeLane({ readyMs, taken, paused, watchedMs }: LaneFacts): Judgement 
 }
 
 /**
- * Its clock runs while something of it runs, or could: it is ready and somebody has room for it, or nobody is there at all, or
- * all that is left waits for a person. Waiting for a run_at, or behind others, is no standing still.
+ * The stall clock runs in three cases: a job of the batch runs; a job is ready, and there is a free slot or no live worker; every
+ * unfinished job waits for a person. Waiting for a `run_at` or behind other jobs does not count as a stall.
  */
 function judgeBatch(facts: BatchFacts, { stallAfter, onStall }: StallPolicy): Judgement {
   const { running, stalled, left, ready, room, anybody } = facts
   const waitsForAPerson = stalled > 0 && stalled === left
   const runs = running > 0 || (ready && (room || !anybody)) || waitsForAPerson
   if (stallAfter === null || !runs) return { verdict: 'at work', action: 'stand' }
-  // Until now it stood still: it begins at this look.
+  // The clock was stopped until now and starts at this check.
   if (facts.ranMs === null || Math.min(facts.ranMs, facts.quietMs, facts.watchedMs) < stallAfter)
     return { verdict: 'at work', action: 'run' }
   return { verdict: anybody ? 'no progress' : 'no worker', action: onStall }

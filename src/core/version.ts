@@ -1,6 +1,6 @@
 /**
- * Which jobs a worker's code runs: those of its own version and of older ones down to `oldestVersion`. A job is of the
- * version of the code that enqueued it, for good (docs/adr/0012-versions.md).
+ * Computes the jobs that the code of a worker can run: jobs of its version, and of older versions down to `oldestVersion`. A job
+ * keeps the version of the code that enqueued the job (docs/adr/0012-versions.md).
  */
 
 export interface Versioned {
@@ -8,13 +8,13 @@ export interface Versioned {
   readonly oldestVersion: number
 }
 
-/** As the database has it: version 1 is null, so that kinds without versions pay nothing for them. */
+/** Stored form: version 1 is null, so that kinds without versions cost nothing. */
 export const storedVersion = (version: number): number | null => (version === 1 ? null : version)
 
 export interface Takes {
-  /** Those whose jobs of version 1 are taken. */
+  /** Kinds whose jobs of version 1 the worker claims. */
   kinds: readonly string[]
-  /** JSON text: kind to [oldest, newest], where there is another version than 1. */
+  /** JSON text: kind to [oldest, newest], for kinds with other versions than 1. */
   versions?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * A sliding window over what somebody does: at most `limit` in any stretch of time as long as `per`. What is kept of it, and
- * who keeps it (PostgreSQL, Upstash), is elsewhere; here is what may be asked and what is answered.
+ * Checks the options of a rate window and computes the answer: at most `limit` hits in any period of length `per`. PostgreSQL or
+ * Upstash stores the window, in other files.
  */
 import { RetomaError } from '../errors.ts'
 import type { Duration } from './duration.ts'
@@ -11,45 +11,45 @@ import { refuseOption, refuseUnknownOptions } from './refuse.ts'
 import { span } from './span.ts'
 
 export interface LimitOptions {
-  /** What is counted together, such as `documents`. */
+  /** Name of the counter, such as `documents`. */
   bucket: string
-  /** Whose it is: a user, a tenant, an address. */
+  /** Owner of the hits: a user, a tenant, an address. */
   who: string
-  /** So many at most … */
+  /** At most so many hits … */
   limit: number
-  /** … in any stretch of time as long as this. */
+  /** … in any period of this length. */
   per: Duration
 }
 
 export interface Allowance {
-  /** It passes, and counts. */
+  /** The hit is granted and counts. */
   allowed: boolean
   limit: number
-  /** How many more would pass at this moment. */
+  /** Hits that would be granted at this moment. */
   remaining: number
-  /** Whole seconds until it would pass; 0 when it does. */
+  /** Whole seconds until a hit would be granted; 0 if `allowed`. */
   retryAfterSeconds: number
-  /** Whole seconds until more is allowed than now; 0 when nothing is used. */
+  /** Whole seconds until more hits are free than now; 0 if no hit counts. */
   resetSeconds: number
 }
 
-/** How one who keeps windows judged: what counts now, with what was asked for when it was granted. */
+/** Result of a rate window: the counting hits, including this hit if granted. */
 export interface Judged {
   granted: boolean
   used: number
-  /** Milliseconds until the first of what counts no longer does; null: nothing counts. */
+  /** Milliseconds until the oldest counting hit leaves the window; null: no hit counts. */
   freesMs: number | null
-  /** Milliseconds until as many as were asked for fit; null: they do, or never will. */
+  /** Milliseconds until the requested hits fit; null: the hits fit now, or never. */
   fitsMs: number | null
 }
 
-/** A window remembers so many instants; above that in a window, so many parts of its time. */
+/** A window stores so many instants; with a higher limit the window stores so many slices of its period. */
 export const mostInstants = 256
 
-/** Who keeps windows. */
+/** Stores rate windows. */
 export interface Windows {
   take(asked: LimitOptions): Promise<Judged>
-  /** The same without taking: whether one would be granted. */
+  /** Same as `take` without a hit: returns the result of a possible hit. */
   peek(asked: LimitOptions): Promise<Judged>
 }
 
@@ -81,5 +81,5 @@ export function rateLimited({ limit, per }: Rate, retryAfterSeconds: number): Re
   return new RetomaError('rate_limited', facts, { retryAfterSeconds })
 }
 
-/** One who comes back after so many whole seconds does not come too early. */
+/** Rounds up, so that a caller who returns after so many seconds is not early. */
 const upTo = (ms: number) => Math.max(Math.ceil(ms / 1000), 0)

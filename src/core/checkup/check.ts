@@ -1,10 +1,10 @@
 /**
- * One line of a check-up: what was looked at, how it is, in one sentence, and what to do about it. The checks beside this
- * file are pure: facts in, a verdict out.
+ * Defines a check of the doctor: the name, the verdict, a sentence, and advice. The checks beside this file are pure functions
+ * from facts to a verdict.
  */
 import type { Saying } from '../../errors.ts'
 
-/** unseen: it could not be looked at, mostly because something before it failed. */
+/** unseen: the check could not run, mostly because an earlier check failed. */
 type CheckVerdict = 'ok' | 'warning' | 'failure' | 'unseen'
 
 export const checkNames = [
@@ -51,5 +51,5 @@ export const failure = (name: CheckName, sentence: Saying, advice: Saying): Chec
 })
 export const unseen = (name: CheckName, sentence: Saying): Check => ({ name, verdict: 'unseen', sentence })
 
-/** `412`, or `10000+` where the counting stopped. */
+/** `412`, or `10000+` if the count stopped. */
 export const upTo = (count: number, most: number): string => (count >= most ? `${most}+` : String(count))

@@ -35,7 +35,7 @@ const work: WorkFacts = { live: 1, lost: [], paused: [] }
 const pin = { pid: 7, name: 'report', state: 'idle in transaction', seconds: 600, transactions: 5 }
 const starved = { queue: 'q', kind: 'k', version: 1, jobs: 3, noWorker: true, oldestSeconds: 30 }
 
-/** A promise, what is judged, and how: the verdict, and what its sentence must say in each language. */
+/** A promise, the check, the expected verdict, and a part of the sentence in each language. */
 type Row = [promise: string, check: Check, verdict: Check['verdict'], en: string, pt: string]
 
 const rows: Row[] = [

@@ -1,4 +1,4 @@
-/** What a check-up looks at, as store/facts reads it. */
+/** Defines the facts for the checks of the doctor; store/facts reads the facts. */
 import type { Saying } from '../../errors.ts'
 
 export interface ServerFacts {
@@ -13,18 +13,18 @@ export interface ServerFacts {
   maxConnections: number
   connections: number
   databaseBytes: number
-  /** Milliseconds the database's clock is ahead of ours, at least; negative: behind. */
+  /** Lower bound of the milliseconds by which the clock of the database is ahead of ours; negative: behind. */
   aheadMs: number
 }
 
 export interface RightsFacts {
   user: string
-  /** Such as `insert on retoma.job`. */
+  /** For example `insert on retoma.job`. */
   missing: string[]
   grant: string
 }
 
-/** Somebody who keeps dead rows from being removed. */
+/** A transaction, slot or standby that prevents the removal of dead rows. */
 export interface LongTransaction {
   what: 'transaction' | 'prepared' | 'slot' | 'unused slot' | 'standby'
   pid: number | null
@@ -49,7 +49,7 @@ export interface StarvedFacts {
   kind: string
   version: number
   jobs: number
-  /** Nobody works on the queue at all; otherwise there are workers, without this kind. */
+  /** No worker serves the queue; otherwise the queue has workers without this kind. */
   noWorker: boolean
   oldestSeconds: number
 }
@@ -60,16 +60,16 @@ export interface WorkFacts {
   paused: { queue: string; jobs: number }[]
 }
 
-/** What a watchdog found and only reports. */
+/** A finding of the watchdog. */
 export interface FindingFacts {
   verdict: 'hung' | 'slow' | 'starved'
   subject: string
 }
 
-/** shared: a pooler hands the sessions on, so nobody can listen in one. */
+/** shared: a pooler shares the sessions, so that LISTEN does not work. */
 export type Hearing = 'heard' | 'lost' | 'shared'
 
-/** A guard of a table that is not ours, and how its last look went. */
+/** A guard over a table of the user, and the result of its last sweep. */
 export interface GuardFacts {
   name: string
   lastError: Saying | null

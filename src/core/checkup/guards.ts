@@ -1,9 +1,9 @@
-/** The check of guards: do they look, and can they. */
+/** Checks the guards: punctual sweeps without errors. */
 import { say } from '../../errors.ts'
 import { type Check, ok, warning } from './check.ts'
 import type { GuardFacts } from './facts.ts'
 
-/** What fails comes before what is late, and that before what is only slow. */
+/** A failing guard comes before a late guard, and a late guard before a slow guard. */
 export function checkGuards(guards: readonly GuardFacts[]): Check {
   const failing = guards.find(each => each.lastError !== null)
   const late = guards.filter(each => each.late).map(each => each.name)

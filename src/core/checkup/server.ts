@@ -1,4 +1,4 @@
-/** Checks of the server and its schema. */
+/** Checks the server and the schema. */
 
 import { say } from '../../errors.ts'
 import { oneDecimal, sizeOf } from '../numbers.ts'
@@ -8,7 +8,7 @@ import type { LongTransaction, RightsFacts, ServerFacts, TableSize } from './fac
 
 const oldest = 140_000
 const clockMs = 2000
-/** What is older keeps dead rows long enough to be felt. */
+/** An older transaction keeps dead rows long enough to slow down claims. */
 export const pinSeconds = 300
 export const pinTransactions = 1_000_000
 const deadRows = 100_000
@@ -81,7 +81,7 @@ export function checkSchema({ found, known }: { found: number; known: number }):
   )
 }
 
-/** `grant`: what its owner would say to put it right. */
+/** `grant`: statement for the owner to grant the missing rights. */
 export function checkRights({ user, missing, grant }: RightsFacts): Check {
   if (missing.length === 0)
     return ok(
@@ -113,7 +113,7 @@ export function checkDurability({ fsync, fullPageWrites, synchronousCommit }: Se
   )
 }
 
-/** `free`: of the disk of an embedded server; we do not see that of another. */
+/** `free`: free bytes on the disk of an embedded PostgreSQL; the disk of another server is not visible. */
 export function checkDisk({ databaseBytes }: ServerFacts, free: number | undefined): Check {
   const [en, pt] = [sizeOf(databaseBytes, 'en'), sizeOf(databaseBytes, 'pt')]
   if (free === undefined) return ok('disk', say(`the database has ${en}`, `o banco tem ${pt}`))

@@ -1,4 +1,4 @@
-/** Checks of the work: does it move, and does anybody see to it. */
+/** Checks the work: progress of jobs, workers, watchdog and notifications. */
 
 import { say } from '../../errors.ts'
 import { defaultPolicy, unwatchedAfter } from '../policy.ts'
@@ -6,11 +6,11 @@ import { span } from '../span.ts'
 import { type Check, failure, ok, upTo, warning } from './check.ts'
 import type { FindingFacts, Hearing, StarvedFacts, WorkFacts } from './facts.ts'
 
-/** Counting stops here: more is "many". */
+/** Counts stop here: the exact number above does not matter. */
 export const most = 10_000
 const listed = 5
 
-/** `hears`: what came of a notification; the error when the listener could not even connect. */
+/** `hears`: result of a test notification, or the error if the listener could not connect. */
 export function checkListen(hears: Hearing | Error, direct: boolean): Check {
   if (hears === 'heard')
     return ok(
@@ -94,7 +94,7 @@ export function checkPaused({ paused }: WorkFacts): Check {
   )
 }
 
-/** `seconds`: since the last tick; null: never. */
+/** `seconds`: since the last check of the watchdog; null: never. */
 export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
   if (seconds !== null && seconds * 1000 < unwatchedAfter)
     return ok('watchdog', say(`its last tick was ${span(seconds, 1)} ago`, `o último tick foi há ${span(seconds, 1)}`))
@@ -105,7 +105,7 @@ export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Chec
           `the watchdog's last tick was ${span(seconds, 1)} ago`,
           `o último tick do watchdog foi há ${span(seconds, 1)}`,
         )
-  // With nobody alive it is switched off, which is for a person to know; a live worker has no excuse.
+  // Without a live worker the watchdog is switched off, and a person should know; with a live worker the watchdog must run.
   return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
 }
 
@@ -118,7 +118,7 @@ const look = say(
   'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
 )
 
-/** Starved jobs have a check of their own. */
+/** Starved jobs have a separate check. */
 export function checkFindings(findings: readonly FindingFacts[]): Check {
   const of = (verdict: FindingFacts['verdict']) =>
     findings.filter(each => each.verdict === verdict).map(each => each.subject)

@@ -1,4 +1,7 @@
-/** A batch that is neither held nor over: what runs of it, on whom, and what keeps the rest. */
+/**
+ * Explains a batch that is neither blocked nor final: the running items with their workers, and the obstacle of the waiting
+ * items.
+ */
 import { type Saying, say } from '../../errors.ts'
 import { oneDecimal } from '../numbers.ts'
 import { span } from '../span.ts'
@@ -62,7 +65,7 @@ function itRuns(batch: BatchFacts): Told {
             `se não se soltar, mate o processo ${blocked.pid} em ${quoted(blocked.host)}: seus jobs rodam de novo em outro lugar`,
           ),
     )
-  // As the watchdog counts it: time in which no item could run does not count.
+  // Same rule as the watchdog: time in which no item could run does not count.
   const stood = now.getTime() - latest(progressAt, batch.createdAt, stallClockAt, watch.unbrokenAt).getTime()
   if (stallAfterMs !== null && stallClockAt !== null && stood > stallAfterMs)
     return told(

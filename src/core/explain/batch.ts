@@ -1,4 +1,4 @@
-/** Why a batch is not moving, or that it is, how fast and how long still: by its state; one at work is in batch-at-work.ts. */
+/** Explains a batch by its state: speed and remaining time, or the obstacle. batch-at-work.ts explains a running batch. */
 import { type Saying, say } from '../../errors.ts'
 import { explainAtWork } from './batch-at-work.ts'
 import type { Told } from './explanation.ts'
@@ -26,7 +26,7 @@ export function explainBatch(batch: BatchFacts): Told {
   }
 }
 
-/** Without a chunk for so long, whoever submits may have died. */
+/** Without new items for so long, the submitting process may be dead. */
 const quietMs = 60_000
 
 function submitting(batch: BatchFacts): Told {
@@ -194,7 +194,7 @@ function over(batch: BatchFacts): Told {
   )
 }
 
-/** Somebody pressed retry failed, and its rows follow. */
+/** A person ran `retry failed`, and the cascade is under way. */
 function putBack(batch: BatchFacts): Told {
   const { id, watch, now } = batch
   const coming = nextLook(watch, now)
@@ -215,7 +215,7 @@ function putBack(batch: BatchFacts): Told {
 function failed(batch: BatchFacts): Told {
   const { id, reason, resumes, now, finishedAt } = batch
   const ago = since(finishedAt ?? now, now)
-  // With another reason its policy fails it at its first stall.
+  // Another reason means: the policy fails the batch at the first stall.
   const why =
     (reason?.code === 'resumes_spent' ? undefined : stallReasons[reason?.code ?? '']) ??
     say(

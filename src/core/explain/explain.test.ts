@@ -1,4 +1,7 @@
-/** Whatever the facts are: one sentence, one word of advice, in both languages, with nothing in it that is not said. */
+/**
+ * Tests explanations with arbitrary facts: a single sentence and an action, in both languages, without a missing value in the
+ * text.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { englishIn } from '../../../test/support/portuguese.ts'
@@ -47,7 +50,7 @@ const error = fc.record({
 })
 const around = {
   now: fc.constant(now),
-  // Who takes it knows it, who knows it serves the queue, who serves it lives.
+  // Eligible workers have the kind, workers with the kind serve the queue, workers of the queue live.
   takers: fc
     .record({
       counts: fc.tuple(few, few, few, few, few),
@@ -222,14 +225,14 @@ function holds({ verdict, sentence, advice }: Told): void {
   expect(sentence.en).not.toBe(sentence.pt)
   for (const text of [sentence.pt, advice.text.pt]) {
     expect(englishIn({ in: () => text } as unknown as RetomaError)).toEqual([])
-    // Put together of pieces, and still Portuguese: no "de do", no "de o único".
+    // The combined parts must be correct Portuguese: no "de do", no "de o único".
     expect(text).not.toMatch(/ de (?:d[oa]s? |o único)/)
   }
-  // One is no plural: "1 s" is a second, and "1 runs" has a verb.
+  // 1 takes no plural: "1 s" is a second, and "1 runs" has a verb.
   expect(sentence.en).not.toMatch(/ all 1 |(?<![\d.,])1 (?!runs\b)\p{L}{2,}s\b/u)
   expect(sentence.pt).not.toMatch(/(?<![\d.,])1 \p{L}{2,}s\b|(?<![\d.,])1,\d itens|restam 1 /u)
   expect(advice.command ?? 'retoma ').toMatch(/^retoma /)
-  // Who is told to do nothing has nothing that is wrong.
+  // Advice without an action means: no problem.
   if (advice.action === 'nothing') expect(['ok', 'skipped', 'cancelled']).toContain(verdict)
 }
 

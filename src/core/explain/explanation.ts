@@ -1,12 +1,12 @@
 /**
- * What an explanation is: a verdict and a word of advice for programs, a sentence and the advice in words for people. Each
- * answers one question: why is it not moving, and should I wait or press something?
+ * Defines an explanation: a verdict and an action for programs, a sentence and advice for people. An explanation answers a single
+ * question: why does the job, batch or queue not advance, and should a person wait or act?
  */
 import type { Language, Saying } from '../../errors.ts'
 
 /**
- * ok: it goes as it should, or went well. waiting, busy, paused, limited, starved, suspect: it does not run, and why.
- * orphan, hung, timeout, stalled, slow, unwritten, overdue: something is wrong with how it runs. The others are ends.
+ * ok: works normally, or ended well. waiting, busy, paused, limited, starved, suspect: does not run, and why. orphan, hung,
+ * timeout, stalled, slow, unwritten, overdue: runs with a problem. The others are final.
  */
 export type Verdict =
   | 'ok'
@@ -43,22 +43,22 @@ export type AdviceAction =
 
 interface In<Text> {
   verdict: Verdict
-  /** One sentence. */
+  /** A single sentence. */
   sentence: Text
   advice: {
     action: AdviceAction
     text: Text
-    /** What to type, where a command does it. */
+    /** Command for the advice, if there is a command. */
     command: string | null
   }
 }
 
-/** As it is decided, in both languages. */
+/** In both languages. */
 export type Told = In<Saying>
 
-/** As it is answered, in one. */
+/** In a single language. */
 export interface Explanation extends In<string> {
-  /** What is known, as plain JSON: instants in ISO 8601, long texts cut, no input and no result. */
+  /** The facts as plain JSON: instants in ISO 8601, long texts cut, no input and no result. */
   facts: Record<string, unknown>
 }
 
@@ -72,7 +72,7 @@ export function explanationOf({ verdict, sentence, advice }: Told, facts: object
 }
 
 const longest = 300
-/** What helps only when it is whole. */
+/** Texts with a higher limit, because a short part is useless. */
 const longTexts: Readonly<Record<string, number>> = { stack: 8000, stderr: 4000, message: 2000 }
 
 function plain(value: unknown, name = ''): unknown {

@@ -1,23 +1,23 @@
 /**
- * What is known of a job, a batch or a queue when it is explained: read by store/explain*.ts in one statement each, so all of
- * it is of one instant, `now`, by the database's clock. Inputs and results are not among it: nothing here can tell a secret
- * that a failure's own message does not.
+ * Defines the facts for the explanation of a job, a batch or a queue. store/explain*.ts reads the facts in a single statement
+ * each, so that all facts are of the same instant, `now`, by the clock of the database. Inputs and results are not among the
+ * facts: an explanation reveals no secret, except for a secret in the message of a failure.
  */
 import type { BatchState } from '../batch-state.ts'
 import type { Care } from '../care.ts'
 import type { Policy } from '../policy.ts'
 import type { State } from '../state.ts'
 
-/** Counting stops here: more is "many". */
+/** Counts stop here: the exact number above does not matter. */
 export const most = 10_000
 
-/** Counted up to `most`; `more`: there the counting stopped. */
+/** A count up to `most`; `more`: the count stopped there. */
 export interface Count {
   jobs: number
   more: boolean
 }
 
-/** A process that works, as its heart last told. */
+/** A worker, as of the last heartbeat. */
 export interface WorkerFacts {
   id: string
   host: string
@@ -26,71 +26,71 @@ export interface WorkerFacts {
   suspectedAt: Date | null
   deadAt: Date | null
   blockedSince: Date | null
-  /** When it last came free: the clocks of its attempts stood still until then. */
+  /** Instant at which the loop last came free: the clocks of the attempts were stopped until then. */
   unblockedAt: Date | null
-  /** Of its main thread, while it is blocked; and the job on it, where it could be told. */
+  /** Stack of the main thread while the loop is blocked, and the blocking job if known. */
   stack: string | null
   blockedJob: string | null
   blockedAttempt: number | null
-  /** How long the oldest outcome or step has waited for the database. */
+  /** Waiting time of the oldest unwritten outcome or step. */
   unwrittenMs: number
   supervised: boolean
-  /** What it died of, by its supervisor. */
+  /** Crash report of the supervisor. */
   death: { how: string; why: string } | null
 }
 
-/** The live workers, as one kind of one queue sees them. */
+/** The live workers, from the view of a kind in a queue. */
 export interface TakersFacts {
   live: number
-  /** Of those: who serves the queue, who of them knows the kind, who takes this version of it. */
+  /** Live workers of the queue, then workers with the kind, then workers with this version, the eligible workers. */
   serving: number
   knowing: number
   taking: number
-  /** Of those who take it: whose loop is blocked, how much they run at once, and how much more now. */
+  /** Eligible workers with a blocked loop; all slots and free slots of the eligible workers. */
   blocked: number
   slots: number
   free: number
-  /** Some of what the live workers serve, of the kinds those of the queue know, of the versions they take. */
+  /** Some queues of the live workers, some kinds of the workers of the queue, some versions of the workers with the kind. */
   queues: string[]
   kinds: string[]
   versions: string[]
 }
 
-/** A limit, and how much of it is used. */
+/** A limit and its use. */
 export interface GateFacts {
-  /** Of its group, not of the whole queue. */
+  /** Limit of a group, not of the whole queue. */
   group: boolean
   running: number
   concurrency: number | null
-  /** Starts within the time. */
+  /** Starts in the rate window. */
   starts: number
   rate: number | null
   perMs: number | null
-  /** When the first of those starts no longer counts. */
+  /** Instant at which the oldest start leaves the rate window. */
   freesAt: Date | null
 }
 
 export interface WatchFacts {
-  /** When a watchdog last looked; null: none ever did. */
+  /** Last check of a watchdog; null: never. */
   lookedAt: Date | null
-  /** Since when looks have followed each other without a gap: what nobody could see counts against nobody. */
+  /** Begin of the uninterrupted checks: unobserved time never counts. */
   unbrokenAt: Date | null
 }
 
-/** A service outside that waits or has stopped. */
+/** A provider that waits or has stopped. */
 export interface ProviderFacts {
   name: string
-  /** When it may be asked again, where it has said so. */
+  /** End of the wait, if known. */
   freeAt: Date | null
   stoppedAt: Date | null
-  /** How often it has asked to wait without one answer in between, and since when. */
+  /** Number of waits in a row without an answer in between, and the begin of the first wait. */
   waits: number
   waitingSince: Date | null
-  /** Of a stopped one: when it is asked again. */
+  /** Stopped provider: instant of the next probe. */
   probeAt: Date | null
   code: string | null
   message: string | null
-  /** Of a stopped one: what the last that asked it met instead of an answer. */
+  /** Stopped provider: result of the last probe without an answer. */
   trouble: string | null
 }
 
@@ -125,23 +125,23 @@ export interface JobFacts {
   progressAt: Date | null
   finishedAt: Date | null
   progress: { done?: number; total?: number; note?: string } | null
-  /** The last step that was saved. */
+  /** The last saved step. */
   checkpoint: string | null
   groupKey: string | null
   error: ErrorFacts | null
   policy: Policy
   queuePaused: boolean
   batch: { id: string; state: BatchState; held: boolean; following: boolean; reason: Reason | null } | null
-  /** Who holds it, by name; and its row, which may be gone. */
+  /** Worker of the lease, by id; and the worker's row, null if deleted. */
   workerId: string | null
   worker: WorkerFacts | null
   lastFailure: FailureFacts | null
-  /** The sleep it is in, by the name its handler gave. */
+  /** Name of the current `ctx.sleep`. */
   sleep: string | null
-  /** Ready ones that come before it, while it waits itself; in a queue whose groups take turns, of its own group. */
+  /** Ready jobs before this waiting job; in a queue with turns for groups, only jobs of the same group. */
   ahead: Count
   turns: boolean
-  /** One that jobs of its kind have met waiting or stopped, and that still is. */
+  /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts
@@ -152,9 +152,9 @@ type Reason = { code: string } & Record<string, unknown>
 
 export interface RunnerFacts {
   id: string
-  /** Of this batch, that it holds. */
+  /** Running items of this batch on the worker. */
   items: number
-  /** Null where its row is gone. */
+  /** null if the worker's row is deleted. */
   worker: WorkerFacts | null
 }
 
@@ -180,26 +180,26 @@ export interface BatchFacts {
   etaSeconds: number | null
   progressAt: Date | null
   createdAt: Date
-  /** When its submit last brought items. */
+  /** Instant of the last items from the submit. */
   takenAt: Date | null
   submittedAt: Date | null
   finishedAt: Date | null
   resumes: number
   maxResumes: number
   stallAfterMs: number | null
-  /** When its stall clock began to run; null: the clock stands still, as while no item can run. */
+  /** Start of the stall clock; null: the clock is stopped, for example while no item can run. */
   stallClockAt: Date | null
   following: boolean
   queuePaused: boolean
-  /** Of its waiting items, among those that were looked at: the ready ones, those for later, and when the first of these is due. */
+  /** Among the examined waiting items: ready items, items for later, and the earliest due instant of the latter. */
   ready: number
   later: number
   dueAt: Date | null
-  /** None of its waiting items was left out. */
+  /** All waiting items were examined. */
   seenAll: boolean
-  /** Who runs items of it, as far as was looked; those in trouble first. */
+  /** Workers with running items of the batch, up to a limit; workers in trouble first. */
   runners: RunnerFacts[]
-  /** One that jobs of its kind have met waiting or stopped, and that still is. */
+  /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts
@@ -211,18 +211,18 @@ export interface QueueFacts {
   queue: string
   paused: boolean
   ready: Count
-  /** Of the ready ones that were looked at: those of a batch that is paused, stalled or over. */
+  /** Among the examined ready jobs: jobs of a batch that is paused, stalled or final. */
   held: number
-  /** The run_at of the one that has been ready longest. */
+  /** run_at of the job that has been ready longest. */
   oldestAt: Date | null
-  /** When the next of those that are for later is due. */
+  /** Earliest due instant of the jobs for later. */
   dueAt: Date | null
   running: Count
-  /** Ready ones of kinds or versions that no live worker takes. */
+  /** Ready jobs of kinds or versions without an eligible worker. */
   starved: { kind: string; version: number; jobs: number }[]
-  /** Some of its workers whose loop is blocked, the longest first. */
+  /** Some workers of the queue with a blocked loop, the longest block first. */
   hung: WorkerFacts[]
-  /** One that jobs of its kinds have met waiting or stopped, and that still is. */
+  /** A provider used by the kinds of the queue that currently waits or is stopped. */
   provider: ProviderFacts | null
   gates: GateFacts[]
   takers: TakersFacts

@@ -1,4 +1,4 @@
-/** A job that has ended, or stands until a person says go on: what it ended with, and what can be pressed. */
+/** Explains a job in a final state or `stalled`: the error, and the possible actions. */
 import { say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { ErrorFacts, JobFacts } from './facts.ts'
@@ -82,7 +82,7 @@ function explainFailed(job: JobFacts, ago: string): Told {
     `job ${id} failed for good ${ago} ago, after ${tries} of ${attempts} ${attempts === 1 ? 'try' : 'tries'}: ${why}`,
     `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${attempts} ${attempts === 1 ? 'tentativa' : 'tentativas'}: ${why}`,
   )
-  // Of a cancelled batch nothing runs again.
+  // No job of a cancelled batch runs again.
   if (batch?.state === 'cancelled')
     return told(
       'failed',
@@ -103,7 +103,7 @@ function explainFailed(job: JobFacts, ago: string): Told {
   )
 }
 
-/** An error of ours begins with its code, which a sentence does without. */
+/** Strips the code from an error of ours, because a sentence reads better without the code. */
 const errorText = ({ code, message: text }: ErrorFacts): string =>
   message(code !== null && text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text)
 

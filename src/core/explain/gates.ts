@@ -1,12 +1,15 @@
-/** Whether a limit is in the way: so many at once, or so many starts in a time, of the queue or of the job's group. */
+/** Explains a limit that blocks a job: concurrency or rate, of the queue or of the job's group. */
 import { type Saying, say } from '../../errors.ts'
 import type { GateFacts } from './facts.ts'
 import { counted, lasting, quoted, until } from './words.ts'
 
-/** As the rest of a sentence; undefined: no limit is in the way. The one that opens last is named. */
+/**
+ * Returns the rest of a sentence; undefined: no limit blocks. Names a full concurrency limit, otherwise the rate limit with the
+ * latest free instant.
+ */
 export function whyLimited(
   gates: readonly GateFacts[],
-  /** Without a queue it is the queue itself that is spoken of. */
+  /** `queue` null: the subject of the sentence is the queue. */
   { queue, groupKey }: { queue: string | null; groupKey: string | null },
   now: Date,
 ): Saying | undefined {

@@ -1,4 +1,4 @@
-/** Why a job is not moving: by its state, then by what is around it. */
+/** Explains why a job does not advance: by the state, then by the surroundings. */
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
 import { explainEnd, explainStalled } from './final.ts'

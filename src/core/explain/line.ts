@@ -1,4 +1,4 @@
-/** A job that is ready, and that somebody takes: what it waits for is its turn, a slot, or a limit. */
+/** Explains a ready job with an eligible worker: the job waits for its turn, a slot, or a limit. */
 import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'
@@ -59,7 +59,7 @@ export function inLine(job: JobFacts): Told {
   )
 }
 
-/** Every worker polls within so long: who waits for longer should have begun. */
+/** Every worker polls within this time: a job that waits longer should have started. */
 const soonMs = 30_000
 
 function next({ id, queue, runAt, now, turns }: JobFacts): Told {
@@ -126,7 +126,7 @@ function andBehind(job: JobFacts): Saying {
   )
 }
 
-/** `all 8 of the 2 workers that take it are busy`: slots, of a job or a batch. */
+/** `all 8 of the 2 workers that take it are busy`: slots, for a job or a batch. */
 export function allBusy({ slots, taking }: JobFacts['takers']): Saying {
   const of =
     taking === 1

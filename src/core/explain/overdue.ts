@@ -1,4 +1,4 @@
-/** A job that is older than its maxAge allows: as old as the time since it was enqueued, before its first attempt since it might have begun. */
+/** Explains a job older than its maxAge. The age counts from the enqueue, or from runAt before the first attempt. */
 import { say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { JobFacts } from './facts.ts'

@@ -1,4 +1,4 @@
-/** A service outside that jobs of a kind ask, and that waits or has stopped: until when, and in its words. */
+/** Explains a provider that waits or has stopped: until when, and with the provider's own message. */
 import { type Saying, say } from '../../errors.ts'
 import type { ProviderFacts } from './facts.ts'
 import { append, message, nothing, quoted, typed, until, wait } from './words.ts'
@@ -30,7 +30,7 @@ export function whyProvider(provider: ProviderFacts, now: Date): Saying {
   )
 }
 
-/** `; it has asked so 12 times in 25 min, without one answer` */
+/** `; it has asked to wait 12 times in 25 min, without one answer` */
 function unanswered(waits: number, since: Date | null, now: Date): Saying {
   if (since === null || waits < 2) return nothing
   const span = until(now, since)
@@ -46,10 +46,10 @@ export const lastTrouble = ({ trouble }: ProviderFacts): Saying =>
     ? nothing
     : say(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
 
-/** A shorter wait is over before anybody has typed it. */
+/** A shorter wait is over before a person has typed the command. */
 const worthClearingMs = 60_000
 
-/** What to do while it waits, as `told` takes it: for a long wait there is a lever. */
+/** Returns the advice, as arguments of `told`: for a long wait there is a command. */
 export function waitFor({ name, freeAt, stoppedAt }: ProviderFacts, now: Date): Advised {
   if (stoppedAt === null && (freeAt === null || freeAt.getTime() - now.getTime() < worthClearingMs))
     return ['wait', wait]
@@ -62,6 +62,6 @@ export function waitFor({ name, freeAt, stoppedAt }: ProviderFacts, now: Date): 
 
 type Advised = [action: 'wait', text: Saying, command?: string]
 
-/** To be said beside something else. */
+/** Adds the provider to another explanation. */
 export const besidesProvider = (provider: ProviderFacts | null, now: Date): Saying =>
   provider === null ? nothing : append(say('; ', '; '), whyProvider(provider, now))

@@ -1,4 +1,4 @@
-/** Why a queue is not moving, or that it is: what it holds, who serves it, what is in the way. */
+/** Explains a queue: its jobs, its workers, and the obstacle if the jobs do not advance. */
 import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
 import type { QueueFacts } from './facts.ts'

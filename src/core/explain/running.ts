@@ -1,6 +1,6 @@
 /**
- * A job that is held by a worker: is anybody there, is its loop free, is it within its times. The worst that holds is said;
- * where nothing is wrong the sentence says how far it is.
+ * Explains a running job: a live worker, a free loop, the time limits. The explanation names the worst problem; without a
+ * problem, the progress.
  */
 import { type Saying, say } from '../../errors.ts'
 import { beatEvery, defaultPolicy, type Policy } from '../policy.ts'
@@ -12,9 +12,9 @@ import { follows } from './waiting.ts'
 import { comingIn, nextLook, nextSweep, nobodyLooks, startWatchdog } from './watch.ts'
 import { append, counted, lasting, message, nothing, quoted, since, told, until, wait } from './words.ts'
 
-/** A worker that is silent for longer has missed a beat. */
+/** A worker silent for longer has missed a heartbeat. */
 const silentMs = defaultPolicy.orphanAfter / 2
-/** What lies in a worker for longer waits for the database. */
+/** An outcome unwritten for longer waits for the database. */
 const unwrittenMs = 5000
 
 export function explainRunning(job: JobFacts): Told {
@@ -70,8 +70,8 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
 }
 
 /**
- * From when on the watchdog takes it for an orphan: a silent worker is suspected first, and two beats later dead; a kind may
- * ask for more than that. At once where the worker is gone, or left by itself.
+ * Instant from which the watchdog treats the job as an orphan: a silent worker is first suspected and two heartbeat intervals
+ * later dead; a kind may have a longer `orphanAfter`. At once if the worker's row is deleted or the worker stopped on its own.
  */
 function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: Policy, now: Date): Date {
   if (worker === null) return now
@@ -143,7 +143,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   const { id, now, policy, watch } = job
   const started = job.startedAt ?? now
   const runs = now.getTime() - started.getTime()
-  // What nobody could see, and time in which it could not move for no fault of its own, counts against nobody.
+  // Unobserved time, and time in which the job could not advance through no fault of its own, never counts.
   const clockFrom = latest(started, watch.unbrokenAt, worker.unblockedAt)
   const counts = now.getTime() - clockFrom.getTime()
   const stoodFrom = latest(clockFrom, job.progressAt)

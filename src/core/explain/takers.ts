@@ -1,4 +1,6 @@
-/** Whether anybody is there to run it: no live worker at all, none of the queue, none that knows the kind or this version. */
+/**
+ * Explains a job without an eligible worker: no live worker, no live worker of the queue, or none with the kind or this version.
+ */
 import { type Saying, say } from '../../errors.ts'
 import type { TakersFacts } from './facts.ts'
 import { listed, quoted, typed } from './words.ts'
@@ -9,7 +11,7 @@ interface Wanted {
   version: number
 }
 
-/** As the rest of a sentence, such as `no live worker serves queue "mail"`; undefined: somebody takes it. */
+/** Returns the rest of a sentence, such as `no live worker serves queue "mail"`; undefined: an eligible worker lives. */
 export function whyNobody({ queue, kind, version }: Wanted, takers: TakersFacts): Saying | undefined {
   if (takers.taking > 0) return undefined
   if (takers.live === 0) return say('no worker is alive', 'nenhum worker está vivo')
@@ -34,7 +36,7 @@ export function whyNobody({ queue, kind, version }: Wanted, takers: TakersFacts)
   )
 }
 
-/** What brings one. */
+/** Returns the advice to get an eligible worker. */
 export function bringOne({ queue }: Wanted, takers: TakersFacts): { text: Saying; command: string | null } {
   if (takers.serving > 0)
     return {
@@ -50,6 +52,6 @@ export function bringOne({ queue }: Wanted, takers: TakersFacts): { text: Saying
   }
 }
 
-/** The advice is to deploy where there is a worker, to start one where there is none. */
+/** Advises a deploy if the queue has a worker, otherwise the start of a worker. */
 export const bringing = ({ serving }: TakersFacts): 'deploy' | 'start_worker' =>
   serving > 0 ? 'deploy' : 'start_worker'

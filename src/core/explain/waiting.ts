@@ -1,6 +1,6 @@
 /**
- * Why a waiting job does not run: what a person must press comes first, then what nobody is there for, then what passes by
- * itself. The first that holds is the answer; that it is also not due yet is said beside it.
+ * Explains why a waiting job does not run. The order of the reasons: a person must act, no eligible worker lives, the reason
+ * passes without action. The first true reason is the verdict; a later due time is added to the sentence.
  */
 import { type Saying, say } from '../../errors.ts'
 import type { Told } from './explanation.ts'
@@ -43,7 +43,7 @@ export function explainWaiting(job: JobFacts): Told {
   return inLine(job)
 }
 
-/** Ready, and whoever takes it hands it back at once. */
+/** The job is ready, but the next attempt would end with a deferral at once. */
 function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
   const why = whyProvider(provider, now)
   return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), ...waitFor(provider, now))
@@ -84,7 +84,7 @@ function ofItsBatch(job: JobFacts): Told | undefined {
   }
 }
 
-/** Its batch is over and its row follows, in bites that every watchdog takes. */
+/** The batch is final, and the cascade has not reached the job; every watchdog runs chunks of the cascade. */
 export function follows(job: JobFacts, cancelled: boolean): Told {
   const { id, batch, now, watch } = job
   const coming = nextLook(watch, now)
@@ -104,15 +104,15 @@ export function follows(job: JobFacts, cancelled: boolean): Told {
   )
 }
 
-/** Only a failure of this very attempt makes it wait; an older one was followed by something else. */
+/** Only a failure of the last attempt causes the wait; after an older failure there was another cause. */
 const hasFailed = ({ lastFailure, attempt, failures, crashes }: JobFacts) =>
   lastFailure !== null && lastFailure.attempt === attempt && failures + crashes > 0
 
-/** It was handed back until its provider may be asked again. */
+/** The job has a deferral until the end of the provider wait. */
 const isForProvider = (job: JobFacts) =>
   job.provider !== null && job.attempt > 0 && job.sleep === null && !hasFailed(job)
 
-/** `waits 5 s more: backoff after failure 1 of 3`, and so on. */
+/** `waits 5 s more before it tries again: failure 1 of 3, …`, and so on. */
 function untilDue(job: JobFacts): Saying {
   const left = until(job.runAt, job.now)
   const tries = job.failures + job.crashes

@@ -1,4 +1,4 @@
-/** The pieces sentences are made of: names that cannot break them, spans of time, counts that stop at `most`. */
+/** Formats the parts of an explanation: names that cannot break a sentence, durations, counts up to `most`. */
 import { type Saying, say } from '../../errors.ts'
 import { whole } from '../numbers.ts'
 import { span } from '../span.ts'
@@ -9,27 +9,27 @@ import { type Count, most } from './facts.ts'
 const longestName = 60
 const longestMessage = 200
 
-/** Somebody's own name for something, in quotes: one line, not long, and no quote of its own ends it. */
+/** Quotes a name of a user: a single line, short, without double quotes inside. */
 export const quoted = (name: string): string => `"${short(name, longestName).replaceAll('"', "'")}"`
 
-/** An error's message as a part of a sentence. */
+/** Shortens the message of an error for a sentence. */
 export const message = (text: string): string => short(text, longestMessage)
 
-// Other separators and marks of direction would tear the line or turn it round.
+// Line separators and direction characters would break or reverse the line.
 const short = (text: string, longest: number): string =>
   cut(text.slice(0, longest * 4).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' '), longest).trim()
 
-/** As a shell takes it. */
+/** Quotes a name for a shell. */
 export const typed = (name: string): string => (/^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`)
 
-/** How long ago, by the database's clock; what lies in the future was now. */
+/** Age of an instant by the clock of the database; 0 for an instant in the future. */
 export const since = (at: Date, now: Date): string => span((now.getTime() - at.getTime()) / 1000)
-/** How long until then, rounded up: who comes back then is not too early. */
+/** Time until an instant, rounded up, so that a person who returns then is not early. */
 export const until = (at: Date, now: Date): string => span(Math.ceil((at.getTime() - now.getTime()) / 1000))
 export const lasting = (ms: number): string => span(ms / 1000)
 
 export const counted = (number: number): Saying => say(whole(number, 'en'), whole(number, 'pt'))
-/** `340`, or `more than 10,000` where the counting stopped. */
+/** `340`, or `more than 10,000` if the count stopped. */
 export const upToMost = ({ jobs, more }: Count): Saying =>
   more ? say(`more than ${whole(most, 'en')}`, `mais de ${whole(most, 'pt')}`) : counted(jobs)
 
@@ -50,7 +50,7 @@ export const told = (
   command: string | null = null,
 ): Told => ({ verdict, sentence, advice: { action, text, command } })
 
-/** Of a job or a batch: what waits, in whose queue, and what else there is to say of it. */
+/** Explains a job or a batch in a paused queue. `what`: the subject; `more`: the rest of the sentence. */
 export const queueIsPaused = (what: Saying, queue: string, more: Saying): Told =>
   told(
     'paused',
