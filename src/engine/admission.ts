@@ -1,10 +1,10 @@
 /**
- * Whether jobs may come in: how many wait in their queue (depth.ts), and how many of their group have come lately
- * (`limits.perGroup.admit`). Asked before anything is written.
+ * Admits or refuses new jobs: by the number of jobs waiting in the queue (depth.ts) and by the recent jobs of each group
+ * (`limits.perGroup.admit`). The check runs before any write.
  *
- * Invariant: of a group no more are let in than the window of its queue allows. What is let in counts, whatever becomes of it:
- * a key that another job holds, a transaction of the caller's that is rolled back. It is counted on a connection of our own,
- * never in that transaction, which would hold up its whole group until it ends.
+ * Invariant: the engine admits no more jobs of a group than the rate window of the queue allows. An admitted job counts even if
+ * no job is created: another job has the unique key, or the caller's transaction rolls back. The count is written on a connection
+ * of the engine, never in the caller's transaction, which would block the whole group until the transaction ends.
  */
 import type { Rate } from '../core/limits.ts'
 import { refuseOption } from '../core/refuse.ts'
@@ -23,7 +23,7 @@ export class Admission {
   readonly #depths: Depths
   readonly #isOff: boolean
 
-  /** `isOff`: groups are not limited, only depth. */
+  /** `isOff`: only the queue depth is limited, groups are not. */
   constructor(given: { db: Db; clock: Clock; depths: Depths; isOff: boolean }) {
     this.#db = given.db
     this.#clock = given.clock
@@ -31,17 +31,17 @@ export class Admission {
     this.#isOff = given.isOff
   }
 
-  /** Throws queue_full or rate_limited; nothing has come in then. */
+  /** Throws `queue_full` or `rate_limited`; no job has been admitted then. */
   admit(queue: string, groups: readonly Group[]): Promise<void> {
     return this.#admit(queue, groups.length, countsOf(groups))
   }
 
-  /** So many of one group. */
+  /** Admits `count` jobs of a single group. */
   admitMany(queue: string, count: number, group: Group): Promise<void> {
     return this.#admit(queue, count, new Map(group === null || count === 0 ? [] : [[group, count]]))
   }
 
-  /** Those whose number was admitted before their groups were known. */
+  /** Checks the groups of jobs after `admitMany` has already admitted the number of jobs. */
   async admitGroups(queue: string, groups: readonly Group[]): Promise<void> {
     const { admit } = await this.#depths.admit(queue, 0)
     await this.#take(queue, admit, countsOf(groups))
@@ -60,14 +60,14 @@ export class Admission {
   async #take(queue: string, admit: Rate | null, of: ReadonlyMap<string, number>): Promise<void> {
     if (admit === null || of.size === 0 || this.#isOff) return
     refuseLargest(admit, of)
-    // No bucket of a caller's has a slash in its name.
+    // A caller's bucket name never contains a slash.
     const judged = await takeHits(this.#db, { bucket: `enqueue/${queue}`, ...admit, of }, this.#clock.instant())
     const refused = judged.filter(each => !each.granted).map(each => allowanceOf(admit, each).retryAfterSeconds)
     if (refused.length > 0) throw rateLimited(admit, Math.max(...refused))
   }
 }
 
-/** What is more at once than ever may come in would be told to try again for ever. */
+/** Rejects a list with more jobs of a group than the limit ever allows; a retry could never succeed. */
 function refuseLargest({ limit, per }: Rate, of: ReadonlyMap<string, number>): void {
   const most = Math.max(...of.values())
   if (most <= limit) return

@@ -1,8 +1,8 @@
 /**
- * Asks whether batches are over, or must stop, after something of them has ended.
+ * Checks whether batches have completed or must stop, after outcomes of their jobs were written.
  *
- * Invariant: for every outcome that landed somebody asks after its commit, soon: this process, or the next tick of any.
- * A batch of a million is not asked about at each flush: as many as are left cannot end sooner than the fastest workers
+ * Invariant: after the commit of every written outcome a check follows soon, by this process or by the next tick of any process.
+ * A batch with a million jobs is not checked at each flush: the remaining jobs cannot finish sooner than the fastest workers
  * could run them.
  */
 import type { Clock } from '../lib/clock.ts'
@@ -12,7 +12,7 @@ import { answerStreaks, noteStreak, type Streak } from '../store/batch-streak.ts
 import type { Db } from '../store/db.ts'
 import type { MovedBatch } from '../store/provider-turn.ts'
 
-/** More than any number of workers settle in a millisecond. */
+/** More jobs than any number of workers settle in a millisecond. */
 const fastestPerMs = 100
 const longestMs = 1000
 const mostKnown = 1000
@@ -21,13 +21,13 @@ export interface BatchEndsOptions {
   db: Db
   clock: Clock
   log: Log
-  /** There may be work in that queue: an onComplete job. */
+  /** Wakes workers: the queue may have a new onComplete job. */
   tell: (queue: string) => void
-  /** What stood still may go on. */
+  /** Resumes paused batches if the reason for the pause is over. */
   goOn: () => Promise<void>
-  /** That batch was paused: nothing more of it may start. */
+  /** The batch was paused: no further job of the batch may start. */
   paused: (batch: MovedBatch) => void
-  /** It ended, or was stopped. */
+  /** The batch completed or was stopped. */
   changed: (batch: string) => void
   closing: AbortSignal
 }
@@ -40,7 +40,7 @@ export interface Failed {
   message: string
 }
 
-/** The failures at the end of the list that have one cause. */
+/** The failures at the end of the list with the same error fingerprint. */
 function lastStreak(failed: readonly Failed[]): Streak {
   const { batch, cause, code, message } = failed.at(-1)!
   const other = failed.findLastIndex(each => each.cause !== cause)
@@ -49,13 +49,13 @@ function lastStreak(failed: readonly Failed[]): Streak {
 
 export class BatchEnds {
   readonly #given: BatchEndsOptions
-  /** When it is worth asking, in this process's milliseconds. */
+  /** Earliest useful time of the next check for each batch, in milliseconds of this process's clock. */
   readonly #notBefore = new Map<string, number>()
   readonly #wanted = new Set<string>()
   #asking: Promise<void> | undefined
   #failed: Failed[] = []
   #noting: Promise<void> | undefined
-  /** Batches that do not stop for failures of one cause. */
+  /** Batches without a `stopAfter.sameCause` policy. */
   readonly #notStopping = new Set<string>()
   #current: Promise<void> | undefined
   #ended = false
@@ -64,13 +64,13 @@ export class BatchEnds {
     this.#given = given
   }
 
-  /** An outcome of a job of that batch has landed. */
+  /** An outcome of a job of the batch was written. */
   touched(batch: string): void {
     this.#wanted.add(batch)
     this.#asking ??= this.#askAll()
   }
 
-  /** An attempt of a job of that batch has failed: whether that is one too many of the same cause. */
+  /** An attempt of a job of the batch failed: counts the failure toward the streak. */
   failed(failed: Failed): void {
     if (this.#notStopping.has(failed.batch)) return
     this.#failed.push(failed)
@@ -79,7 +79,7 @@ export class BatchEnds {
     })
   }
 
-  /** An attempt of a job of that batch has not failed: what failed before it is not in a row with what fails next. */
+  /** An attempt of a job of the batch did not fail: earlier failures do not belong to the streak of the next failure. */
   answered(batch: string): void {
     if (this.#failed.length > 0) this.#failed = this.#failed.filter(each => each.batch !== batch)
   }
@@ -106,7 +106,7 @@ export class BatchEnds {
     this.#notStopping.add(batch)
   }
 
-  /** Asks about all that something was seen of, without waiting; answers whether any has ended since it was last asked. */
+  /** Checks all touched batches without delay; answers whether any batch has ended since the last call. */
   async now(): Promise<boolean> {
     await this.#noting
     while (this.#current !== undefined || this.#wanted.size > 0) {
@@ -120,13 +120,13 @@ export class BatchEnds {
     return ended
   }
 
-  /** Resolves when nothing is being asked. */
+  /** Resolves when no check is under way. */
   async settled(): Promise<void> {
     await this.#noting
     await this.#asking
   }
 
-  /** Asks now, whatever was known. */
+  /** Checks now, regardless of `#notBefore`. */
   async ask(ids: readonly string[]): Promise<void> {
     const { db, clock, tell, changed } = this.#given
     const asked = await finishBatches(db, ids, clock.instant())
@@ -150,7 +150,10 @@ export class BatchEnds {
     if (may.length > 0) for (const id of await stopBatches(db, may, clock.instant())) changed(id)
   }
 
-  /** Those that another process has ended meanwhile, and others: at worst they are asked about once too often. */
+  /**
+   * Drops entries of batches that other processes have ended, and others whose time has passed; the worst effect is an extra
+   * check.
+   */
   #forget(at: number): void {
     for (const [id, notBefore] of this.#notBefore) if (notBefore <= at) this.#notBefore.delete(id)
   }

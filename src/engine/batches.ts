@@ -1,8 +1,9 @@
 /**
- * What people and programs ask of batches: look, pause, go on, resume, cancel, have the failed ones run again.
+ * Reads batches and applies actions to batches: pause, unpause, resume, cancel, retry the failed items, change the priority.
  *
- * Invariant: safe to press twice and by many at once; what is in no state for it is told so by a code. What was pressed
- * counts from the first commit on; where jobs must follow, this process takes the first bites and ticks the rest.
+ * Invariant: an action is safe to repeat and safe from many callers at once; a batch in an unsuitable state is reported by an
+ * error code. An action is in effect from its first commit. If jobs must change too, this process runs the first chunks of the
+ * cascade and ticks run the rest.
  */
 import { type BatchState, batchStates, isFinalBatch } from '../core/batch-state.ts'
 import { type By, checkBy } from '../core/by.ts'
@@ -28,48 +29,48 @@ import type { Db } from '../store/db.ts'
 import { follow } from '../watchdog/batches.ts'
 import type { BatchEnds } from './batch-ends.ts'
 
-/** What was pressed: the state afterwards, and whether this call changed it. */
+/** The result of an action: the state afterwards, and whether this call changed the state. */
 export interface PressedBatch {
   id: string
   state: BatchState
   changed: boolean
 }
 
-/** `resumed`: items that are not final and go on. */
+/** `resumed`: the number of items that are not in a final state. */
 export type ResumedBatch = PressedBatch & { resumed: number }
 
-/** `retried`: items that wait again; `held`: those whose key another job has by now, which stay failed. */
+/** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
 export type RetriedBatch = PressedBatch & { retried: number; held: number }
 
 export interface Batches {
   batch(id: string): Promise<BatchView | null>
   /** The newest first. */
   batches(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
-  /** A page may be short though there is a next. */
+  /** A page may be short even if a next page exists. */
   items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
-  /** Its failed items by cause, the most first. */
+  /** The failed items grouped by error fingerprint, the largest group first. */
   failures(batchId: string): Promise<FailureGroup[]>
-  /** Nothing more of it starts; what runs goes on to its end. */
+  /** No further item starts; running items continue to their end. */
   pause(id: string, options?: By): Promise<PressedBatch>
   unpause(id: string, options?: By): Promise<PressedBatch>
-  /** Has its failed items, or those of one cause, run again with a new budget of tries; their checkpoints stay. */
+  /** Runs the failed items, or only the items with the fingerprint `cause`, again with a new attempt budget; checkpoints stay. */
   retryFailed(id: string, options?: { cause?: string } & By): Promise<RetriedBatch>
-  /** 0 (first) to 9, for its items that wait and those still to come. */
+  /** 0 (first) to 9; applies to waiting items and to items still to be submitted. */
   setPriority(id: string, priority: number, options?: By): Promise<PressedBatch & { moved: number }>
 }
 
-/** For `cancel` and `resume`, which take a job's id as well. */
+/** Adds the batch side of `cancel` and `resume`, which also accept a job id. */
 export interface BatchDesk extends Batches {
   cancelBatch(id: string, options?: By): Promise<PressedBatch>
   resumeBatch(id: string, options?: By): Promise<ResumedBatch>
 }
 
-/** A verb waits so long for the jobs to follow; ticks do the rest. */
+/** An action waits this long for its cascade; ticks do the rest. */
 const followMs = 1000
-/** A verb that finds what it wants, and another takes it away, tries again. */
+/** Retries of an action if a concurrent action changes the batch in between. */
 const rounds = 20
 
-/** By verb: where it has nothing to do, and is no error. */
+/** By action: states in which the action has nothing to do and does not fail. */
 const fine: Record<BatchVerb, readonly BatchState[]> = {
   pause: ['paused'],
   unpause: ['submitting', 'waiting', 'running'],
@@ -77,7 +78,7 @@ const fine: Record<BatchVerb, readonly BatchState[]> = {
   cancel: ['cancelled'],
 }
 
-/** And where it should have moved. */
+/** By action: states in which the action should have changed the batch. */
 const moves: Record<BatchVerb, readonly BatchState[]> = {
   pause: ['submitting', 'waiting', 'running'],
   unpause: ['paused'],
@@ -89,11 +90,11 @@ export function createBatches(given: {
   db: Db
   clock: Clock
   ends: BatchEnds
-  /** There may be work in that queue. */
+  /** Wakes workers: the queue may have ready jobs. */
   tell: (queue: string) => void
-  /** And claims may have passed it by. */
+  /** Wakes workers and resets their claim cursors, because claims may have passed over jobs of the queue. */
   tellAnew: (queue: string) => void
-  /** Workers give back what they hold of it and have not begun. */
+  /** Workers release the claimed jobs of the batch that have not started. */
   hold: (queue: string, batch: string) => void
   changed: (batch: string) => void
 }): BatchDesk {
@@ -111,7 +112,7 @@ export function createBatches(given: {
       const moved = isId(id) && (await pressBatch(db, verb, id, by, clock.instant()))
       const batch = await found(id)
       if (moved || fine[verb].includes(batch.state)) return { batch, moved }
-      // It was in another state when the statement began, or waits for rows that still follow.
+      // The batch was in another state when the statement began, or a cascade is still under way.
       if (left > 0 && moves[verb].includes(batch.state)) continue
       throw refusal(batch, verb)
     }
@@ -124,7 +125,7 @@ export function createBatches(given: {
     changed: moved,
   })
 
-  /** What follows from an earlier press is done first. */
+  /** Finishes the cascade of an earlier action first. */
   const settled = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
 
   return {
@@ -188,7 +189,7 @@ export function createBatches(given: {
         hold(pressed.batch.queue, id)
         changed(id)
         await follow(db, clock, id, clock.elapsed() + followMs)
-        // What was cancelled may have freed places under its queue's limit.
+        // Cancelled jobs may have freed capacity under the limit of the queue.
         tell(pressed.batch.queue)
       }
       return answer(pressed)
@@ -203,7 +204,7 @@ export function createBatches(given: {
       let resumed = false
       for (let left = rounds; ; left--) {
         await settled(id)
-        // A stalled one is resumed by it, and counted so.
+        // Retrying also resumes a stalled batch, and the resume is counted.
         if ((await found(id)).state === 'stalled') resumed = (await press('resume', id, pressing)).moved || resumed
         const number = await beginRetry(db, id, { cause, by }, clock.instant())
         const begun = number !== undefined
@@ -214,12 +215,12 @@ export function createBatches(given: {
             sum.held += bite?.held ?? 0
             if (bite === undefined || bite.done) break
           }
-          // A tick, or another who pressed, may have taken some of its bites.
+          // A tick or a concurrent call may have run some of the chunks.
           sum = (await retriedBy(db, id, number)) ?? sum
         }
         const { state, following, queue } = await found(id)
         if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
-        // Another's rows follow, or it was stalled since: once more.
+        // Another cascade is under way, or the batch stalled meanwhile: try again.
         if (!begun && left > 0 && (following || state === 'stalled')) continue
         if (begun || resumed) {
           await ask(id)
@@ -268,7 +269,7 @@ function checkCause(cause: string | undefined): void {
     refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
 }
 
-/** Of failed items: the cause and the id of the last one; of others its id. */
+/** Page cursor: for failed items the error fingerprint and the id of the last item, otherwise the id. */
 function isPlace(after: string, state: State | undefined): boolean {
   if (state !== 'failed') return isId(after)
   const [cause, id, ...more] = String(after).split('.')

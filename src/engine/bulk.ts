@@ -1,9 +1,9 @@
 /**
- * What is pressed on all jobs that a filter names: cancel, retry. In bites (store/bulk.ts), for some seconds at most; what is
- * left then is done by pressing again.
+ * Applies an action (cancel, retry) to all jobs that match a filter, in chunks (store/bulk.ts), for a few seconds at most; the
+ * caller repeats the call for the rest.
  *
- * Invariant: only jobs that were there when it was pressed are meant; a retry takes each at most once; and whatever stops it in
- * the middle (a crash, a lost answer, a database away) has left every job either moved or as it was.
+ * Invariant: an action affects only jobs that existed when the call began; a retry changes each job at most once. If a crash, a
+ * lost answer or a database outage interrupts the call, every job is either fully changed or unchanged.
  */
 import { type By, checkBy } from '../core/by.ts'
 import { isId } from '../core/id.ts'
@@ -18,32 +18,37 @@ import type { Db } from '../store/db.ts'
 import { type JobFilter, listIds, topOfList } from '../store/list.ts'
 import { follow } from '../watchdog/batches.ts'
 
-/** At least one of them. */
+/** At least one field is required. */
 export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore'> {
-  /** Of cancel: waiting, running or stalled; default all three. Of retry: failed, skipped or cancelled; default failed. */
+  /**
+   * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
+   * `failed`.
+   */
   state?: State | undefined
   batchId?: string | undefined
 }
 
 export interface PressedMany {
-  /** How many this call moved. */
+  /** Number of jobs this call changed. */
   changed: number
-  /** Of a retry: those whose key another job has by now, which stay as they are. */
+  /** Retry only: jobs left unchanged because another job has their unique key now. */
   held: number
-  /** false: there may be more; press again, a retry with `after: next`. */
+  /** false: more jobs may match; call again, for a retry with `after: next`. */
   done: boolean
   next: string | null
 }
 
 export interface Bulk {
-  /** Ends all that have not ended. Items of batches, too: their batches go on without them. */
+  /**
+   * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items.
+   */
   cancelJobs(filter: BulkFilter, options?: By): Promise<PressedMany>
-  /** Runs them again with a new budget of tries; what their steps saved is not run again. */
+  /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
   retryJobs(filter: BulkFilter, options?: By & { after?: string | undefined }): Promise<PressedMany>
 }
 
 const bite = 1000
-/** So long a press goes on before it answers. */
+/** A call runs this long before it answers. */
 const longestMs = 5000
 const rounds = 5
 
@@ -53,7 +58,7 @@ const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
 export function createBulk(given: {
   db: Db
   clock: Clock
-  /** Jobs of that batch have ended, or wait again. */
+  /** Jobs of the batch ended or wait again. */
   batchMoved: (batch: string) => Promise<unknown>
   tell: (queue: string) => void
 }): Bulk {
@@ -71,7 +76,7 @@ export function createBulk(given: {
     return state === undefined ? otherwise : [state]
   }
 
-  /** The ids that the filter names in one state, a bite at a time, and where to go on from. */
+  /** Yields the ids of matching jobs in a state, a chunk at a time, with the cursor of the next chunk. */
   async function* ids(filter: BulkFilter, state: State, first?: string) {
     const { batchId, ...same } = filter
     const texts = [filter.kind, filter.queue, filter.groupKey]
@@ -103,7 +108,7 @@ export function createBulk(given: {
       const until = clock.elapsed() + longestMs
       const top = filter.batchId === undefined ? await topOfList(db) : undefined
       let changed = 0
-      // One may go from one state to another behind our back: over when a whole pass has found none.
+      // A job may change from a listed state to another during the pass: finish when a whole pass finds no job.
       for (let before = -1; before !== changed; ) {
         before = changed
         for (const state of states) {
@@ -136,7 +141,7 @@ export function createBulk(given: {
             sum.held += moved.held
             break
           }
-          // Rows of their batches still follow what was pressed on those: that is done first.
+          // A cascade of these batches is still under way: finish the cascade first.
           for (const batch of moved.blocked) await follow(db, clock, batch, Number.POSITIVE_INFINITY)
         }
         if (next !== null && clock.elapsed() >= until) return { ...sum, done: false, next }

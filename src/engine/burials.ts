@@ -1,9 +1,9 @@
 /**
- * Buries the workers of the process that was here before this one, by the certificates its supervisor has left
- * (supervisor/certificates.ts): their jobs need not wait until a watchdog misses their beat.
+ * Recovers the jobs of crashed workers from the crash reports of the supervisor (supervisor/certificates.ts), so that the jobs
+ * need not wait until a watchdog misses the heartbeat.
  *
- * Invariant: a certificate goes only once what it says is committed. One that could not be used is tried again at every tick
- * of the watchdog; used twice it does no harm.
+ * Invariant: a crash report is removed only after its recovery is committed. A failed recovery is tried again at every tick of
+ * the watchdog; applying a report twice does no harm.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -20,9 +20,9 @@ export interface BurialOptions {
   db: Db
   clock: Clock
   log: Log
-  /** Jobs of that queue have come back. */
+  /** Jobs of the queue wait again. */
   tell: (queue: string) => void
-  /** These have crashed their process. */
+  /** These jobs crashed their process. */
   crashed: (jobs: readonly { queue: string; kind: string }[]) => Promise<void>
 }
 

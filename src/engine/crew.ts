@@ -1,9 +1,9 @@
 /**
- * The workers of this process, and the ear for hints to them: whoever makes, moves or holds work tells the crew, and it tells
- * those here at once and those of other processes by a hint.
+ * Runs the workers of this process and exchanges hints with other processes. Code that creates, moves or blocks jobs notifies the
+ * worker pool; the pool wakes the local workers at once and the workers of other processes by a hint.
  *
- * Invariant: after stop() nothing of it runs. Every wait in it is bounded, so that a database that does not answer cannot
- * keep a process from ending.
+ * Invariant: after stop() nothing of the pool runs. Every wait is bounded, so that an unresponsive database cannot keep a process
+ * from ending.
  */
 import { seconds } from '../core/duration.ts'
 import { suggestion } from '../core/suggest.ts'
@@ -29,39 +29,42 @@ import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
 export interface WorkerHandle extends AsyncDisposable {
   readonly id: string
-  /** Resolves when it has stopped by itself, for another process to take its place: too many of its handlers do not end. */
+  /**
+   * Resolves when the worker has stopped because too many abandoned handlers still run; another process should replace this
+   * process.
+   */
   readonly worn: Promise<void>
   stop(): Promise<void>
 }
 
 const defaultConcurrency = 10
 const pollMs = 5000
-/** Notices that are posted at once. */
+/** Notices that are posted at the same time. */
 const notices = 10
 const deliverMs = 12_000
 
 export interface CrewOptions {
   db: Db
-  /** For the heart of a worker: past any pooler. */
+  /** For the heartbeat thread of a worker: bypasses any pooler. */
   directUrl: string
   clock: Clock
   log: Log
   registry: Registry
   waiters: Waiters
   ends: BatchEnds
-  /** Undefined: nobody is told of anything. */
+  /** Undefined: no notices are sent. */
   notify: Notify | undefined
-  /** Names this engine in the hints it sends. */
+  /** Identifies this engine in the hints it sends. */
   sender: string
-  /** Tells workers of other processes that there is work in that queue: see Hinter. */
+  /** Notifies workers of other processes about jobs in the queue: see Hinter. */
   hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
-  /** A worker here has claimed a job of that queue. */
+  /** A worker of this process has claimed a job of the queue. */
   claimed: (queue: string, job: string) => void
-  /** Tells workers of other processes that nothing more of that batch may start. */
+  /** Notifies workers of other processes: no further job of the batch may start. */
   held: (queue: string, batch: string) => void
-  /** And that what was held in that queue is no more. */
+  /** Notifies workers of other processes: claims of the queue are no longer blocked. */
   unheld: (queue: string) => void
-  /** Who may come in may have changed, in another process. */
+  /** Tokens or logins may have changed in another process. */
   doors: () => void
 }
 
@@ -116,7 +119,7 @@ export class Crew {
         claimed: this.#given.claimed,
         paused: batch => this.paused(batch),
         answered: () => this.goOn(),
-        // None on a clock that a test moves.
+        // No heartbeat thread on a virtual clock.
         heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
       },
       mode,
@@ -126,7 +129,7 @@ export class Crew {
     return worker
   }
 
-  /** Once, when it begins: a worker that has nothing to run looks just like one that waits for work. */
+  /** Warns at start: an idle worker without any kind to run looks the same as a worker that waits for jobs. */
   #warnIfIdle(worker: Worker): void {
     const { registry, log } = this.#given
     const home = new Set(Array.from(registry.jobs.values(), job => job.queue))
@@ -142,12 +145,12 @@ export class Crew {
     }
   }
 
-  /** From now on this process hears what others tell. */
+  /** Starts to receive the hints of other processes. */
   listen(): void {
     this.#listener ??= listen({
       ...this.#given,
       woken: (queue, delayMs, held) => {
-        // Without a queue: also after each connect, when any hint may have been missed.
+        // A wake without a queue also follows each connect, because any hint may have been missed.
         if (queue === undefined) this.#given.doors()
         if (held === doors) return
         if (queue !== undefined && held === anew) this.unheld(queue)
@@ -157,12 +160,12 @@ export class Crew {
     })
   }
 
-  /** There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether a slot is free. */
+  /** Wakes workers of `queue`, or all workers, now or after `delayMs`. Answers whether a slot is free. */
   #wake(queue?: string, delayMs = 0): boolean {
     return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
   }
 
-  /** One of its jobs has said so, or too many of them failed the same way. */
+  /** A job of the batch asked for the pause, or the failure streak became too long. */
   paused({ id, queue }: MovedBatch): void {
     const { held, waiters, log } = this.#given
     this.holdBack(queue, id)
@@ -171,7 +174,7 @@ export class Crew {
     log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
   }
 
-  /** What stood still, or waits, for a provider that does not any more. */
+  /** Resumes the batches and jobs that waited for a provider that answers again. */
   async goOn(): Promise<void> {
     const { db, clock, ends, waiters, unheld, log } = this.#given
     const moved = await letBatchesGoOn(db, clock.instant())
@@ -185,36 +188,35 @@ export class Crew {
     for (const queue of await recallJobs(db, clock.instant())) this.tell(queue)
   }
 
-  /** Nothing more of that batch may start here. */
+  /** Returns claimed jobs of the batch that have not started here. */
   holdBack(queue: string, batch: string): void {
     for (const worker of this.#workers) void worker.holdBack(queue, batch)
   }
 
-  /** What was held in that queue is no more. */
+  /** Claims of the queue are no longer blocked. */
   unheld(queue: string): void {
     for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.unheld(queue)
   }
 
-  /** There is work in that queue, now or in so many milliseconds, perhaps just that job: for the workers here and elsewhere. */
+  /** Wakes workers here and in other processes: the queue has work, now or after `delayMs`, perhaps only `job`. */
   readonly tell = (queue: string, delayMs = 0, job?: string): void => {
     const taken = this.#wake(queue, delayMs)
     this.#given.hint(queue, delayMs, taken, job)
   }
 
-  /** Seconds since each worker here could last ask for jobs, the longest of them; null: none works here. */
+  /** The longest time in seconds since a worker of this process could last claim; null: this process has no worker. */
   claimLag(): number | null {
     const lags = Array.from(this.#workers, worker => worker.unaskedMs).filter(ms => ms !== undefined)
     return lags.length === 0 ? null : Math.max(...lags) / 1000
   }
 
-  /** Whether nobody works here. */
   get isEmpty(): boolean {
     return this.#workers.size === 0
   }
 
   /**
-   * What is ready of the notices, once and here. Shorter than it takes to be declared dead, since this worker does not beat:
-   * what is not done by then is handed back.
+   * Sends the ready notices once, in this process. The time limit is shorter than the time after which a worker is declared dead,
+   * because this worker sends no heartbeat; unfinished notices are released.
    */
   async deliver(): Promise<void> {
     const { clock } = this.#given

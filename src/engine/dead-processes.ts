@@ -1,11 +1,11 @@
 /**
- * What the processes of this machine held that were killed together with their supervisor, or had none: whoever begins to work or
- * to watch here looks for them first, so that a restart after kill -9 or a crash of everything goes on at once, and not after
- * orphanAfter.
+ * Recovers jobs of processes on this machine that were killed together with their supervisor or had no supervisor. A worker or
+ * watchdog calls this at its start, so that jobs resume at once after a kill -9 or a crash of all processes, and not after
+ * `orphanAfter`.
  *
  * Invariant: a worker is declared dead only if its process has certainly ended (lib/process-identity.ts). A worker on another
- * machine, in another container or of an older release is left to the watchdog; one whose supervisor lives, to that one, which knows
- * of what it died.
+ * machine, in another container or of an older release is left to the watchdog; a worker with a live supervisor is left to the
+ * supervisor, which knows the cause of the crash.
  */
 import type { Death } from '../core/death.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -25,13 +25,13 @@ export interface DeadProcessOptions {
 }
 
 export interface DeadProcesses {
-  /** Jobs that go back. */
+  /** Recovered jobs. */
   recovered: Recovered[]
-  /** Workers of this machine that live, or may: one that was killed takes a moment to go. */
+  /** Workers of this machine that live or may live: a killed process takes a moment to end. */
   living: string[]
 }
 
-/** `among`: the workers to look at; undefined: all that are on this machine. */
+/** `among`: the workers to check; undefined: all workers on this machine. */
 export async function recoverFromDeadProcesses(
   { db, clock, log }: DeadProcessOptions,
   among?: readonly string[],
@@ -62,7 +62,7 @@ export async function recoverFromDeadProcesses(
 const hasEnded = (process: WorkerProcess): boolean =>
   isGone(process) && (process.supervisor === null || isGone(process.supervisor))
 
-/** Nobody saw it end: by design such a death was asked for, and costs its jobs a restart. */
+/** No process saw the end of this worker: it counts as a requested stop by design, and as a restart for its jobs. */
 const deathOf = (pid: number): Omit<Death, 'started'> => ({
   how: 'asked',
   why: `process ${pid} has ended without a goodbye`,

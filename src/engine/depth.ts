@@ -1,10 +1,10 @@
 /**
- * How full a queue is, for those that say how many may wait (`limits.maxDepth`).
+ * Estimates the number of waiting jobs of queues with a `limits.maxDepth`.
  *
- * Counting costs more the more there are, so it is not done for each job: what was counted a moment ago, and what this
- * process has put in since, is near enough. Before anything is refused it is counted anew. Counting takes at most a
- * twentieth of the time. Several processes may together go over by what the others put in between two counts. How fast it
- * empties is read off the counts, so that whoever is refused knows when to come again.
+ * The cost of a count grows with the queue, so there is no count for each job: a recent count plus the jobs added by this process
+ * since then is near enough. Before a refusal the queue is counted again. Counting takes at most a twentieth of the time. Several
+ * processes together may exceed the limit by the jobs that the other processes add between two counts. The rate at which the
+ * queue drains follows from the counts and gives the caller a retry time.
  */
 import { roomAfterSeconds } from '../core/drain.ts'
 import { RetomaError } from '../errors.ts'
@@ -13,14 +13,14 @@ import type { Db } from '../store/db.ts'
 import { type Depth, depthOf } from '../store/queue.ts'
 
 interface Sample extends Depth {
-  /** Put in by this process since. */
+  /** Jobs added by this process since the count. */
   added: number
-  /** From when on it may be counted again, and from when on it must be. */
+  /** Earliest and latest time of the next count. */
   mayAt: number
   mustAt: number
 }
 
-/** How many had left a queue when it was counted; what others put in meanwhile hides as many. */
+/** Cumulative number of jobs that had left the queue at a count; jobs added by other processes hide the same number. */
 interface Count {
   at: number
   gone: number
@@ -28,9 +28,9 @@ interface Count {
 
 const share = 20
 const oldestMs = 1000
-/** A queue without such a limit is asked for one so often. */
+/** Interval at which a queue without a `maxDepth` is checked for a new limit. */
 const unlimitedMs = 5000
-/** Counts that a rate is read off. */
+/** Counts of this period determine the drain rate. */
 const rememberedMs = 60_000
 
 export class Depths {
@@ -45,7 +45,7 @@ export class Depths {
     this.#clock = clock
   }
 
-  /** Throws queue_full when so many more would be too many; answers what else the queue says of those that come in. */
+  /** Throws `queue_full` if `count` more jobs exceed the limit; otherwise answers the `admit` rate of the queue. */
   async admit(queue: string, count: number): Promise<Pick<Depth, 'admit'>> {
     let sample = this.#samples.get(queue)
     if (sample === undefined || this.#clock.elapsed() >= sample.mustAt) sample = await this.#count(queue)
@@ -60,7 +60,7 @@ export class Depths {
     return sample
   }
 
-  /** They were admitted, and did not come. */
+  /** Admitted jobs were not enqueued after all. */
   withdraw(queue: string, count: number): void {
     const sample = this.#samples.get(queue)
     if (sample !== undefined) sample.added = Math.max(sample.added - count, 0)
@@ -73,7 +73,7 @@ export class Depths {
     return roomAfterSeconds(samples, counts.at(-1)?.gone ?? 0, over)
   }
 
-  /** Many who ask at once are answered by one count. */
+  /** Concurrent callers share a single count. */
   #count(queue: string): Promise<Sample> {
     const running = this.#counting.get(queue) ?? this.#sample(queue).finally(() => this.#counting.delete(queue))
     this.#counting.set(queue, running)

@@ -1,4 +1,4 @@
-/** What people and programs ask of jobs that are there: look, wait, cancel, retry, rerun, resume, skip. */
+/** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip. */
 import { isFinalBatch } from '../core/batch-state.ts'
 import { type By, checkBy } from '../core/by.ts'
 import { isId } from '../core/id.ts'
@@ -29,10 +29,10 @@ import { follow } from '../watchdog/batches.ts'
 import type { BatchDesk, PressedBatch, ResumedBatch } from './batches.ts'
 import type { Waiters } from './waiters.ts'
 
-/** With what went wrong so far, the steps that are done, and what else was noted of it. */
+/** A job with its failures, checkpoints and events. */
 export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[]; events: JobEventView[] }
 
-/** What was pressed: the state afterwards, and whether this call changed it. */
+/** The result of a job action: the state afterwards, and whether this call changed the state. */
 export interface Pressed {
   id: string
   state: State
@@ -41,36 +41,36 @@ export interface Pressed {
 
 export interface Desk {
   job(id: string): Promise<JobDetail | null>
-  /** The same with its input, result and progress as JSON texts, which HTTP passes on as they are. */
+  /** The same with input, result and progress as JSON texts, which HTTP forwards unchanged. */
   jobAsText(id: string): Promise<JobDetail | null>
-  /** As `jobs` shows it: without what is large. */
+  /** The job as `jobs` lists jobs: without the large fields. */
   jobListed(id: string): Promise<JobView | null>
-  /** The newest first. A page may be short though there is a next. */
+  /** The newest first. A page may be short even if a next page exists. */
   jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
-  /** Resolves when the job or batch is final or stalled; a database that goes away and comes back is waited for. */
+  /** Resolves when the job or batch is final or `stalled`; survives a database outage. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
-  /** A job, or a batch: its jobs follow in bites. */
+  /** Cancels a job, or a batch: a cascade cancels the items in chunks. */
   cancel(id: string, options?: By): Promise<Pressed | PressedBatch>
   /**
-   * Runs a failed, skipped or cancelled job again, with a new budget of tries. What its steps saved is not run again. Its
-   * batch goes on, if it was over.
+   * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
+   * the job resumes.
    */
   retry(id: string, options?: By): Promise<Pressed>
-  /** Runs a finished job again from scratch: what its steps saved is deleted, and each of them runs again. */
+  /** Runs a finished job again from scratch: deletes the checkpoints, so that every step runs again. */
   rerun(id: string, options?: By): Promise<Pressed>
-  /** A stalled job, or a stalled batch: it goes on, and the resume is counted. */
+  /** Resumes a stalled job or a stalled batch, and counts the resume. */
   resume(id: string, options?: By): Promise<Pressed | ResumedBatch>
-  /** A job that shall not run, or not again: it ends as skipped, with the reason. */
+  /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
   skip(id: string, reason: string, options?: By): Promise<Pressed>
 }
 
 const firstLook = 50
 const slowestLook = 1000
-/** A verb that is kept from a job by what others press on its batch tries again. */
+/** Retries of an action while a cascade of the batch blocks the job. */
 const rounds = 20
 
-/** By verb: the states out of which a job runs again. */
+/** By action: the states from which a job runs again. */
 const runsAgain: Partial<Record<ControlVerb, readonly State[]>> = {
   retry: ['failed', 'skipped', 'cancelled'],
   rerun: ['succeeded', 'failed', 'skipped', 'cancelled'],
@@ -81,7 +81,7 @@ export function createDesk(given: {
   clock: Clock
   waiters: Waiters
   batches: BatchDesk
-  /** A job of that batch has ended, or waits again. */
+  /** A job of the batch ended or waits again. */
   batchMoved: (batch: string) => Promise<unknown>
   tell: (queue: string) => void
   closing: AbortSignal
@@ -97,20 +97,20 @@ export function createDesk(given: {
       viewCheckpoints(db, id),
       viewJobEvents(db, id),
     ])
-    // A short attempt mentions its last step nowhere else.
+    // A short attempt records its last step nowhere else.
     const checkpoint = found.checkpoint ?? checkpoints.at(-1)?.name ?? null
     return { ...found, checkpoint, history, checkpoints, events }
   }
 
   const job = (id: string) => detailOf(id, viewJob)
 
-  /** Undefined: the database is away; it comes back, and so does whoever waits. */
+  /** Resolves with undefined during a database outage, so that the caller keeps waiting. */
   const look = <T>(found: Promise<T>) =>
     found.catch(error => {
       if (!passes(error)) throw error
     })
 
-  /** Until `found` answers something that is `over`. */
+  /** Polls until `found` answers a value for which `over` is true. */
   async function waitFor<T>(
     what: string,
     id: string,
@@ -123,7 +123,7 @@ export function createDesk(given: {
       if (closing.aborted) throw new RetomaError('engine_closed', {})
       const turn = new AbortController()
       const ending = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
-      // Asked before looking: what is settled in between is not missed.
+      // Registered before the read, so that a settle in between is not missed.
       const settled = waiters.next(id, turn.signal)
       const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
       try {
@@ -138,7 +138,7 @@ export function createDesk(given: {
     }
   }
 
-  /** `fine`: states in which the verb has nothing left to do, so that pressing twice is no error. */
+  /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
   async function pressed(
     verb: ControlVerb,
     id: string,
@@ -151,15 +151,15 @@ export function createDesk(given: {
     const { state, moved, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
-    // What is cancelled may have freed a place under its queue's limit.
+    // A cancelled job may have freed capacity under the limit of the queue.
     if (moved) tell(queue)
     if (moved && batch !== null) await batchMoved(batch)
     return { id, state, changed: moved }
   }
 
   /**
-   * A job does not run again while rows of its batch still follow something else: that is done first. Who did it may have
-   * done so since this was pressed, and another may have pressed since.
+   * A job does not run again while a cascade of the batch is under way: finish the cascade first. Another process may have
+   * finished the cascade since the call began, and yet another action may have begun since.
    */
   async function pressSurely(verb: ControlVerb, id: string, pressing: Pressing) {
     for (let left = rounds; ; left--) {

@@ -1,8 +1,8 @@
 /**
- * Erases a batch or a job that is over, with all that is its: for who asks that what is known of him be removed.
+ * Erases a finished batch or job with all related rows and files, for requests to remove personal data.
  *
- * Invariant: pressed again, after a crash or by ten at once, it goes on where it was; what it has begun, ticks and the janitor
- * finish without it.
+ * Invariant: a repeated call, after a crash or from ten callers at once, continues where the erase stopped; ticks and the janitor
+ * finish a begun erase on their own.
  */
 import { finalBatchStates } from '../core/batch-state.ts'
 import { isId } from '../core/id.ts'
@@ -17,18 +17,19 @@ import { follow } from '../watchdog/batches.ts'
 
 export interface Erasing {
   /**
-   * A batch that is over, its jobs, their steps, failures, events and files, and what was told of it. One that is not there is
-   * erased already. Throws batch_state.
+   * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
+   * already erased. Throws `batch_state`.
    */
   eraseBatch(id: string): Promise<{ id: string; erased: boolean }>
   /**
-   * A job that is over, its steps, failures, events and files, and what was told of it. An item's batch goes on counting it. Its
-   * key is free: whoever enqueues with it makes another job. One that is not there is erased already. Throws wrong_state.
+   * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
+   * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
+   * erased. Throws `wrong_state`.
    */
   eraseJob(id: string): Promise<{ id: string; erased: boolean }>
 }
 
-/** Something of an earlier press may have to follow first. */
+/** Retries while the cascade of an earlier action must finish first. */
 const rounds = 20
 const filesAtOnce = 100
 
@@ -58,7 +59,7 @@ export function createErasing({ db, clock }: { db: Db; clock: Clock }): Erasing 
       if (!isId(id)) return { id, erased: false }
       for (let left = rounds; ; left--) {
         const found = await eraseJob(db, id, clock.instant())
-        // It may have ended since it was looked for.
+        // The job may have ended since the read.
         if (found !== undefined && found !== 'erased') {
           if (left > 0 && isIn(finalStates, found)) continue
           throw new RetomaError('wrong_state', { id, state: found, verb: 'erase' })

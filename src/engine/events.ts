@@ -1,4 +1,4 @@
-/** `engine.events`: what goes on, as it goes on, and again from any position. */
+/** Implements `engine.events`: streams events as they occur, or from an earlier position. */
 import { readCursor } from '../core/cursor.ts'
 import type { EngineEvent, EventsFilter, Subject } from '../core/event.ts'
 import { isId } from '../core/id.ts'
@@ -11,19 +11,22 @@ import { Follower } from './follower.ts'
 
 export interface EventStream extends AsyncIterableIterator<EngineEvent> {
   /**
-   * Begins it, and resolves once it is known what it begins with: false when it is over and nothing is left to tell. Rejects
-   * where the first `next()` would: not_found.
+   * Starts the stream and resolves once the first read is done: false if the stream is over with no event left to deliver.
+   * Rejects where the first `next()` would reject: `not_found`.
    */
   opened(): Promise<boolean>
-  /** How long what it follows has made no progress, as of the last look; null: it follows everything, or has not begun. */
+  /**
+   * Seconds without progress of the followed job or batch, as of the last poll; null: the stream follows everything or has not
+   * begun.
+   */
   idleSeconds(): number | null
 }
 
 export interface Events {
   /**
-   * Exceptions and actions of everything, or of one job or batch with its states and progress. Begins with the first
-   * `next()`, after `after` or else now. A job's stream, or a batch's, ends after its final state; any ends with `break`, with the
-   * signal or with the engine.
+   * Streams failures and actions of everything, or of a job or batch together with state and progress changes. Begins with the
+   * first `next()`, after the position `after` or else now. A stream of a job or batch ends after the final state; any stream
+   * ends with `break`, with the signal or with the engine.
    */
   events(filter?: EventsFilter): EventStream
 }
@@ -59,12 +62,12 @@ export function createEvents(given: { db: Db; clock: Clock; feed: Feed; closing:
         async opened() {
           first ??= reading.next()
           const next = first
-          next.catch(() => {}) // whoever calls next() hears it
+          next.catch(() => {}) // the caller of next() gets the error
           await Promise.race([next, follower.looked])
           return !follower.over || !(await next).done
         },
         idleSeconds: () => follower.idleSeconds(),
-        // Also while a next() waits: that one ends then.
+        // Also ends a pending next().
         return() {
           end()
           return reading.return(undefined)

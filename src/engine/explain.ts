@@ -1,4 +1,7 @@
-/** `engine.explain`: why a job, a batch or a queue is not moving, and what to do; in the language that is asked for. */
+/**
+ * Implements `engine.explain`: explains why a job, a batch or a queue does not advance, and suggests actions, in the requested
+ * language.
+ */
 import { explainBatch } from '../core/explain/batch.ts'
 import { type Explanation, explanationOf } from '../core/explain/explanation.ts'
 import { explainJob } from '../core/explain/job.ts'
@@ -16,11 +19,14 @@ import { explainJobFacts } from '../store/explain-job.ts'
 import { explainQueueFacts, queueNames } from '../store/explain-queue.ts'
 import { viewJobListed } from '../store/view.ts'
 
-/** What is asked about: one of the three. */
+/** The subject of an explanation: a job, a batch or a queue. */
 export type Explained = { job: string } | { batch: string } | { queue: string }
 
 export interface Explains {
-  /** Why it is not moving, and whether to wait or press something. Reads only; costs the same with a million waiting. */
+  /**
+   * Explains why the subject does not advance, and whether to wait or act. Read-only; the cost does not depend on the number of
+   * waiting jobs.
+   */
   explain(what: Explained, options?: { language?: Language }): Promise<Explanation>
 }
 

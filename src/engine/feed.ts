@@ -1,10 +1,10 @@
 /**
- * What goes on, for all who listen in this process: one look every 250 ms, whatever their number, and none when nobody
- * listens. A look reads the next events and the rows of the jobs and batches that are followed, and gives positions to
- * events that have none.
+ * Reads new events for all listeners of this process: a single poll every 250 ms for any number of listeners, and no poll without
+ * listeners. A poll reads the next events and the rows of the followed jobs and batches, and assigns positions to events without
+ * a position.
  *
- * Invariant: every follower that has joined is handed each event after the position it joined at, once and in order. One
- * that cannot join without a gap is told so, and reads on by itself until it can.
+ * Invariant: every joined listener gets each event after the position it joined at, once and in order. `join` refuses a listener
+ * if a gap would result; the listener then reads on its own until it can join.
  */
 import type { EngineEvent } from '../core/event.ts'
 import { type Glance, glanceAtBatch, glanceAtJob } from '../core/glance.ts'
@@ -18,29 +18,35 @@ import { passes } from '../store/trouble.ts'
 
 export const lookEveryMs = 250
 const bite = 2000
-/** Behind somebody's long transaction a look walks over what is dead; it then comes less often. */
+/**
+ * Behind a long transaction a poll scans dead rows; the next poll then comes later, so that polls take at most a tenth of the
+ * time.
+ */
 const share = 10
 const rarestMs = 2000
-/** Of a crowd so many are told at once, and the next ones a moment later: a thousand at once would hold up all else on a small machine. */
+/**
+ * Listeners served at once; the next group follows a moment later, because serving a thousand listeners at once would hold up
+ * everything else on a small machine.
+ */
 const atOnce = 50
 const breathMs = 8
 
-/** What one look brings, for all. */
+/** The result of a poll, for all listeners. */
 export interface News {
   events: readonly EventRow[]
-  /** Everything up to here has been told by then. */
+  /** All events up to this position have been delivered. */
   frontier: number
   removed: number
   given: number
   at: Date
-  /** undefined: it was not asked for, or more events come before it; null: it is gone. */
+  /** undefined: the row was not requested, or further events come before the row; null: the row is deleted. */
   glance(id: string): Glance | null | undefined
-  /** What one listener has made of it, for all that would make the same. */
+  /** Event objects made by a listener, shared with all listeners that would make the same event. */
   readonly made: Map<string, EngineEvent>
 }
 
 export interface Listener {
-  /** What it follows besides events. */
+  /** The followed job or batch, besides events. */
   readonly of: { readonly job?: string; readonly batch?: string }
   take(news: News): void
   fail(error: unknown): void
@@ -48,7 +54,7 @@ export interface Listener {
 
 interface Session {
   loop?: Loop
-  /** Nobody listens any more. */
+  /** Aborts when no listener is left. */
   ending: AbortController
 }
 
@@ -56,10 +62,10 @@ export class Feed {
   readonly #db: Db
   readonly #clock: Clock
   readonly #log: Log
-  /** With when each joined: one that left and came back is another. */
+  /** Each listener with the identity of its join: a listener that left and came back has a new identity. */
   readonly #listeners = new Map<Listener, object>()
   #frontier = 0
-  /** One for each time that somebody listens again: an answer that was asked for by an earlier one is not heard. */
+  /** A session lasts from the first listener to the last; results of a poll of an earlier session are dropped. */
   #session: Session | undefined
   #ended: Promise<void> = Promise.resolve()
 
@@ -69,12 +75,12 @@ export class Feed {
     this.#log = given.log
   }
 
-  /** Everything up to here was there to be read when it last looked. */
+  /** All events up to this position were readable at the last poll. */
   get frontier(): number {
     return this.#frontier
   }
 
-  /** From now on it is handed what comes after `pos`. false: that would leave a gap, others are further already. */
+  /** Delivers events after `pos` from now on. false: a gap would result, because the feed is already further. */
   join(listener: Listener, pos: number): boolean {
     if (this.#session !== undefined && this.#frontier > pos) return false
     this.#listeners.set(listener, {})
@@ -93,7 +99,7 @@ export class Feed {
     this.#ended = Promise.all([before, loop?.stop()]).then(() => {})
   }
 
-  /** Nobody is handed anything more. */
+  /** Stops all delivery. */
   async stop(): Promise<void> {
     for (const listener of [...this.#listeners.keys()]) this.leave(listener)
     await this.#ended
@@ -111,7 +117,7 @@ export class Feed {
     })
   }
 
-  /** Until nothing more is there; answers when to look again. */
+  /** Polls until no event is left; answers the delay of the next poll. */
   async #tick(session: Session): Promise<number> {
     for (;;) {
       const begun = this.#clock.elapsed()
@@ -135,7 +141,7 @@ export class Feed {
     return { look, asked: new Set([...jobs, ...batches]) }
   }
 
-  /** Answers how long that took. */
+  /** Answers the duration of the delivery. */
   async #tell(look: Look, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
     const { events, jobs, batches, removed, given, at } = look
     const begun = this.#clock.elapsed()
@@ -153,7 +159,7 @@ export class Feed {
     return this.#clock.elapsed() - begun
   }
 
-  /** A database that is away comes back; what else it says, it says to everybody. */
+  /** A database outage passes; any other error goes to every listener. */
   #failed(error: unknown): void {
     this.#log.debug({ err: error }, 'events could not be read; trying again')
     if (!passes(error)) for (const listener of [...this.#listeners.keys()]) listener.fail(error)

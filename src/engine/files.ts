@@ -1,8 +1,8 @@
 /**
- * Files: in and out as streams, in pieces of 1 MB, so that a process of any size takes one of any size.
+ * Stores and reads files as streams, in pieces of 1 MB, so that the memory of a process does not limit the size of a file.
  *
- * Invariant: of a file that comes in at most two pieces are in memory, one of them on its way to PostgreSQL; what its source
- * breaks off is removed at once, or by the janitor when that cannot be. Nobody opens a file that is not whole.
+ * Invariant: at most two pieces of an incoming file are in memory, including the piece under way to PostgreSQL. If the source
+ * breaks off, the file is removed at once, or by the janitor if the removal fails. An incomplete file cannot be opened.
  */
 import { createHash } from 'node:crypto'
 import { checkFileOptions, type FileOptions, type FileView, type OpenFile, opened, pieceBytes } from '../core/file.ts'
@@ -15,17 +15,17 @@ import { addPiece, addWhole, beginFile, endFile, findFile, keepFiles, readPiece 
 import { removeFile } from '../store/file-removal.ts'
 import { runIn, type Transaction } from '../store/tx.ts'
 
-/** For whom files are kept. They go when that batch or job does. */
+/** The batch or job that owns files. The files are removed with their owner. */
 export type FileHome = { tx?: Transaction } & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
 
 export interface Files {
-  /** Resolves once it is there, whole. One that nobody keeps is removed after a day. */
+  /** Resolves once the whole file is stored. A file without an owner is removed after a day. */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: FileOptions): Promise<FileView>
-  /** null: there is none, or it is erased. */
+  /** null: the file does not exist or is erased. */
   open(id: string): Promise<OpenFile | null>
-  /** All of them or none; they may have been kept for another before. Throws not_found. */
+  /** Assigns all files or none; the files may have had another owner before. Throws `not_found`. */
   keep(ids: readonly string[], home: FileHome): Promise<void>
-  /** Answers how many there were. */
+  /** Answers the number of removed files. */
   remove(ids: readonly string[]): Promise<number>
 }
 
@@ -45,7 +45,7 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
         if (view === undefined) throw new RetomaError('file_gone', { id })
         return view
       } catch (error) {
-        if (id !== undefined) await removeFile(db, id).catch(() => {}) // left behind, the janitor has it
+        if (id !== undefined) await removeFile(db, id).catch(() => {}) // the janitor removes the leftover
         throw error
       }
     },
@@ -82,7 +82,7 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
   }
 }
 
-/** Fills a piece while the one before is written; never a third. The last one is the caller's to write. */
+/** Fills a piece while the previous piece is written; never holds a third. The caller writes the last piece. */
 async function takeIn(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   most: number,
@@ -100,9 +100,9 @@ async function takeIn(
     hash.update(full)
     await writing
     writing = write(n++, full)
-    // Heard here too: it may fail while the source is slow to give more.
+    // Handled here too: the write may fail while the source is slow.
     writing.catch(() => {})
-    // What the one before had is free again.
+    // The buffer of the previous piece is free again.
     ;[piece, other] = [other ?? Buffer.allocUnsafe(pieceBytes), piece]
     filled = 0
   }
@@ -134,5 +134,5 @@ const noSuchHome = (batch: string | undefined, job: string | undefined) =>
     id: String(batch ?? job),
   })
 
-/** Also on a connection that the caller brought, of whatever copy of the driver. */
+/** Also matches errors of a caller's connection, from any copy of the driver. */
 const isMissing = (error: unknown) => (error as { code?: unknown } | null)?.code === '23503'

@@ -1,9 +1,10 @@
 /**
- * One reader of events. While it keeps up, the feed hands it what comes; when more waits than it may hold, it lets go of
- * all that and reads the table again from the last event it gave, at its own pace, until it can join the feed once more.
+ * Reads events for a single consumer. A consumer that keeps up gets events from the feed. If the queue grows too long, the reader
+ * leaves the feed, drops the queue and reads the table again from the last delivered event, at the pace of the consumer, until it
+ * can join the feed again.
  *
- * Invariant: `#given` is the place of the last event the reader has. Everything after it is in the queue, or will be read
- * again: nothing is given twice and nothing between two events is left out.
+ * Invariant: `#given` is the place of the last event delivered to the consumer. Every later event is in the queue or will be read
+ * again: no event is delivered twice and none is left out.
  */
 import { cursorOf, type Place } from '../core/cursor.ts'
 import type { EngineEvent, Subject } from '../core/event.ts'
@@ -18,7 +19,7 @@ import { passes } from '../store/trouble.ts'
 import { type Feed, type Listener, lookEveryMs, type News } from './feed.ts'
 import { retell, type Told } from './retell.ts'
 
-/** A reader with more than this in its queue when more comes is slow. */
+/** A consumer with more queued events than this when more arrive is slow. */
 const mostQueued = 1000
 const pageSize = 500
 
@@ -30,7 +31,7 @@ export class Follower implements Listener {
   readonly #signal: AbortSignal
   #queue: { event: EngineEvent; place: Place }[] = []
   #given: Place = { pos: 0, phase: null, stamp: null }
-  /** The place after all that is queued. */
+  /** The place after all queued events. */
   #ahead: Place = this.#given
   #joined = false
   #over = false
@@ -40,7 +41,7 @@ export class Follower implements Listener {
   #news: News | undefined
   #wake = () => {}
   #hasLooked = () => {}
-  /** Resolves with the first news, when it is known what it begins with. */
+  /** Resolves with the first poll result, when the start of the stream is known. */
   readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
 
   constructor(given: { db: Db; clock: Clock; feed: Feed; of: Subject; signal: AbortSignal }) {
@@ -51,12 +52,12 @@ export class Follower implements Listener {
     this.#signal = given.signal
   }
 
-  /** Nothing more comes; what waits is all. */
+  /** No further event comes; the queue is complete. */
   get over(): boolean {
     return this.#over
   }
 
-  /** How long what it follows has made no progress; null: it follows everything, or nothing was seen yet. */
+  /** Seconds without progress of the followed job or batch; null: the stream follows everything, or no row was read yet. */
   idleSeconds(): number | null {
     return this.#idle === undefined ? null : this.#idle.seconds + (this.#clock.elapsed() - this.#idle.at) / 1000
   }
@@ -83,7 +84,7 @@ export class Follower implements Listener {
   }
 
   async #begin(after: Place | undefined): Promise<void> {
-    // Without a place it begins now: what happened before and has no position must not get one after that.
+    // A stream without a start position begins now: earlier events without a position must not get a position after the start.
     if (after === undefined) await this.#ask(() => placeAllEvents(this.#db))
     const bounds = await this.#ask(() => boundsOfEvents(this.#db, this.of))
     if (bounds === undefined) return
@@ -97,16 +98,16 @@ export class Follower implements Listener {
     this.#given = this.#ahead = place
   }
 
-  /** It has missed some: it goes on from here. */
+  /** Events were missed: continues from `pos`. */
   #reset(pos: number, at: Date): void {
     this.#startAt({ pos, phase: null, stamp: null })
     this.#push({ type: 'reset', at, jobId: this.of.job ?? null, batchId: this.of.batch ?? null, data: {} }, {})
   }
 
   async #catchUp(): Promise<void> {
-    // What the feed had seen before this is asked is seen by it too.
+    // Read before the query, so that the query sees all events the feed has seen.
     const { frontier } = this.#feed
-    // The event at a half place is read again for its other half.
+    // An event whose first half was delivered is read again for the second half.
     const from = this.#given.half ? this.#given.pos - 1 : this.#given.pos
     const page = await this.#ask(() => readEvents(this.#db, this.of, from, pageSize))
     if (page === undefined) return
@@ -120,7 +121,7 @@ export class Follower implements Listener {
   take(news: News): void {
     if (!this.#joined || this.#over) return
     this.#hasLooked()
-    // What is left of earlier news; this one may bring more than that to a reader that keeps up.
+    // The queue left over from earlier polls counts; a single poll may bring more to a consumer that keeps up.
     if (this.#queue.length > mostQueued) {
       this.#fallBehind()
       return
@@ -152,7 +153,10 @@ export class Follower implements Listener {
     this.#wake()
   }
 
-  /** What the row tells that no event has: all events before it are queued, so it comes after them. */
+  /**
+   * Emits state and progress derived from the current row. All stored events up to this point are already queued, so the order is
+   * right.
+   */
   #derive(glance: Glance, at: Date): void {
     const ids = { at, jobId: this.of.job ?? null, batchId: glance.batchId }
     const ends = glance.over && !glance.pending
@@ -186,12 +190,12 @@ export class Follower implements Listener {
     const before = cursorOf(this.#ahead)
     this.#ahead = { ...this.#ahead, ...(change.pos === undefined ? {} : { half: false }), ...change }
     const event = this.#shared(told, before, cursorOf(this.#ahead))
-    // Of two progresses in a row nobody needs the first.
+    // A later progress replaces the previous queued progress.
     if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
     this.#queue.push({ event, place: this.#ahead })
   }
 
-  /** Of a thousand that follow the same and are at the same place, one makes it: whoever writes it down does so once. */
+  /** Readers of the same subject at the same place share an event object, so that it is serialised once. */
   #shared(told: Told, before: string, position: string): EngineEvent {
     const key = `${told.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
     const made = this.#news?.made.get(key) ?? ({ position, ...told } as EngineEvent)
@@ -199,21 +203,21 @@ export class Follower implements Listener {
     return made
   }
 
-  /** Nothing of ours lies before it: whoever goes on from here need not look there again. */
+  /** No event of this stream lies before `pos`: a reader that continues from here need not read the range again. */
   #moveTo(pos: number): void {
     if (pos <= this.#ahead.pos) return
     this.#ahead = { ...this.#ahead, pos, half: false }
     if (this.#queue.length === 0) this.#given = this.#ahead
   }
 
-  /** More waits than it may hold: that is let go of, and read again from the last event it gave. */
+  /** The queue is too long: drops the queue; events are read again from the last delivered event. */
   #fallBehind(): void {
     this.#joined = false
     this.#feed.leave(this)
     this.#startAt(this.#given)
   }
 
-  /** Asked until it is answered; undefined: the reader has gone. */
+  /** Repeats `work` until the database answers; undefined: the consumer has left. */
   async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     while (!this.#signal.aborted) {
       try {

@@ -1,16 +1,16 @@
 /**
- * What every verb of an engine goes through: open until the engine is closed.
+ * Wraps every method of an engine with checks: the engine is open, the arguments are valid.
  *
- * Invariant: once close() was called no verb begins; it is refused, instead of failing on a pool that has ended. What was
- * asked before is known until it is answered. A verb begins only with arguments that it takes (parameters.ts), and an error of a
- * statement of Retoma's own leaves with a code.
+ * Invariant: after close() was called no method begins; the call is rejected, instead of failing on an ended pool. Calls made
+ * before are tracked until they are answered. A method begins only with valid arguments (parameters.ts), and an error of a
+ * statement of Retoma always carries a code.
  */
 import { RetomaError } from '../errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { withCode } from '../store/trouble.ts'
 import { checkArguments, type Parameter } from './parameters.ts'
 
-/** The verbs that answer without a promise. */
+/** Methods that do not return a promise. */
 const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
 const lastAnswersMs = 5000
 
@@ -19,7 +19,7 @@ export class Gate {
   #closed: Promise<void> | undefined
   readonly #underWay = new Set<Promise<unknown>>()
 
-  /** `end`: what closing comes to; it happens once. */
+  /** `end`: closes the engine; called once. */
   constructor(end: () => Promise<void>) {
     this.#end = end
   }
@@ -29,12 +29,12 @@ export class Gate {
     return this.#closed
   }
 
-  /** What was asked before is answered, within reason. */
+  /** Waits until earlier calls are answered, up to `lastAnswersMs`. */
   async lastAnswers(): Promise<void> {
     await withDeadline(Promise.allSettled(this.#underWay), lastAnswersMs, () => new Error('too late')).catch(() => {})
   }
 
-  /** The same verbs, for as long as this is open. `taken`: what each of them takes. */
+  /** Answers the same methods with the checks around each. `taken`: the parameters of each method. */
   open<T extends object>(verbs: T, taken: { readonly [Name in keyof T]: readonly Parameter[] }): T {
     const guarded = Object.entries(verbs).map(([name, verb]) => [
       name,

@@ -1,4 +1,7 @@
-/** The guards of an engine: checked when it is made, shown, and run by hand. Their tick runs them by themselves. */
+/**
+ * Validates the guards of an engine when the engine is created, lists guards, and runs a guard by hand. Ticks run guards on their
+ * own.
+ */
 import { type By, checkBy } from '../core/by.ts'
 import type { Guard } from '../core/guard.ts'
 import { type Refuse, refuseDefinition } from '../core/refuse.ts'
@@ -11,11 +14,11 @@ import { type GuardRun, previewGuard, runGuard } from '../watchdog/guard-run.ts'
 import { asGuardError, refusalOf } from '../watchdog/guards.ts'
 
 export interface GuardDesk {
-  /** Those of this engine and those that other processes brought, by name. */
+  /** The guards of this engine and the guards of other processes, by name. */
   guards(): Promise<GuardView[]>
   /**
-   * Looks now, whoever's turn it is, and marks all that is lost. A guard that the engine was not made with may be given
-   * itself. Throws unknown_guard, and why it cannot be done.
+   * Runs a guard now, regardless of the schedule of its sweeps, and marks all lost rows. `which` may be a guard object the engine
+   * was not created with. Throws `unknown_guard`, or the reason of a failed run.
    */
   runGuard(which: string | Guard, options?: { dryRun?: boolean } & By): Promise<GuardRun>
 }
@@ -64,7 +67,7 @@ function find(guards: readonly Guard[], name: string): Guard {
   throw new RetomaError('unknown_guard', { name, hint: hintFor(name, known) })
 }
 
-/** No process has looked so far. */
+/** A guard without any sweep so far. */
 function notYet(guard: Guard): GuardView {
   const { name } = guard
   const nothing = { lastTickAt: null, lastMarked: 0, total: 0, lastError: null, failingSince: null, warnings: [] }

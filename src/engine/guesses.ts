@@ -1,12 +1,13 @@
 /**
- * Wrong guesses of a secret, slowed by where they come from, counted for all processes together. Past ten in a minute a wrong
- * one is told to wait, and a right one comes in all the same: behind one address is often a whole office, and somebody in it who
- * mistypes must not lock out the others. Past a hundred, which no typing makes, a secret that a person may have chosen is not even looked
- * up until its time has come, so a right guess of such a secret does not help either. A secret of 32 random bytes cannot be guessed: of
- * those, one at a time per address is still looked up, so that a stranger who guesses locks out no token behind the same address.
+ * Throttles wrong guesses of a secret by the address of the caller, counted for all processes together. After ten wrong guesses
+ * in a minute a wrong guess gets `rate_limited`, and a right secret is still accepted: an address is often shared by a whole
+ * office, and a person who mistypes must not lock out the others. After a hundred, which no person types, a secret that a person
+ * may have chosen is not looked up until the window allows it, so that a right guess does not help either. A secret of 32 random
+ * bytes cannot be guessed: such secrets are still looked up, sequentially for each address, so that guesses of a stranger do not
+ * lock out a token behind the same address.
  *
- * Invariant: also of those that come all at once, no more are looked up in this process than may be wrong. A credential that
- * works, and has worked here before, is never held up by the guesses of a neighbour (tokens.ts does not ask for it).
+ * Invariant: this process looks up no more concurrent guesses than may be wrong. Guesses of a neighbour never delay a working
+ * credential that has worked in this process before (tokens.ts does not call `guess` then).
  */
 import { formatDuration, minutes } from '../core/duration.ts'
 import type { Allowance } from '../core/window.ts'
@@ -21,21 +22,21 @@ const lookedUpOf = (from: string) => ({ bucket: 'login-looked-up', who: from, li
 
 export interface Guesses {
   /**
-   * What `look` finds; null: nothing, which counts. Throws rate_limited instead for who has guessed wrong too often. `from`: where it
-   * comes from, such as an address; undefined: nobody knows, and then one who guesses must not be able to keep the right one out.
-   * `isRandom`: the secret has the form of the secrets that we make.
+   * Answers the result of `look`; null: no such secret, which counts as a wrong guess. Throws `rate_limited` after too many wrong
+   * guesses. `from`: the origin of the guess, such as an address; undefined: unknown, so that wrong guesses must not lock out a
+   * right secret. `isRandom`: the secret has the form of generated secrets.
    */
   guess<T>(from: string | undefined, look: () => Promise<T | null>, isRandom?: boolean): Promise<T | null>
 }
 
-/** Those who come from one place. */
+/** The callers from an address. */
 interface Line {
   here: number
-  /** They are let in one after another. */
+  /** Lookups start in sequence. */
   last: Promise<unknown>
-  /** Looked up, and not known yet whether wrong. */
+  /** Lookups under way, not yet known to be wrong. */
   underWay: Set<Promise<void>>
-  /** The last random secret that is looked up past the hundred. */
+  /** The last lookup of a random secret after the limit of a hundred. */
   lastRandom: Promise<unknown>
 }
 
@@ -50,7 +51,7 @@ export function createGuesses(limits: LimitDesk): Guesses {
     return null
   }
 
-  /** As many more as may be wrong, should all that are under way be. */
+  /** Waits until another lookup is allowed even if all lookups under way turn out wrong. */
   async function room(from: string, { underWay }: Line): Promise<void> {
     for (;;) {
       const allowance = await limits.peekLimit(lookedUpOf(from))
@@ -69,13 +70,13 @@ export function createGuesses(limits: LimitDesk): Guesses {
         () => void line.underWay.delete(over),
       )
       line.underWay.add(over)
-      return { looked } // bare it would be waited for, and so by the next in line
+      return { looked } // wrapped, because a bare promise would be awaited here, and so by the next caller
     })
     line.last = entered.catch(() => {})
     return (await entered).looked
   }
 
-  /** `refusal`: of a secret that is wrong. */
+  /** `refusal`: the error for a wrong secret. */
   async function random<T>(line: Line, look: () => Promise<T | null>, refusal: unknown): Promise<T> {
     const looked = line.lastRandom.then(look)
     line.lastRandom = looked.catch(() => {})

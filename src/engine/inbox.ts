@@ -1,8 +1,8 @@
 /**
- * Jobs come in: checked at the door, written, and whoever might run them is told.
+ * Enqueues jobs: validates the options and inputs, inserts the jobs and wakes workers.
  *
- * Invariant: of a list, however long, at most two chunks are in memory, and the ids it was given; a bad item stops `enqueueMany` at its chunk, with the
- * error that names it, and what was written before stays.
+ * Invariant: for a list of any length at most two chunks and the ids of all jobs are in memory; an invalid item stops
+ * `enqueueMany` at its chunk with an error that names the item, and the chunks written before stay.
  */
 import {
   type CheckedOptions,
@@ -24,22 +24,22 @@ import type { Registry } from './registry.ts'
 import type { SharedWrite } from './shared-write.ts'
 import { isFull, writeJobs } from './write.ts'
 
-/** `tx`: the job is there if and only if this transaction of yours commits. */
+/** `tx`: the job exists if and only if this transaction of the caller commits. */
 type InTransaction = { tx?: Transaction }
 
-/** For many at once: what holds for all, and with `each` what differs from item to item (a key, a ref). */
+/** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
 export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> &
   InTransaction & { each?: (input: Input, index: number) => EnqueueOptions }
 
 export interface EnqueuedMany {
   created: number
-  /** Those whose key another job held. */
+  /** Jobs not created because another job has the unique key. */
   held: number
   /** In the order of the input. */
   ids: string[]
 }
 
-/** NoInfer: the job alone says what its input is; an argument that is too loose must not widen it. */
+/** NoInfer: only the job determines the input type; a looser argument must not widen the type. */
 export interface Inbox {
   enqueue<Input>(
     job: Job<Input, unknown>,
@@ -57,16 +57,16 @@ export function createInbox(given: {
   db: Db
   clock: Clock
   registry: Registry
-  /** For one without a key: its insert is shared with others that come at the same time. */
+  /** For a job without a unique key: joins the insert with other enqueues at the same time. */
   writeShared: SharedWrite
   admission: Admission
-  /** There may be work in that queue: for the workers here and elsewhere. */
+  /** Wakes workers here and in other processes: the queue may have ready jobs. */
   tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Inbox {
   const { db, clock, registry, writeShared, admission, tell, closing } = given
 
-  /** In the caller's transaction nobody knows when it commits: a few hints in the first half second, then polling. */
+  /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
     for (const ms of [10, 100, 500]) {
       void clock.sleep(ms, closing).then(() => {
@@ -117,14 +117,14 @@ export function createInbox(given: {
             'muda de job para job: diga com each: input => ({ … })',
           )
       }
-      // keyUntil goes with a key, which only `each` can give.
+      // `keyUntil` requires a key, which only `each` can give.
       const { keyUntil, ...shared } = options
       if (keyUntil !== undefined && each === undefined)
         refuseOption('keyUntil', 'it goes with a key, and a key with each', 'vai com key, e key com each')
       const same = checkEnqueueOptions(shared)
       await registry.add(job)
-      // Of a list whose length is known nothing is written when it does not fit as a whole; of groups that differ from item
-      // to item nothing of a chunk.
+      // If a list of known length does not fit as a whole, nothing is written; if `each` gives groups that do not fit, nothing of
+      // the chunk is written.
       const known = Array.isArray(inputs)
       if (known) await admission.admitMany(job.queue, inputs.length, each === undefined ? same.groupKey : null)
       const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
@@ -140,7 +140,7 @@ export function createInbox(given: {
         }
         announce(job.queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)
       }
-      // One chunk is on its way while the next is made ready; never two, so that jobs keep the order of the list.
+      // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
       let sending: Promise<void> = Promise.resolve()
       let chunk: Item[] = []
       let bytes = 0
@@ -153,7 +153,7 @@ export function createInbox(given: {
           if (isFull(chunk.length, bytes, text)) {
             await sending
             sending = send(chunk)
-            // Heard here too: it may fail while the list is slow to give its next item.
+            // Handled here too: the send may fail while the list is slow to give the next item.
             sending.catch(() => {})
             chunk = []
             bytes = 0

@@ -1,9 +1,9 @@
-/** The inputs of many jobs that come in together, checked in slices, so that the process answers other requests in between. */
+/** Checks the inputs of many jobs in slices, so that the process answers other requests in between. */
 import { checkedInput } from '../core/input.ts'
 import type { AnyJob } from '../core/job.ts'
 import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
 
-/** What a short input costs besides its length, in characters. */
+/** Fixed cost of a short input, as a number of characters. */
 const perInput = 100
 
 interface Given {
@@ -12,8 +12,8 @@ interface Given {
 }
 
 /**
- * Their JSON texts in the order of the list; throws bad_input or input_too_large for the first that is wrong, and names its place
- * where `isList`.
+ * Answers the JSON texts in the order of the list; throws `bad_input` or `input_too_large` for the first invalid input, and names
+ * the index if `isList`.
  */
 export async function checkedInputs(given: readonly Given[], isList: boolean): Promise<string[]> {
   const texts: string[] = []

@@ -1,9 +1,9 @@
 /**
- * Credentials that were looked up lately, by their hash: so that a request costs no round trip to know who asks. What this
- * process revokes, or is told of, is noticed at once, anything else within `goodMs`.
+ * Caches credential lookups by hash, so that a request needs no round trip to identify the principal. A revocation by this
+ * process, or announced to this process, takes effect at once, any other within `goodMs`.
  *
- * Invariant: an answer is kept no longer than that from the moment it was asked for, and none that was asked for before
- * `forget`. The memory is bounded, and wrong credentials cannot push good ones out.
+ * Invariant: a lookup is cached for at most this time from the moment it began, and never if it began before `forget`. The memory
+ * is bounded, and wrong credentials cannot evict good credentials.
  */
 import type { Clock } from '../lib/clock.ts'
 
@@ -22,7 +22,7 @@ export class Keyring<T> {
   readonly #find: (hash: Buffer) => Promise<T | null>
   readonly #good = new Map<string, Kept<T>>()
   readonly #bad = new Map<string, Kept<T>>()
-  /** How it was when last looked up, long after the answer itself is too old: to try the same again is no guess. */
+  /** The last known result, kept long after the cached lookup has expired: repeating a known secret is not a guess. */
   readonly #knownGood = new Map<string, 'good'>()
   readonly #knownBad = new Map<string, 'bad'>()
   #underWay = new Map<string, Promise<T | null>>()
@@ -32,7 +32,7 @@ export class Keyring<T> {
     this.#find = find
   }
 
-  /** How it was when last looked up; undefined: it was not, or long ago. */
+  /** The last known result of a lookup; undefined: never looked up, or too long ago. */
   known(hash: Buffer): 'good' | 'bad' | undefined {
     const name = hash.toString('base64')
     return this.#knownGood.get(name) ?? this.#knownBad.get(name)
@@ -81,7 +81,7 @@ export class Keyring<T> {
   }
 }
 
-/** The oldest goes when there are too many. */
+/** Evicts the oldest entry if the map is too large. */
 function putBounded<T>(map: Map<string, T>, name: string, value: T, most: number): void {
   map.set(name, value)
   if (map.size > most) map.delete(map.keys().next().value!)

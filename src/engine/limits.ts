@@ -1,9 +1,9 @@
 /**
- * How often somebody may: `engine.limit`, for any route of an app. Windows are kept in PostgreSQL, or in Upstash Redis where
- * that is set.
+ * Implements `engine.limit`, rate limits for any route of an application. Rate windows live in PostgreSQL, or in Upstash Redis if
+ * configured.
  *
- * Invariant: the limit never goes away. While Upstash does not answer PostgreSQL judges, whose windows begin empty then; that
- * is told once, and once more when it is over. Meanwhile Upstash is asked again every five seconds, by one caller.
+ * Invariant: the limit always applies. During an Upstash outage PostgreSQL checks the limits, with windows that begin empty; the
+ * log reports the begin and the end of the outage once each. Every five seconds a single caller tries Upstash again.
  */
 import {
   type Allowance,
@@ -21,15 +21,15 @@ import { createUpstash, type Upstash } from './upstash.ts'
 
 export interface LimitDesk {
   /**
-   * Counts one for `who` in `bucket` when that is allowed, and says so: at most `limit` in any stretch of time as long as
-   * `per`, however many ask at once and in however many processes. One bucket has one limit.
+   * Counts a hit for `who` in `bucket` if the limit allows the hit, and answers the result: at most `limit` hits in any period of
+   * length `per`, for any number of concurrent callers and processes. A bucket has a single limit.
    */
   limit(asked: LimitOptions): Promise<Allowance>
-  /** Whether one would be allowed, and nothing is counted. */
+  /** Answers whether a hit would be allowed, without counting. */
   peekLimit(asked: LimitOptions): Promise<Allowance>
 }
 
-/** Who keeps windows: PostgreSQL, or Upstash; 'off': nobody, and everything passes, which is for development. */
+/** Storage of rate windows: PostgreSQL or Upstash; 'off': no limits, for development. */
 export type RateLimits = 'postgresql' | 'off' | Upstash
 
 export function createLimits(given: { db: Db; clock: Clock; log: Log; rateLimits: RateLimits }): LimitDesk {
@@ -59,7 +59,7 @@ function inPostgres(db: Db, clock: Clock): Windows {
 const pauseMs = 5000
 
 function withFallback(upstash: Windows, ours: Windows, clock: Clock, log: Log): Windows {
-  /** From when on it may be asked again; undefined: it answers. */
+  /** Earliest time of the next request to Upstash; undefined: Upstash answers. */
   let downUntil: number | undefined
 
   function wentDown(error: unknown): void {
@@ -74,11 +74,11 @@ function withFallback(upstash: Windows, ours: Windows, clock: Clock, log: Log): 
   async function judge(verb: keyof Windows, asked: LimitOptions): Promise<Judged> {
     const isDown = downUntil !== undefined
     if (isDown && clock.elapsed() < downUntil!) return ours[verb](asked)
-    // This caller tries; the others go on with PostgreSQL until it knows.
+    // This caller tries Upstash; the others use PostgreSQL until the result is known.
     if (isDown) downUntil = clock.elapsed() + pauseMs
     try {
       const judged = await upstash[verb](asked)
-      // Of those that were asked before it went down some may still be answered: they say nothing about now.
+      // A request sent before the outage may be answered during the outage; such an answer does not end the outage.
       if (isDown) {
         downUntil = undefined
         log.info({}, 'Upstash answers again: rate limits are kept there')
@@ -92,7 +92,7 @@ function withFallback(upstash: Windows, ours: Windows, clock: Clock, log: Log): 
   return { take: asked => judge('take', asked), peek: asked => judge('peek', asked) }
 }
 
-/** What fetch wraps lies in its cause, whose message may name the address: its code will do. */
+/** fetch wraps the original error in `cause`. The message of the cause may contain the address, so only the code is used. */
 const reasonOf = (error: unknown): string => {
   const { message, cause } = error as Error & { cause?: { code?: string } }
   return cause?.code ?? message

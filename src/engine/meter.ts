@@ -1,6 +1,6 @@
 /**
- * What one process tells of itself: requests refused, streams open, its memory; and what its apps tell. Not kept: each process
- * tells its own, and a scraper adds them up.
+ * Collects the metrics of a single process: refused requests, open streams, memory, and the metrics of applications. The values
+ * are not stored: each process reports its own, and a scraper adds them up.
  */
 import {
   type Labels,
@@ -14,7 +14,7 @@ import {
 import type { Log } from '../lib/log.ts'
 import { Self } from './self.ts'
 
-/** Metrics of an app, asked for at every scrape: quick, and never over all that is finished. */
+/** Metrics of an application, read at every scrape: must be fast, and must never scan all finished jobs. */
 export type MetricSource = () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>
 
 interface Counted {
@@ -23,11 +23,11 @@ interface Counted {
 }
 
 export interface Meter {
-  /** So many more, or fewer where it is a gauge. */
+  /** Adds `more` to a counter or gauge; a gauge also accepts a negative number. */
   add(metric: Metric, more: number, labels?: Labels): void
-  /** What that answers is told with the rest from now on. */
+  /** Adds the metrics of `source` to every scrape from now on. */
   include(source: MetricSource): void
-  /** A source that fails takes nothing else with it. `alone`: without what apps tell. */
+  /** A failing source does not affect the others. `alone`: without the metrics of applications. */
   families(log: Log, alone?: 'alone'): Promise<MetricFamily[]>
 }
 
@@ -75,7 +75,7 @@ export function createMeter(): Meter {
   return meter
 }
 
-/** Names that somebody else chooses do not fill the memory. */
+/** Bounds the memory, because outside callers choose label values. */
 function addOther(series: Map<string, Counted>, labels: Labels, more: number): void {
   const named = Object.fromEntries(Object.keys(labels).map(name => [name, other]))
   const counted = series.get(other) ?? { labels: named, value: 0 }

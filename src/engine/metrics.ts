@@ -1,4 +1,4 @@
-/** The readings of the whole system as metrics: pure, so that what is told of what was read can be seen at a glance. */
+/** Converts the statistics of the whole system to metrics, as a pure function. */
 import {
   durationBuckets,
   type Metric,
@@ -67,14 +67,14 @@ const byLabel = (label: string, values: Readonly<Record<string, number>>): Metri
 
 type Live = Pick<QueueStats, 'ready' | 'scheduled' | 'running' | 'stalled'>
 
-/** As the states are called everywhere: what is ready and what is for later both wait. */
+/** Uses the state names of jobs: ready and scheduled jobs are both `waiting`. */
 const statesOf = (labels: Record<string, string>, { ready, scheduled, running, stalled }: Live): MetricSample[] =>
   byLabel('state', { waiting: ready + scheduled, running, stalled }).map(sample => ({
     value: sample.value,
     labels: { ...labels, ...sample.labels },
   }))
 
-/** The largest; the rest is one. */
+/** The largest kinds; all others are added up in a single series. */
 function bounded(kinds: readonly KindStats[]): KindStats[] {
   if (kinds.length <= mostSeries) return [...kinds]
   const size = (each: Live) => each.ready + each.scheduled + each.running + each.stalled
@@ -85,12 +85,12 @@ function bounded(kinds: readonly KindStats[]): KindStats[] {
   return [...sorted.slice(0, mostSeries), rest]
 }
 
-/** What all processes have counted of it, added up. */
+/** Adds up the series of a metric over all processes. */
 function summed(metric: Metric, counted: readonly Series[]): Series[] {
   const sums = new Map<string, { name: string; labels: Series['labels']; value: number[] }>()
   for (const { name, labels, value } of counted) {
     if (name !== metric.name) continue
-    // As people read them; the database keeps them in an order of its own.
+    // Fixed label order for readers; the database returns another order.
     const { queue, kind, ...more } = labels as Record<string, string>
     const ordered = { queue: queue!, kind: kind!, ...more }
     const key = JSON.stringify(ordered)
@@ -104,7 +104,7 @@ function summed(metric: Metric, counted: readonly Series[]): Series[] {
 const countsOf = (metric: Metric, counted: readonly Series[]): MetricSample[] =>
   summed(metric, counted).map(({ labels, value }) => ({ labels, value: value[0]! }))
 
-/** Buckets as Prometheus wants them: each counts what the ones before it do. */
+/** Prometheus buckets are cumulative: each bucket includes the counts of the smaller buckets. */
 function histogram({ labels, value }: Series): MetricSample[] {
   let count = 0
   const buckets = [...durationBuckets.map(String), '+Inf'].map((le, i) => {

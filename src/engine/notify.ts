@@ -1,9 +1,9 @@
 /**
- * Telling a person: what `createEngine({ notify })` takes, and the kind of job that posts a notice. Incidents are found by
- * watchdog/incidents.ts; a notice of one is a job of a queue of its own, so that what is told survives what it tells of.
+ * Validates `createEngine({ notify })` and defines the job that posts a notice. watchdog/incidents.ts finds the incidents; a
+ * notice is a job in a queue of its own, so that the notice survives the outage that it reports.
  *
- * Invariant: a notice is delivered at least once or given up after a day; that of an end never before that of its beginning. The
- * address and the secret are in this process alone: not in the job, its errors or the log.
+ * Invariant: a notice is delivered at least once, or given up after a day; the notice of an end never precedes the notice of the
+ * begin. The URL and the secret exist only in this process: not in the job, the errors of the job or the log.
  */
 import { hours, minutes, seconds } from '../core/duration.ts'
 import { type AnyJob, defineJob } from '../core/job.ts'
@@ -18,11 +18,11 @@ import { notifyKind, notifyQueue } from '../watchdog/incidents.ts'
 import { postNotice, refusedBy, type Webhook } from './webhook.ts'
 
 export interface NotifyOptions {
-  /** Where notices are posted: http or https. */
+  /** Address for notices: http or https. */
   url: string
-  /** Signs them (HMAC-SHA256); without one they are sent unsigned. */
+  /** Signs notices (HMAC-SHA256); without a secret notices are unsigned. */
   secret?: string | undefined
-  /** Where people reach Retoma, for the links in notices. */
+  /** Public address of Retoma, for the links in notices. */
   link?: string | undefined
   /** Default: pt. */
   language?: Language | undefined
@@ -56,16 +56,16 @@ export function checkNotify(options: NotifyOptions): Notify {
 const isWebAddress = (given: unknown): boolean =>
   typeof given === 'string' && /^https?:\/\/[^/]/i.test(given) && URL.canParse(given)
 
-/** A refusal may be of the moment (a deploy of the other side), but not for ever. */
+/** A refusal may be temporary (a deploy of the receiver), but three refusals are final. */
 const refusals = 3
 
 interface NoticeInput {
   notice: Notice
-  /** The job that told the beginning, of which this tells the end. */
+  /** The job that sent the notice of the begin, if this is the notice of the end. */
   after: string | null
 }
 
-/** `stateOf` a job; undefined: it is gone. */
+/** `stateOf` answers the state of a job; undefined: the job is deleted. */
 export function notifyJob(given: {
   webhook: Webhook
   clock: Clock
@@ -88,7 +88,7 @@ export function notifyJob(given: {
       if (judged.what === 'told') return { status }
       if (judged.what === 'wait') return snooze(judged.delay)
       if (judged.what !== 'refused') throw refusedBy(status)
-      // Not by attempts: those that waited, or met a server in trouble, were refused nothing.
+      // Counted apart from attempts: an attempt that waited, or met a failing server, was not refused.
       const refused = 1 + (typeof ctx.resumeData === 'number' ? ctx.resumeData : 0)
       if (refused >= refusals) throw doNotRetry(refusedBy(status))
       await ctx.checkpoint('refused', refused)

@@ -1,10 +1,10 @@
 /**
- * The same request under the same key is done once, and answered as it was the first time.
+ * Executes an idempotent request once and answers its repetition with the stored response.
  *
- * By `exactlyOnce` what is made and its answer commit together, so that holds whatever dies in between: jobs, the job of a
- * schedule, a token; by `transactionOnce` so do the rows of an application. `once` is for what cannot be in one transaction: it refuses
- * a second request while the first is under way, and when the first died, or its end is not known, does it again after a minute.
- * What is made there must have a key of its own where that matters.
+ * `exactlyOnce` commits the created rows and the response together, so that the guarantee survives any crash: jobs, the job of a
+ * schedule, a token; `transactionOnce` does the same for rows of an application. `once` is for work outside a single transaction:
+ * a second request is rejected while the first is under way, and if the first crashed, or its end is unknown, the work runs again
+ * after a minute. Such work needs a unique key of its own if a repetition matters.
  */
 import type { JobTransaction } from '../core/context.ts'
 import { RetomaError } from '../errors.ts'
@@ -16,24 +16,24 @@ import type { Own } from './own.ts'
 
 export interface Onces {
   /**
-   * `work` answers what to keep, which may be less than its value; nothing is kept when it throws. Throws
-   * idempotency_conflict, idempotency_running.
+   * `work` answers the response to store, which may be less than its value; if `work` throws, nothing is stored. Throws
+   * `idempotency_conflict`, `idempotency_running`.
    */
   once<T>(once: Once, work: () => Promise<{ value: T; keep: Kept }>): Promise<{ value: T } | { kept: Kept }>
   /**
-   * What `work` writes through `tx` and the answer that it gives are committed together, or neither is; what was answered before is
-   * given again, and `work` not asked. All that it reads goes by `tx` too: those who ask for the same at the same time wait for it, each
-   * with a connection. Throws idempotency_conflict, idempotency_running.
+   * Commits the writes of `work` through `tx` together with the response, or neither; a repetition gets the stored response
+   * without a call of `work`. All reads of `work` must use `tx` too: concurrent repetitions wait for `work`, each with a
+   * connection. Throws `idempotency_conflict`, `idempotency_running`.
    */
   transactionOnce(once: Once, work: (tx: JobTransaction) => Promise<Kept>): Promise<Exactly<Kept>>
   /**
-   * For what is erased: of the answer to the request that made it (`post /letters`) only its id is kept, the field `id`. The same
-   * request under the same key makes no other: it is not_found.
+   * Call after erasing a resource created by an idempotent request of `route` (`post /letters`). Replaces the stored response by
+   * the field `id`; repeating the request then fails with `not_found` instead of creating the resource again.
    */
   forgetAnswers(route: string, id: string): Promise<void>
 }
 
-/** Throws when another request has the key, or it is under way. */
+/** Throws if another request has the key, or the request is under way. */
 async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
   const found = await readKept(run, once, now)
   if (found === undefined) return undefined
@@ -44,15 +44,16 @@ async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | un
 
 const running = ({ key }: Once) => new RetomaError('idempotency_running', { key }, { retryAfterSeconds: 1 })
 
-/** `made`: absent when it was answered before, and nothing is made. */
+/** `made`: absent if a stored response was found and nothing was created. */
 export interface Exactly<T> {
   kept: Kept
   made?: T
 }
 
 /**
- * `prepare` refuses what cannot be made, and gives what makes it; it is not asked for what was answered before. `answer`: what
- * of it is kept. Two at once: the second waits for the first to commit, and has its answer.
+ * `prepare` validates the request and answers the function that creates the rows; not called if a stored response exists.
+ * `answer`: the response to store. Of two concurrent requests the second waits for the commit of the first and gets the same
+ * response.
  */
 export async function exactlyOnce<T>(
   { db, clock }: { db: Db; clock: Clock },
@@ -66,11 +67,11 @@ export async function exactlyOnce<T>(
     const make = await prepare()
     const done = await db.transaction(client => inside(runOn(client), once, clock.instant(), make, answer))
     if (done !== undefined) return done
-    // Its day ended in between.
+    // The key expired in between.
   }
 }
 
-/** All of it in the caller's transaction; undefined: somebody had the key, and has it no longer. */
+/** Runs inside the caller's transaction; undefined: another request had the key, which has expired. */
 async function inside<T>(
   run: Run,
   once: Once,
@@ -79,7 +80,7 @@ async function inside<T>(
   answer: (made: T) => Kept,
 ): Promise<Exactly<T> | undefined> {
   const at = await takeKey(run, once, now).catch(error => {
-    // Its first has it for longer than anybody waits for a lock.
+    // The first request has had the key for longer than the lock timeout.
     throw sqlState(error) === '55P03' ? running(once) : error
   })
   if (at === undefined) {
@@ -121,7 +122,7 @@ export function createOnces({
           ),
         )
         if (done !== undefined) return done
-        // Its day ended in between.
+        // The key expired in between.
       }
     },
 
@@ -131,10 +132,10 @@ export function createOnces({
         if (at === undefined) {
           const kept = await lookUp(db.run, once, clock.instant())
           if (kept !== undefined) return { kept }
-          continue // its day ended in between
+          continue // the key expired in between
         }
         const { value, keep } = await work().catch(async error => {
-          await dropKey(db.run, once, at).catch(() => {}) // left behind, it is free in a minute
+          await dropKey(db.run, once, at).catch(() => {}) // a leftover key is free after a minute
           throw error
         })
         await keepAnswer(db.run, once, at, keep)

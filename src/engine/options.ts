@@ -1,9 +1,10 @@
 /**
- * What an application may say of its engine. What the options leave out comes from the environment and from `.env` in the working
- * folder: the same names in the same places as for the command line.
+ * Validates the options of `createEngine`. Missing options come from the environment and from `.env` in the working folder: the
+ * same names in the same places as for the command line.
  *
- * Invariant: the database is never a surprise. An option wins over the environment, the environment over `.env`; an empty address is
- * refused; the embedded server is not used in production unless somebody asks for it by name; and one log line names the database.
+ * Invariant: the choice of the database is explicit. An option wins over the environment, the environment over `.env`; an empty
+ * address is rejected; in production the embedded PostgreSQL requires the explicit value 'embedded'; and a log line names the
+ * database.
  */
 import { resolve } from 'node:path'
 import type { AnyBatch } from '../core/batch.ts'
@@ -30,57 +31,54 @@ import { checkUpstash } from './upstash.ts'
 
 export interface EngineOptions {
   /**
-   * Default: DATABASE_URL, of the environment or of `.env`. Without either the embedded PostgreSQL of this folder (RETOMA_DATA_DIR,
-   * `.retoma`), but where NODE_ENV is production: there that is refused, unless this says 'embedded'.
+   * Default: DATABASE_URL of the environment or of `.env`. Without either, the embedded PostgreSQL of this folder
+   * (RETOMA_DATA_DIR, `.retoma`), except if NODE_ENV is production: there the value 'embedded' is required.
    */
   databaseUrl?: string | undefined
   /**
-   * For LISTEN and for heartbeats, where `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL, where the
-   * database is that of DATABASE_URL.
+   * For LISTEN and heartbeats, if `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL, if the database
+   * comes from DATABASE_URL.
    */
   databaseDirectUrl?: string | undefined
   jobs?: readonly AnyJob[]
-  /** Their jobs, and what they have run at their end, need not be among `jobs`. */
+  /** The jobs and `onComplete` jobs of batches need not be listed in `jobs`. */
   batches?: readonly AnyBatch[]
-  /** What queues allow over all workers: at once, within a time, waiting. A queue not named keeps its limits; `{}` lifts them. */
+  /** Limits of queues over all workers: concurrency, rate, depth. A queue not named keeps its limits; `{}` removes them. */
   limits?: Limits
   /**
-   * Where `engine.limit` keeps its windows. Default: in Upstash Redis when UPSTASH_REDIS_REST_URL and
-   * UPSTASH_REDIS_REST_TOKEN are set, else in PostgreSQL. 'off', as with RETOMA_LIMITS=off: everything passes, for development.
+   * Storage of the rate windows of `engine.limit`. Default: Upstash Redis if UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
+   * are set, else PostgreSQL. 'off', as with RETOMA_LIMITS=off: no limits, for development.
    */
   rateLimits?: RateLimits
-  /** They fire while this engine works or watches; their jobs need not be among `jobs`. */
+  /** Schedules enqueue jobs while this engine works or watches; the jobs need not be listed in `jobs`. */
   schedules?: readonly Schedule[]
-  /** They look at tables that are not ours while this engine works or watches; their jobs need not be among `jobs`. */
+  /** Guards check tables of the user while this engine works or watches; the jobs need not be listed in `jobs`. */
   guards?: readonly Guard[]
-  /**
-   * A webhook that tells a person when something is stuck, and when it is over: docs/notify.md. Default: that of
-   * RETOMA_NOTIFY_URL, where it is set.
-   */
+  /** The webhook for notices about incidents and their end: docs/notify.md. Default: RETOMA_NOTIFY_URL, if set. */
   notify?: NotifyOptions | undefined
-  /** false: do not bring the schema up to date; refuse when it is not. Default true. */
+  /** false: do not migrate the schema; fail if the schema is not up to date. Default true. */
   migrate?: boolean
   /**
-   * Most connections this engine opens besides the one that listens and the one of a worker's heart, and as many again for
-   * `ctx.transaction`. Default 10.
+   * Maximum number of connections of this engine, without the connections for LISTEN and for heartbeats, and the same number
+   * again for `ctx.transaction`. Default 10.
    */
   connections?: number
-  /** How long finished jobs are kept, for all or by how they ended. Default: RETENTION_DAYS, or 90 days. */
+  /** Retention of finished jobs, for all or by final state. Default: RETENTION_DAYS, or 90 days. */
   retention?: Retention
-  /** Default: warnings and errors to stderr; LOG_LEVEL and LOG_FORMAT say otherwise. */
+  /** Default: warnings and errors to stderr; LOG_LEVEL and LOG_FORMAT change this. */
   log?: Log
   clock?: Clock
 }
 
-/** With what only the command line and the settings say. */
+/** The options with the values that only the command line and the settings give. */
 export interface ResolvedOptions extends EngineOptions {
-  /** Folder of the embedded server, where there is no `databaseUrl`. */
+  /** Folder of the embedded PostgreSQL, used without a `databaseUrl`. */
   dataDir?: string
-  /** Nobody asked for the embedded server by name: the log line that names it is a warning. */
+  /** The embedded PostgreSQL was not chosen explicitly: the log line that names the folder is a warning. */
   embeddedByDefault?: boolean
-  /** How the log names the database; default: the address without user and password. */
+  /** Name of the database in the log; default: the address without user and password. */
   databaseName?: string
-  /** For workers that are not told otherwise: RETOMA_WORKER_MEMORY. */
+  /** Default memory limit of workers: RETOMA_WORKER_MEMORY. */
   workerMemory?: number
 }
 
@@ -101,7 +99,7 @@ const known = Object.keys({
   clock: true,
 } satisfies Record<keyof EngineOptions, true>)
 
-/** Throws bad_option: for an unknown name, and for a value that no engine can be made with. */
+/** Throws `bad_option` for an unknown name or an invalid value. */
 export function checkEngineOptions(options: EngineOptions): void {
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'createEngine takes one object', 'createEngine recebe um objeto')
@@ -159,17 +157,17 @@ function checkUrl(option: string, url: unknown): void {
   }
 }
 
-/** What the options leave out, from the environment and from `.env` in `folder`. Throws bad_setting and no_database. */
+/** Fills in missing options from the environment and from `.env` in `folder`. Throws `bad_setting` and `no_database`. */
 export function withSettings(options: EngineOptions, folder = process.cwd()): ResolvedOptions {
   const environment = readEnvironment(folder, process.env)
-  // Between a supervisor and its worker, and no settings.
+  // These variables pass between a supervisor and its worker and are no settings.
   for (const name of ownVariables) delete environment[name]
   const { settings, database } = readLibrarySettings(environment)
   const isProduction = process.env.NODE_ENV === 'production'
   const byName = options.databaseUrl === embedded || (options.databaseUrl === undefined && database === embedded)
   const databaseUrl = options.databaseUrl === embedded ? undefined : (options.databaseUrl ?? settings.DATABASE_URL)
   if (databaseUrl === undefined && isProduction && !byName) throw new RetomaError('no_database', {})
-  // Of another database it would have the heartbeats of this one's workers.
+  // The direct URL of another database would get the heartbeats of this database's workers.
   const ofEnvironment = options.databaseUrl === undefined && databaseUrl !== undefined
   const databaseDirectUrl = options.databaseDirectUrl ?? (ofEnvironment ? settings.DATABASE_DIRECT_URL : undefined)
   const { RETOMA_NOTIFY_URL: url, RETOMA_NOTIFY_SECRET: secret, RETOMA_NOTIFY_LANGUAGE: language } = settings
@@ -205,16 +203,16 @@ export function rateLimitsOf(
   return url !== undefined && token !== undefined ? { url, token } : 'postgresql'
 }
 
-/** Where the database is. */
+/** Location of the database. */
 export interface Home {
   url: string
-  /** Past a pooler, where there is one. */
+  /** Address without the pooler, if a pooler is used. */
   directUrl: string | undefined
-  /** For the embedded server, which goes once nobody is left. */
+  /** Leaves the embedded PostgreSQL, which stops after the last process has left. */
   leave: () => Promise<void>
 }
 
-/** A database URL, or the embedded server: started or attached to here, left at close. Says in the log which one it is. */
+/** Answers the database URL, or starts or joins the embedded PostgreSQL, which close() leaves. Logs the choice. */
 export async function databaseHome(options: ResolvedOptions, log: Log): Promise<Home> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, dataDir = '.retoma', embeddedByDefault } = options
   if (url !== undefined) {

@@ -1,10 +1,9 @@
 /**
- * For an application's own tables: a statement, or a transaction that jobs can be part of, on connections that the engine's own
- * statements do not wait for.
+ * Runs statements and transactions of an application, optionally together with jobs, on connections of their own, so that the
+ * engine's statements do not wait.
  *
- * Invariant: what throws is rolled back, and what is not over within half a minute is cut off and rolled back too. Nothing is
- * tried again: when a commit was not answered the caller is told that, and nobody knows whether it happened. What must not
- * happen twice has a key of its own.
+ * Invariant: a transaction is rolled back if `work` throws or 30 seconds have passed. Nothing is retried: if a commit gets no
+ * answer, the error says so, and the outcome is unknown. Work that must not happen twice needs a unique key.
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -16,14 +15,14 @@ import { sqlState } from '../store/trouble.ts'
 import { Tx } from '../worker/tx.ts'
 
 export interface Own {
-  /** One statement. Values come and go as the pg driver has them. */
+  /** Runs a single statement. Values are converted as the pg driver does. */
   query<Row = Record<string, unknown>>(
     query: string | JobQuery,
     values?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number | null; command: string }>
   /**
-   * Commits what `work` wrote once it resolves, all of it or nothing. `tx` goes into `enqueue` and `files.keep` as well.
-   * Savepoints are yours; begin, commit and rollback are not.
+   * Commits all writes of `work` once `work` resolves, or nothing. `enqueue` and `files.keep` accept `tx` too. `work` may use
+   * savepoints, but not begin, commit or rollback.
    */
   transaction<T>(work: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>): Promise<T>
 }
@@ -83,12 +82,12 @@ async function commit(loan: Loan, tx: Tx): Promise<void> {
   try {
     await commitFenced(loan)
   } catch (error) {
-    // PostgreSQL rolls back where a statement had failed, though whoever asked for it went on.
+    // PostgreSQL rolls back if a statement had failed, even if `work` continued after the error.
     throw loan.trouble === undefined && sqlState(error) === undefined ? tx.aborted(error) : error
   }
 }
 
-/** Calling it again might help with some; that is for the caller to say. */
+/** Some errors would allow a retry; the caller decides. */
 function judged(tx: Tx, error: unknown): unknown {
   try {
     return tx.judge(error).failed

@@ -1,9 +1,9 @@
 /**
- * What each method of an engine takes, by position: options and filters with the names they know, ids, names, functions. The Gate
- * checks every call against this table before the method begins.
+ * Declares the parameters of each engine method by position: options and filters with their known names, ids, names, functions.
+ * The closed check (gate.ts) validates every call against this table before the method begins.
  *
- * Invariant: every method of an engine has a line here, and every option of its type a check (the types of the tables require
- * both). So an option with a typo is refused everywhere, and `null` never reaches a statement that reads it as "any".
+ * Invariant: every engine method has an entry here, and every option of its type has a check (the types of the tables require
+ * both). An option with a typo is rejected everywhere, and `null` never reaches a statement that would read `null` as "any".
  */
 import { batchOverrides } from '../core/batch.ts'
 import { batchStates } from '../core/batch-state.ts'
@@ -30,15 +30,15 @@ import type { NewToken } from './tokens.ts'
 import type { DrivenEngine } from './verbs.ts'
 import { checkMemory, type WorkOptions } from './work-options.ts'
 
-/** Throws bad_option. `at`: the name of the option or of the parameter. */
+/** Throws `bad_option`. `at`: the name of the option or of the parameter. */
 type Check = (value: unknown, at: string) => void
 type Checks<Options> = { readonly [Name in keyof Options]-?: Check }
 
 export interface Parameter {
-  /** As error messages call it. */
+  /** The name in error messages. */
   readonly name: string
   readonly check: Check
-  /** The option names it knows; undefined: it is no object of options. */
+  /** The known option names; undefined: the parameter is not an options object. */
   readonly known?: readonly string[]
 }
 
@@ -49,12 +49,12 @@ const wrong = (value: unknown, at: string, en: string, pt: string): never => {
   return refuseOption(at, `it is ${en}, not ${shown}`, `é ${pt}, não ${shown}`)
 }
 
-/** The method itself looks at it. */
+/** The method checks the value. */
 const left: Check = () => {}
 const text: Check = (value, at) => {
   if (typeof value !== 'string') wrong(value, at, 'a text', 'um texto')
 }
-/** A text that PostgreSQL can hold; others are in no column. */
+/** A text that PostgreSQL can store; no column contains any other text. */
 const storedText: Check = (value, at) => {
   text(value, at)
   if (!isStorableText(value as string) || (value as string).length > 10_000)
@@ -92,13 +92,13 @@ const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface ObjectRules {
-  /** It must be there. */
+  /** The argument is required. */
   required?: true
-  /** An option of these that is there has a value: `undefined` would act on more than was meant. */
+  /** Options that must not be present as `undefined`, because the action would then affect more jobs than intended. */
   defined?: readonly string[]
-  /** All of its options must be there. */
+  /** All options are required. */
   whole?: true
-  /** Exactly one of its options must be there. */
+  /** Exactly one of these options is required. */
   exactlyOne?: readonly string[]
 }
 
@@ -136,7 +136,7 @@ function object<Options extends object>(name: string, checks: Checks<Options>, r
 
 const value = (name: string, check: Check): Parameter => ({ name, check: given => check(given, name) })
 
-/** Opaque; one that names nothing is for the method to say. */
+/** Opaque; the method reports an unknown id. */
 const id = value('id', text)
 const named = (name: string) => value(name, text)
 const job = value('job', (given, at) => {
@@ -202,7 +202,7 @@ const bulkFilter: Checks<BulkFilter> = {
   createdBefore: instant,
   batchId: text,
 }
-/** Of a verb that acts on every job it names. */
+/** For actions on every job that matches the filter. */
 const allOf = object<BulkFilter>('filter', bulkFilter, { required: true, defined: Object.keys(bulkFilter) })
 const once = object<Once>(
   'once',
@@ -366,7 +366,7 @@ export const fileParameters: { readonly [Name in keyof Files]: readonly Paramete
   remove: [ids],
 }
 
-/** Throws bad_option for the first argument that the method does not take. */
+/** Throws `bad_option` for the first invalid argument. */
 export function checkArguments(taken: readonly Parameter[] | undefined, given: readonly unknown[]): void {
   taken?.forEach(({ check, name }, place) => void check(given[place], name))
 }

@@ -1,4 +1,4 @@
-/** Services outside that jobs ask: how they stand, and the lever for a person who knows better. */
+/** Lists providers and lets a person end a provider wait or a provider stop. */
 import { type By, checkBy } from '../core/by.ts'
 import { namePattern } from '../core/name.ts'
 import type { ProviderView } from '../core/provider.ts'
@@ -8,7 +8,7 @@ import type { Db } from '../store/db.ts'
 import { viewProviders } from '../store/provider.ts'
 import { clearProvider } from '../store/provider-clear.ts'
 
-/** How it is afterwards, and whether this call changed it. */
+/** The state afterwards, and whether this call changed the state. */
 export interface ClearedProvider {
   name: string
   state: 'open'
@@ -16,9 +16,9 @@ export interface ClearedProvider {
 }
 
 export interface Providers {
-  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand. */
+  /** Providers with a provider wait or stop now or in the past, with their state. */
   providers(): Promise<ProviderView[]>
-  /** What it said is at an end: it is asked at once, and whatever waits for it, or stands still for it, goes on. */
+  /** Ends the provider wait or stop: jobs ask the provider at once, waiting jobs become ready and paused batches resume. */
   clearProvider(name: string, options?: By): Promise<ClearedProvider>
 }
 
@@ -31,7 +31,7 @@ export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promi
       const pressed = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
       if (pressed === undefined)
         throw new RetomaError('not_found', { what: say('provider', 'provedor'), id: String(name) })
-      // Pressed again, too: whoever pressed first may have died over it.
+      // Also on a repeated call: the first caller may have crashed before this point.
       await goOn()
       return { name, state: 'open', changed: pressed.changed }
     },

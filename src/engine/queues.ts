@@ -1,4 +1,4 @@
-/** What is asked of a queue as a whole: look, pause, go on. */
+/** Lists, pauses and unpauses queues, and applies their limits. */
 import { type By, checkBy } from '../core/by.ts'
 import type { Limits } from '../core/limits.ts'
 import { namePattern } from '../core/name.ts'
@@ -9,7 +9,7 @@ import { recountGates } from '../store/gate.ts'
 import { pauseQueue, regateJobs, saveLimits } from '../store/queue.ts'
 import { type QueueView, viewQueues } from '../store/view.ts'
 
-/** What was pressed: how the queue is afterwards, and whether this call changed it. */
+/** The result of an action: the queue afterwards, and whether this call changed the queue. */
 export interface PressedQueue {
   queue: string
   paused: boolean
@@ -18,7 +18,7 @@ export interface PressedQueue {
 
 export interface Queues {
   queues(): Promise<QueueView[]>
-  /** Nothing more of it is started, by any worker; what runs goes on to its end. */
+  /** No worker starts another job of the queue; running jobs continue to their end. */
   pauseQueue(name: string, options?: By): Promise<PressedQueue>
   unpauseQueue(name: string, options?: By): Promise<PressedQueue>
 }
@@ -42,7 +42,7 @@ export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string
   }
 }
 
-/** Makes these the limits of their queues, for what waits already as well; answers the queues whose limits changed. */
+/** Sets the limits of queues, for waiting jobs as well; answers the queues with changed limits. */
 export async function applyLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
   if (Object.keys(limits).length === 0) return []
   const changed = await saveLimits(db, limits, now)

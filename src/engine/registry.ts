@@ -1,7 +1,7 @@
 /**
- * The kinds of job an engine knows: those it was made with, and those somebody enqueued since.
+ * Holds the kinds an engine knows: the kinds given at creation and the kinds enqueued since.
  *
- * Invariant: a kind has one definition in a process, and is in the database before its first job is.
+ * Invariant: a kind has a single definition in a process, and is in the database before its first job.
  */
 import type { AnyJob } from '../core/job.ts'
 import { hintFor } from '../core/suggest.ts'

@@ -1,25 +1,25 @@
 /**
- * What a stored event is to one reader: nothing here is asked of anybody. Usually one event; but what was pressed on the
- * job or batch that is followed tells the state it led to as well, and a state that no event told is told before the next.
+ * Derives the events a reader gets from a stored event; a pure function. Usually a single event results; but an action on the
+ * followed job or batch also yields the state it led to, and a state without a stored event is emitted before the next event.
  *
- * Invariant: the states that a batch's reader is told form a chain, each `from` the `to` before it, wherever it went away
- * and came back in between: each event's place says what of this has been told.
+ * Invariant: the state events of a batch form a chain, each `from` equal to the previous `to`, even if the reader left and came
+ * back in between: the place of each event records the part already delivered.
  */
 import type { Place } from '../core/cursor.ts'
 import type { EngineEvent, Subject } from '../core/event.ts'
 import { phaseOf, stateOf } from '../core/glance.ts'
 import type { EventRow } from '../store/read-event.ts'
 
-/** An event that has not got its position yet. */
+/** An event without its position. */
 export type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
 
-/** An event, and how the reader's place changes with it. */
+/** An event, and the change of the reader's place. */
 export interface Step {
   told: Told
   change: Partial<Place>
 }
 
-/** `place`: where the reader is before it. */
+/** `place`: the reader's place before the event. */
 export function retell({ pos, at, type, jobId, batchId, data }: EventRow, of: Subject, place: Place): Step[] {
   const ids = { at: new Date(at), jobId, batchId }
   const itself = { type, ...ids, data } as Told
@@ -36,12 +36,12 @@ export function retell({ pos, at, type, jobId, batchId, data }: EventRow, of: Su
   const phase = phaseOf(to, of.job && attempt)
   const wasTold = place.half === true && place.pos === pos
   const steps: Step[] = []
-  // A batch goes from submitting to running without an event.
+  // A batch changes from `submitting` to `running` without an event.
   const before = stateOf(place.phase)
   if (of.batch !== undefined && !wasTold && before !== null && before !== from)
     steps.push({ told: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
   if (type !== 'action' || from === to) return [...steps, { told: itself, change: { pos, phase } }]
-  // The reader may go away between these two; then it gets the second one when it comes back.
+  // The reader may leave between the two events; the reader then gets the second event after coming back.
   if (!wasTold) steps.push({ told: itself, change: { pos, half: true } })
   steps.push({ told: state({ from, to, reason: 'person' }), change: { pos, phase } })
   return steps

@@ -1,9 +1,9 @@
 /**
- * What goes its rounds in this process, with a worker or without: watchdog (and with it the sampler), janitor, scheduler,
- * guards, and the look for incidents. What a round has moved, the crew is told of.
+ * Runs the background services of this process, with or without a worker: watchdog (with the sampler), janitor, scheduler,
+ * guards, and the check for incidents. Wakes workers after each change.
  *
- * Invariant: rounds of one kind never overlap, and none of them waits for another, so that a guard that hangs keeps no
- * watchdog from looking. After stop() none of it runs.
+ * Invariant: runs of the same service never overlap, and no service waits for another, so that a hanging guard does not keep the
+ * watchdog from its checks. After stop() nothing runs.
  */
 import type { Duration } from '../core/duration.ts'
 import type { Guard } from '../core/guard.ts'
@@ -33,9 +33,9 @@ import { Sampler } from './sampler.ts'
 import type { Waiters } from './waiters.ts'
 
 const janitorMs = 60_000
-/** For so long a new process looks for those of its machine that have ended. */
+/** For this long a new process checks for ended processes of its machine. */
 const beginningMs = 30_000
-/** Nothing that the janitor does is urgent, and what waits for a process that starts is. */
+/** The janitor is never urgent, while jobs that wait for a starting process are. */
 const janitorAfterMs = 3000
 
 export interface RoundsOptions {
@@ -48,20 +48,20 @@ export interface RoundsOptions {
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
-  /** Undefined: nobody is told of anything. */
+  /** Undefined: no notices are sent. */
   notify: Notify | undefined
 }
 
-/** What one pass of everything that ticks has done, and what it found. */
+/** The changes and findings of a single pass of all services. */
 export interface Passed {
-  /** Workers that were declared dead. */
+  /** Workers declared dead. */
   dead: string[]
-  /** Jobs whose worker was dead. */
+  /** Orphans: jobs of dead workers. */
   recovered: string[]
-  /** Jobs whose attempt was out of time, or made no progress. */
+  /** Jobs whose attempt timed out, or made no progress. */
   timedOut: string[]
   stalled: string[]
-  /** Jobs older than their maxAge. */
+  /** Jobs older than `maxAge`. */
   overdue: string[]
   batches: StalledBatch[]
   findings: FindingView[]
@@ -77,7 +77,7 @@ export class Rounds {
   readonly #incidents: Incidents | undefined
   readonly #sampler: Sampler
   #begun: number | undefined
-  /** Workers of this machine that were there at the beginning, and of which it is not certain that they have ended. */
+  /** Workers of this machine that existed at the start and have not certainly ended. */
   #before: readonly string[] | undefined
   #watchdog: Loop | undefined
   #janitor: Loop | undefined
@@ -96,7 +96,7 @@ export class Rounds {
     this.#sampler = new Sampler(given)
   }
 
-  /** From now on, until stop(): watchdog and janitor always, the others where there is anything for them. */
+  /** Starts the services until stop(): watchdog and janitor always, the others if they are configured. */
   watch(): void {
     const { clock, log, schedules, guards, notify } = this.#given
     const ticking = (what: string, every: number, tick: () => Promise<number | undefined>, after = 0): Loop =>
@@ -116,9 +116,8 @@ export class Rounds {
   }
 
   /**
-   * The workers of processes that were here before: of the one whose supervisor has left word of its end, and of those that have
-   * ended without a word. Of the latter those count that were there when this process began: one that was killed may take some
-   * seconds to go.
+   * Recovers jobs of earlier processes: from the crash reports of the supervisor, and from processes that ended without a report.
+   * The latter only for workers that existed when this process began: a killed process may take some seconds to end.
    */
   async bury(): Promise<void> {
     await buryTheDead({
@@ -150,12 +149,12 @@ export class Rounds {
     await this.#follow(await this.#dog.tick())
   }
 
-  /** What follows from a tick; answers the batches that made no progress. */
+  /** Applies the results of a tick; answers the batches without progress. */
   async #follow({ recovered, timedOut, stalled, batches, stopped, sample }: Tick): Promise<StalledBatch[]> {
-    // What is not given back may have freed a place under its queue's limit.
+    // A job that is not recovered to `waiting` may have freed capacity under the limit of the queue.
     this.#moved([...recovered, ...timedOut, ...stalled])
     await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
-    // Aside: it may take seconds, and the next look must not wait for it.
+    // Not awaited: a sample may take seconds, and the next check must not wait.
     if (sample && this.#watchdog !== undefined)
       this.#sampling ??= this.sample().finally(() => {
         this.#sampling = undefined
@@ -189,7 +188,7 @@ export class Rounds {
     return overdue
   }
 
-  /** One pass of everything that ticks, for who comes by only now and then. */
+  /** Runs a single pass of all services, for callers that run only now and then. */
   async once(): Promise<Passed> {
     const { db, schedules, guards } = this.#given
     const tick = await this.#dog.once()
@@ -215,19 +214,19 @@ export class Rounds {
     return this.#sampler.tick()
   }
 
-  /** Answers the milliseconds until it has something to do again. */
+  /** Answers the delay in milliseconds until the next tick. */
   async schedule(): Promise<number> {
     return this.#scheduler.tick(this.#given.clock.instant())
   }
 
-  /** Likewise. */
+  /** Answers the delay in milliseconds until the next tick. */
   async guard(): Promise<number> {
     return this.#guards.tick()
   }
 
   /**
-   * One look for what a person should be told. Workers deliver it; what none has taken by the next look is delivered here: when
-   * all workers are gone, somebody must say so.
+   * Checks once for incidents. Workers send the notices; this process sends notices that no worker has claimed by the next check,
+   * because the loss of all workers must be reported too.
    */
   async notify(when: 'in turn' | 'at once' = 'in turn'): Promise<undefined> {
     if (this.#incidents === undefined) return

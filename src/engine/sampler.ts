@@ -1,8 +1,8 @@
 /**
- * Has the live jobs counted every ten seconds or so by whoever comes first (store/sample.ts), adds up what workers that are
- * gone have counted, and counts what the watchdog itself has ended. Runs wherever the watchdog does; there is no leader.
+ * Counts the live jobs about every ten seconds, by the first process that is due (store/sample.ts), adds up the metrics of
+ * workers that have ended, and counts the attempts ended by the watchdog. Runs with every watchdog; there is no leader.
  *
- * What is lost is a count: a process that dies between ending jobs and noting how many leaves them uncounted.
+ * A process that crashes between ending jobs and counting them leaves these jobs uncounted.
  */
 import { systemMetrics } from '../core/metric.ts'
 import { watchEvery } from '../core/policy.ts'
@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts'
 import { addMetrics, foldMetrics, type Series } from '../store/metric.ts'
 import { sampleShare, takeSample } from '../store/sample.ts'
 
-/** A little less than two looks of the watchdog, which says when it is time. */
+/** A little less than two checks of the watchdog, which triggers the sample. */
 const apartMs = watchEvery * 1.9
 
 interface Ended {
@@ -32,7 +32,7 @@ export class Sampler {
     this.#log = log
   }
 
-  /** A count that takes too long is not tried again at once. */
+  /** A slow count is not repeated at once. */
   async tick(): Promise<void> {
     const begun = this.#clock.elapsed()
     if (begun < this.#notBefore) return
@@ -45,7 +45,7 @@ export class Sampler {
     }
   }
 
-  /** Attempts that the watchdog has ended, by outcome. */
+  /** Counts attempts ended by the watchdog, by outcome. */
   async count(ended: Readonly<Record<string, readonly Ended[]>>): Promise<void> {
     const sums = new Map<string, Series & { value: [number] }>()
     for (const [outcome, jobs] of Object.entries(ended))

@@ -1,4 +1,4 @@
-/** What this process tells of itself: memory, processor, how late its main loop was. */
+/** Measures this process: memory, CPU time and event loop lag. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Metric, type MetricFamily, processMetrics as of } from '../core/metric.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -7,7 +7,7 @@ import { version } from '../version.ts'
 const resolutionMs = 20
 
 export class Self {
-  /** From the first time it is asked on: who has no scraper need not be measured. */
+  /** Created at the first read: without a scraper the lag is not measured. */
   #delay: IntervalHistogram | undefined
 
   families(): MetricFamily[] {
@@ -29,7 +29,7 @@ export class Self {
       this.#delay.enable()
       return 0
     }
-    // Nothing was measured yet: its greatest is then nothing, too.
+    // Without a measurement `max` is 0.
     const late = Math.max(0, this.#delay.max / 1e9 - resolutionMs / 1000)
     this.#delay.reset()
     return late

@@ -1,9 +1,10 @@
 /**
- * Enqueues that come at the same time share one insert: while one is on its way the next ones gather. So a crowd of callers
- * costs a few statements and commits, and a single one waits for nobody.
+ * Joins concurrent enqueues into a single insert: enqueues gather while an insert is under way. Many callers cost few statements
+ * and commits, and a lone caller does not wait.
  *
- * Invariant: who is answered has his job committed. What one job cannot be written of is that job's alone: the others are then
- * written one by one. Only jobs without a key: one whose key somebody's open transaction holds would keep its neighbours waiting.
+ * Invariant: a resolved promise means that the job is committed. If PostgreSQL rejects the combined insert, jobs are inserted one
+ * by one, so that only the bad job fails. Only for jobs without a unique key: a key locked by an open transaction would make the
+ * other jobs wait.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
@@ -21,7 +22,7 @@ interface Waiting {
 
 const mostRows = 500
 const mostBytes = 4 * 1024 * 1024
-/** The next statement is planned and read while the one before commits. */
+/** The next statement is planned and read while the previous statement commits. */
 const mostAtOnce = 2
 
 export function createSharedWrite({ db, clock }: { db: Db; clock: Clock }): SharedWrite {
@@ -38,7 +39,7 @@ export function createSharedWrite({ db, clock }: { db: Db; clock: Clock }): Shar
         each.resolve(made[i]!)
       })
     } catch (error) {
-      // An error of PostgreSQL's own says that nothing was written; any other leaves it open.
+      // An error from PostgreSQL means that nothing was written; any other error leaves the outcome unknown.
       if (some.length === 1 || sqlState(error) === undefined) for (const each of some) each.reject(error)
       else for (const each of some) await send([each])
     }
@@ -61,7 +62,7 @@ export function createSharedWrite({ db, clock }: { db: Db; clock: Clock }): Shar
     })
 }
 
-/** How many from the first on go into one statement. */
+/** Number of jobs from the start of the list for the next statement. */
 function fitting(waiting: readonly Waiting[]): number {
   let bytes = 0
   const end = waiting.findIndex(({ job }, i) => {

@@ -1,4 +1,6 @@
-/** How the whole system is, for people and for Prometheus: a few small reads, whatever waits and whatever is finished. */
+/**
+ * Reports the state of the whole system for people and for Prometheus with a few small reads, independent of the number of jobs.
+ */
 import type { MetricFamily } from '../core/metric.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Db } from '../store/db.ts'
@@ -16,7 +18,7 @@ interface LiveJobs {
 export interface QueueStats extends LiveJobs {
   queue: string
   paused: boolean
-  /** How long its first ready job has waited; null: none is ready, or what is belongs to a paused batch. */
+  /** Wait of the first ready job in seconds; null: no job is ready, or the ready jobs belong to a paused batch. */
   oldestReadySeconds: number | null
 }
 
@@ -25,36 +27,36 @@ export interface KindStats extends LiveJobs {
   kind: string
 }
 
-/** Jobs as a tick last counted them, some seconds ago; the rest as it is. */
+/** Job counts as of the last sample, some seconds ago; everything else is current. */
 export interface Stats {
   queues: QueueStats[]
-  /** Those that have jobs which are not final. */
+  /** Kinds with jobs in a state that is not final. */
   kinds: KindStats[]
   oldestReadySeconds: number | null
-  /** That live. */
+  /** Live workers. */
   workers: number
-  /** Attempts whose handler runs, by their heartbeats. */
+  /** Attempts with a running handler, from the heartbeats. */
   inFlight: number
-  /** Those that are not over, by state. */
+  /** Unfinished batches by state. */
   batches: Record<string, number>
-  /** What the watchdog has found and only reports, by verdict. */
+  /** Findings of the watchdog by verdict. */
   findings: Record<string, number>
-  /** Null: no watchdog ever looked. */
+  /** Null: no watchdog has ever run a check. */
   watchdogLagSeconds: number | null
-  /** Of the schema `retoma` in the database: the number of its newest migration. */
+  /** Number of the newest migration of the schema `retoma` in the database. */
   schemaVersion: number
-  /** When jobs were counted; null: not yet. */
+  /** Time of the last sample; null: none yet. */
   sampledAt: Date | null
 }
 
 export interface StatsDesk {
-  /** How the system is. Jobs are counted by a tick, every ten seconds or so, wherever somebody works or watches. */
+  /** The state of the system. A tick counts jobs about every ten seconds, in any process that works or watches. */
   stats(): Promise<Stats>
   /** The same and more, as metrics: see docs/metrics.md. */
   metrics(): Promise<MetricFamily[]>
 }
 
-/** A scraper waits ten seconds, and a person less. */
+/** A scraper waits ten seconds, a person less. */
 const deadlineMs = 3000
 
 export function createStats({ db, clock }: { db: Db; clock: Clock }): StatsDesk {

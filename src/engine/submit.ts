@@ -1,10 +1,10 @@
 /**
- * A batch comes in from a list of any length: checked at the door, written chunk by chunk, and whoever might run it is
- * told. Its jobs run while the list is still being taken.
+ * Submits a batch from a list of any length: validates the items, inserts them chunk by chunk and wakes workers. The jobs run
+ * while the list is still being read.
  *
- * Invariant: at most two chunks are in memory, and no ids. A bad item stops the submit at its chunk, with the error that
- * names it; the batch stays `submitting`, with how far it came, and the same key with the same list goes on from there. An
- * item becomes a job once, however often its chunk is sent and by however many processes.
+ * Invariant: at most two chunks are in memory, and no ids. An invalid item stops the submit at its chunk with an error that names
+ * the item; the batch stays `submitting` and records its position, and a submit with the same key and list continues from there.
+ * An item becomes a job once, however often and by however many processes its chunk is sent.
  */
 import { type AnyBatch, type Batch, type BatchOverrides, batchOverrides, submittedPolicy } from '../core/batch.ts'
 import { checkEnqueueOptions, duesOf, type EnqueueOptions, optionsOfItem } from '../core/enqueue-options.ts'
@@ -32,19 +32,22 @@ import type { Depths } from './depth.ts'
 import type { Registry } from './registry.ts'
 import { isFull } from './write.ts'
 
-/** stallAfter, onStall, maxResumes, stopAfter and items: for this one, in place of what its definition says; about: its own. */
+/**
+ * stallAfter, onStall, maxResumes, stopAfter and items override the policy of the definition for this batch; about: display data
+ * of this batch.
+ */
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
   BatchOverrides & {
     /**
-     * One batch per name and key until 24 h after its end. With it a submit that broke off can be continued. A batch that is
-     * there already keeps the policy it was first submitted with.
+     * A single batch per name and key until 24 h after its end. A submit with a key can be continued after an interruption. An
+     * existing batch keeps the policy of its first submit.
      */
     key?: string
-    /** Your own code for an item, such as a document's. */
+    /** The caller's own code for an item, such as a document number. */
     ref?: (item: Item, index: number) => string
-    /** What else differs from item to item. */
+    /** Other options of a single item. */
     each?: (item: Item, index: number) => EnqueueOptions
-    /** An array for which its queue has no room is refused whole, as it is without a key: nothing of it is left to be continued. */
+    /** Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. */
     whole?: boolean
     signal?: AbortSignal
   }
@@ -53,11 +56,11 @@ const known = ['key', 'ref', 'each', 'whole', 'signal', 'priority', 'groupKey', 
 
 export interface Submitted {
   id: string
-  /** false: a batch with this key was there already; it was continued, or is the answer as it is. */
+  /** false: a batch with this key existed already; the submit continued the batch, or the batch is the answer as it is. */
   created: boolean
-  /** Jobs it has. */
+  /** Number of jobs of the batch. */
   total: number
-  /** Items that another job with the same key stands for, which are not part of it. */
+  /** Items left out because another job has their unique key. */
   held: number
 }
 
@@ -69,7 +72,7 @@ export interface Submits {
   ): Promise<Submitted>
 }
 
-/** A chunk whose answer is lost may be sent again: so often, after so long. */
+/** Maximum number of sends of a chunk whose answer is lost, and the first pause. */
 const tries = 6
 const firstPauseMs = 100
 
@@ -79,12 +82,12 @@ export function createSubmits(given: {
   registry: Registry
   depths: Depths
   tell: (queue: string, delayMs?: number) => void
-  /** Something of that batch may have been the last. */
+  /** Checks whether the batch is complete. */
   ask: (batch: string) => Promise<unknown>
 }): Submits {
   const { db, clock, registry, depths, tell, ask } = given
 
-  /** What is checked behind the batch's lock may be sent again when its answer is lost. */
+  /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
   async function surely<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     for (let left = tries - 1, pause = firstPauseMs; ; left--, pause *= 2) {
       try {
@@ -119,7 +122,7 @@ export function createSubmits(given: {
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
-      // A list whose length is known has room as a whole, or leaves nothing behind that no key could continue.
+      // A list of known length must fit as a whole, so that no partial batch remains without a key to continue it.
       const isNew = async () => key === undefined || (whole === true && !(await hasBatch(db, name, key)))
       const admitted = Array.isArray(items) && (await isNew())
       if (admitted) await depths.admit(queue, items.length)
@@ -132,7 +135,7 @@ export function createSubmits(given: {
       if (known.submitted) return answer()
       refuseOver(known)
 
-      /** Sends items `from` … of the list, or what of them is not taken yet. */
+      /** Sends the items from index `from`, except items the batch has already received. */
       async function send(from: number, chunk: readonly DifferentItem[]): Promise<void> {
         if (!admitted) await depths.admit(queue, chunk.length)
         for (let place = from; ; ) {
@@ -148,7 +151,7 @@ export function createSubmits(given: {
           known = landed ?? (await look())
           if (known.submitted) return
           if (known.taken < from) throw new RetomaError('batch_went_back', { id, taken: known.taken, sent: from })
-          // Taken by an earlier call whose answer was lost, or by somebody who continues the same list.
+          // Received from an earlier call with a lost answer, or from another process that continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
         for (const wait of duesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
@@ -170,7 +173,7 @@ export function createSubmits(given: {
         return { ...checked, ...(own === undefined ? { key: null, keyHold: null } : {}), priority, ref: code, input }
       }
 
-      // One chunk is on its way while the next is made ready; never two, so that jobs keep the order of the list.
+      // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
       let sending: Promise<void> = Promise.resolve()
       let chunk: DifferentItem[] = []
       let bytes = 0
@@ -184,7 +187,7 @@ export function createSubmits(given: {
           if (isFull(chunk.length, bytes, next.input)) {
             await sending
             sending = send(index - 1 - chunk.length, chunk)
-            // Heard here too: it may fail while the list is slow to give its next item.
+            // Handled here too: the send may fail while the list is slow to give the next item.
             sending.catch(() => {})
             chunk = []
             bytes = 0
@@ -204,7 +207,7 @@ export function createSubmits(given: {
   }
 }
 
-/** At the door: nothing is made of what cannot be a submit, such as a batch that takes its first item for ever. */
+/** Rejects an invalid call before any write, because the call would leave a batch that waits for its first item forever. */
 function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<never>): void {
   checkBatches([batch])
   const list = Object(items)
@@ -234,14 +237,14 @@ function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<nev
   refuseUnknownOptions(options, known)
 }
 
-/** It was cancelled or has failed while it was being submitted: nothing more comes in. */
+/** Rejects further items if the batch was cancelled or failed during the submit. */
 function refuseOver({ id, state, submitted }: Submission): void {
   if (submitted) return
   if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
   if (state === 'failed') throw new RetomaError('batch_state', { id, state, verb: 'submit' })
 }
 
-/** The jobs that batches bring, checked when the engine is made: what no defineBatch made, a name given twice. */
+/** Validates batch definitions when the engine is created (not made by defineBatch, duplicate name) and answers their jobs. */
 export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
   const names = new Set<string>()
   for (const batch of batches) {

@@ -1,4 +1,7 @@
-/** The schedules of an engine: checked when it is made, shown, and fired by hand. The scheduler fires them by plan. */
+/**
+ * Validates the schedules of an engine when the engine is created, lists schedules, and runs a schedule by hand. The scheduler
+ * fires schedules by their recurrence.
+ */
 import { type By, checkBy } from '../core/by.ts'
 import { slotAfter } from '../core/plan.ts'
 import { inputFor, type Schedule } from '../core/schedule.ts'
@@ -14,14 +17,16 @@ import { type Exactly, exactlyOnce } from './once.ts'
 import { lockedKeyOf } from './write.ts'
 
 export interface Timetable {
-  /** Those of this engine and those that other processes brought, by name. */
+  /** The schedules of this engine and the schedules of other processes, by name. */
   schedules(): Promise<ScheduleView[]>
   /**
-   * Makes the job of a schedule of this engine now, beside its plan: its next slot stays. While its key is held, answers
-   * the job that holds it, not `created`. Throws unknown_schedule, queue_full, key_locked.
+   * Enqueues the job of a schedule of this engine now, in addition to the recurrence: the next occurrence stays. If another job
+   * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
    */
   runSchedule(name: string, options?: By): Promise<Fired>
-  /** The same, with what of it is kept under a key; the answer that was kept before is given again, and nothing made. */
+  /**
+   * The same as an idempotent request: stores `answer` of the result; a repetition gets the stored response and enqueues nothing.
+   */
   runScheduleOnce(name: string, once: Once, answer: (made: Fired) => Kept, options?: By): Promise<Exactly<Fired>>
 }
 
@@ -39,7 +44,7 @@ export function createTimetable(given: {
 }): Timetable {
   const { db, clock, schedules, depths, tell } = given
 
-  /** What fires it, inside a transaction. */
+  /** Answers the function that fires the schedule inside a transaction. */
   async function firing(name: string, options: By | undefined) {
     const by = checkBy(options)
     const schedule = schedules.find(each => each.name === name)
@@ -78,13 +83,13 @@ export function createTimetable(given: {
   }
 }
 
-/** No process has kept it so far: this is what it will be when one does. */
+/** No process has stored the schedule so far: answers the view as it will be. */
 function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView {
   const nextAt = slotAfter(plan, now)
   return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
 }
 
-/** Told when the engine is made, not at four in the morning: a name given twice, an input that the job refuses. */
+/** Validates schedules when the engine is created, not at the first occurrence: a duplicate name, an input the job rejects. */
 export async function checkSchedules(schedules: readonly Schedule[], now: Date): Promise<void> {
   const names = new Set<string>()
   for (const schedule of schedules) {

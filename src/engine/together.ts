@@ -1,9 +1,9 @@
 /**
- * Jobs of any kinds that come in together: all of them, or none. HTTP stands on it.
+ * Enqueues jobs of any kinds together: all or none. The HTTP API uses this module.
  *
- * Invariant: everything is checked before anything is written, and more than one statement is one transaction. With `once`,
- * the jobs and the answer that is kept are one transaction too: after a crash or a lost answer the same request gives the same
- * jobs, and two at once make them once.
+ * Invariant: all jobs are validated before any write, and several statements run in a single transaction. With `once`, the jobs
+ * and the stored response commit in the same transaction: after a crash or a lost answer the same request gives the same jobs,
+ * and two concurrent requests create the jobs once.
  */
 import { checkEnqueueOptions, duesOf, type EnqueueOptions } from '../core/enqueue-options.ts'
 import { type AnyJob, isJob } from '../core/job.ts'
@@ -26,13 +26,13 @@ export interface Order {
   options?: EnqueueOptions
 }
 
-/** `state`: of one that was there already it may be any. */
+/** `state`: any state, if the job existed already. */
 export type Made = Enqueued & { state: State }
 
 export interface Together {
-  /** In the order of the list. */
+  /** Answers in the order of the list. */
   enqueueTogether(orders: readonly Order[]): Promise<Made[]>
-  /** `answer`: what of it is kept; the one that was kept before is answered, and nothing made. */
+  /** `answer`: the response to store; a repetition gets the stored response and creates nothing. */
   enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Exactly<Made[]>>
 }
 
@@ -41,7 +41,7 @@ export function createTogether(given: {
   clock: Clock
   registry: Registry
   writeShared: SharedWrite
-  /** Whether so many more, by their groups, may come into that queue. */
+  /** Admits jobs of these groups to the queue, or throws. */
   admit: (queue: string, groups: readonly (string | null)[]) => Promise<void>
   tell: (queue: string, delayMs?: number, job?: string) => void
 }): Together {
@@ -122,9 +122,9 @@ function byQueue(jobs: readonly NewJob[]): Map<string, NewJob[]> {
 }
 
 /**
- * Places of the list, so many that a statement stays small. Where one is not enough, those with a key are in the order of their
- * keys, over all chunks: two lists with the same keys in opposite order would otherwise wait for each other. One statement sees
- * to that itself, and keeps the order of the list.
+ * Splits the list into chunks of indexes, so that a statement stays small. With several chunks, jobs with a unique key are sorted
+ * by key over all chunks: two lists with the same keys in opposite order would otherwise deadlock. A single statement sorts keys
+ * on its own and keeps the order of the list.
  */
 function chunksOf(jobs: readonly NewJob[]): number[][] {
   const places = jobs.map((_, index) => index)

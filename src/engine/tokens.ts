@@ -1,8 +1,8 @@
 /**
- * Who may come in: tokens, and the log-ins made by them. HTTP asks here for every request, and the answer comes from memory
- * but for once every few seconds (keyring.ts).
+ * Authenticates principals by tokens and login sessions. HTTP asks for every request; the answer comes from the cache except once
+ * every few seconds (keyring.ts).
  *
- * Invariant: a secret is answered once, by whoever made it; it is neither kept nor logged.
+ * Invariant: a secret is answered once, to its creator; secrets are neither stored nor logged.
  */
 import { isId } from '../core/id.ts'
 import { checkPage, type Page, type PageOptions, pageOf } from '../core/page.ts'
@@ -22,7 +22,7 @@ import { type Exactly, exactlyOnce } from './once.ts'
 
 type TokenView = tokens.TokenView
 
-/** Whom a credential names; `id` is that of the token, also behind a log-in. */
+/** The principal of a credential; `id` is the id of the token, also for a login session. */
 export interface Known {
   id: string
   user: string
@@ -32,45 +32,48 @@ export interface Known {
 export interface NewToken {
   user: string
   role: Role
-  /** Who makes it. */
+  /** The actor that creates the token. */
   by?: string
 }
 
-/** `token` is the secret itself: it is answered here and never again. */
+/** `token` is the secret: answered here and never again. */
 type MadeToken = TokenView & { token: string }
 
 export interface Tokens {
   createToken(options: NewToken): Promise<MadeToken>
   /**
-   * The same, with what of it is kept under a key, which must not be the secret; the answer that was kept before is given again, and
-   * nothing made.
+   * The same as an idempotent request: stores `answer` of the result, which must not contain the secret; a repetition gets the
+   * stored response and creates nothing.
    */
   createTokenOnce(options: NewToken, once: Once, answer: (made: MadeToken) => Kept): Promise<Exactly<MadeToken>>
   tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
   /**
-   * It opens nothing any more: here and where a process listens at once, in others within five seconds. Throws last_admin for the last token of
-   * an admin, unless `evenLast`.
+   * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
+   * the last admin token, unless `evenLast`.
    */
   revokeToken(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
-  /** Whether one was ever made, also if it is revoked by now. Known at once where a process listens, within seconds in every one. */
+  /**
+   * Answers whether any token was ever created, including revoked tokens. A change is known at once in processes that listen,
+   * within seconds in the others.
+   */
   anyToken(): Promise<boolean>
-  /** The token of RETOMA_ADMIN_TOKEN: made once, and in the place of what that variable held before. */
+  /** Creates the token of RETOMA_ADMIN_TOKEN once, and replaces the token of the variable's previous value. */
   keepAdminToken(secret: string): Promise<void>
-  /** null: there is no such token, or it is revoked. `from`: slows down who guesses (guesses.ts); throws rate_limited. */
+  /** null: the token does not exist or is revoked. `from`: throttles guesses (guesses.ts); throws `rate_limited`. */
   findToken(secret: string, from: string | undefined): Promise<Known | null>
-  /** The secret of a cookie, for a token. */
+  /** Creates a login session for a token and answers the secret of the cookie. */
   logIn(secret: string, from: string | undefined): Promise<(Known & { secret: string; expiresAt: Date }) | null>
-  /** As `findToken`: a cookie that is not known counts as a guess. */
+  /** As `findToken`: an unknown cookie counts as a guess. */
   findLogIn(secret: string, from?: string): Promise<(Known & { expiresAt: Date }) | null>
   logOut(secret: string): Promise<void>
 }
 
 export interface TokenDesk extends Tokens {
-  /** What is known by heart may be wrong by now: the next who asks is looked up. */
+  /** Drops the cached credentials: the next request is looked up. */
   recheck(): void
 }
 
-/** Credentials of one sort, and the guesses of them that are under way, by where they come from and what they try. */
+/** The cache of a credential type, and the lookups of unknown secrets under way, by origin and secret. */
 interface Guessed<T> {
   keys: Keyring<T>
   guessing: Map<string, Promise<T | null>>
@@ -79,7 +82,7 @@ interface Guessed<T> {
 const noneMs = 2000
 const adminVariable = 'RETOMA_ADMIN_TOKEN'
 
-/** `changed`: other processes are told that who may come in has changed. */
+/** `changed`: notifies other processes that tokens or logins have changed. */
 export function createTokens(given: {
   db: Db
   clock: Clock
@@ -92,7 +95,7 @@ export function createTokens(given: {
   const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
   const byToken: Guessed<Known> = { keys, guessing: new Map() }
   const byCookie: Guessed<Known & { expiresAt: Date }> = { keys: cookies, guessing: new Map() }
-  /** Once there has been one, there always has. */
+  /** Stays true once a token has existed. */
   let made = false
   let noneUntil = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean> | undefined
@@ -132,7 +135,8 @@ export function createTokens(given: {
     guesses.guess(from, () => keys.get(hash), isRandomSecret(secret))
 
   /**
-   * What was tried before is no guess, and what many try at once is one: a client left with an old token locks nobody out.
+   * A repeated secret is no guess, and concurrent requests with the same secret are a single guess: a client with an old token
+   * does not lock out others.
    */
   async function find<T>({ keys, guessing }: Guessed<T>, secret: string, from: string | undefined): Promise<T | null> {
     const hash = hashOf(secret)
@@ -143,13 +147,13 @@ export function createTokens(given: {
     return guess
   }
 
-  /** Who logs in is a person, or plays one: each wrong try counts. */
+  /** A login comes from a person, or pretends to: each wrong secret counts. */
   async function tryToken(secret: string, from: string | undefined): Promise<Known | null> {
     const hash = hashOf(secret)
     return keys.known(hash) === 'good' ? keys.get(hash) : looked(keys, hash, secret, from)
   }
 
-  /** What makes it, and can be asked again: each time it is another secret. */
+  /** Answers the function that creates the token; each call creates another secret. */
   function newToken({ user, role, by }: NewToken) {
     const token = { user: checkUser(user), role: checkRole(role), by: by ?? null }
     return async (run: Run): Promise<MadeToken> => {
@@ -159,7 +163,7 @@ export function createTokens(given: {
     }
   }
 
-  /** Once it is committed. */
+  /** Call after the commit. */
   function announce({ id, user, role, createdBy: by }: MadeToken): void {
     made = true
     changed()
@@ -202,7 +206,7 @@ export function createTokens(given: {
       return asking
     },
 
-    // Two statements: what a rival with the same value has inserted meanwhile is seen by the second one only.
+    // Two statements: only the second sees a row that a concurrent process with the same value has inserted meanwhile.
     async keepAdminToken(secret) {
       const hash = hashOf(secret)
       const token = { hash, shown: shownOf(secret), user: 'admin', role: 'admin', by: adminVariable } as const

@@ -1,9 +1,9 @@
 /**
- * Rate windows in Upstash Redis, over its REST API: a script of ours over a sorted set, one request for each check. Its own
- * client's sliding window is an estimate; this one is exact, and by the clock of Redis.
+ * Keeps rate windows in Upstash Redis over its REST API: a Lua script over a sorted set, a single request for each check. The
+ * sliding window of the Upstash client is an estimate; this window is exact, and uses the clock of Redis.
  *
- * Invariant: as in store/rate-window.ts: judged and added in one step that nothing comes between; an answer that is late, or
- * anything but a judgement, is an error. The address and the token are in no error.
+ * Invariant: as in store/rate-window.ts, the check and the count are a single atomic step; a late or malformed answer is an
+ * error. Errors never contain the address or the token.
  */
 import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
 import { type Judged, type LimitOptions, mostInstants, type Windows } from '../core/window.ts'
@@ -32,8 +32,8 @@ export function checkUpstash(given: Upstash): void {
     refuseOption('rateLimits.token', 'it is a text that a header can carry', 'é um texto que um cabeçalho carrega')
 }
 
-// Members are `instant:count`, instants in microseconds: as in retoma.rate_window, at most 257 of them, and by the same rules
-// of what counts and where a hit is noted (store/hits.ts).
+// Members are `instant:count`, instants in microseconds: as in retoma.rate_window, at most 257, with the same rules for counting
+// and placing a hit (store/hits.ts).
 const script = `
 local limit, per, more, given = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local now = given
@@ -75,7 +75,7 @@ local frees = -1
 if #ats > 0 then frees = math.ceil((ats[1] + per - now) / 1000) end
 return { granted and 1 or 0, used, frees }`
 
-/** `answerMs`: an answer that takes longer is none. */
+/** `answerMs`: a later answer is an error. */
 export function createUpstash({ url, token }: Upstash, clock: Clock, answerMs = patience): Windows {
   async function ask({ bucket, who, limit, per }: LimitOptions, more: 0 | 1): Promise<Judged> {
     const instant = clock.instant()
@@ -97,12 +97,12 @@ export function createUpstash({ url, token }: Upstash, clock: Clock, answerMs = 
   return { take: asked => ask(asked, 1), peek: asked => ask(asked, 0) }
 }
 
-/** What was read of it is not repeated. */
+/** The error does not repeat the response body. */
 function notJson(error: unknown): never {
   throw error instanceof SyntaxError ? new Error('its answer is not JSON') : error
 }
 
-/** An HTTP 200 may hold an error, or be the page of somebody in between. */
+/** An HTTP 200 may contain an error, or be a page of a proxy. */
 function judgedOf(answer: unknown): Judged {
   const result = (answer as { result?: unknown } | null)?.result
   if (!Array.isArray(result) || result.length !== 3 || !result.every(Number.isInteger))

@@ -1,6 +1,6 @@
 /**
- * Every verb of an engine, as people call them: each part of src/engine brings its own, and the rest stand here. HTTP, the
- * command line and `retoma/testing` know the engine by this alone.
+ * Declares the public API of an engine: the interfaces of the parts of src/engine, and the remaining methods. HTTP, the command
+ * line and `retoma/testing` use only this interface.
  */
 import type { AnyBatch } from '../core/batch.ts'
 import type { AnyJob } from '../core/job.ts'
@@ -54,39 +54,42 @@ export interface Engine
     Own,
     Erasing,
     AsyncDisposable {
-  /** Files, in PostgreSQL: every process of every host sees them. */
+  /** Files in PostgreSQL, visible to every process on every host. */
   readonly files: Files
-  /** What this process counts of itself. */
+  /** The metrics of this process. */
   readonly meter: Meter
-  /** The kind of job with this name; throws unknown_kind. */
+  /** Answers the job definition of a kind; throws `unknown_kind`. */
   kind(name: string): AnyJob
-  /** The kinds this engine knows. */
+  /** The kinds of this engine. */
   kinds(): AnyJob[]
-  /** The batch with this name that this engine was made with; throws unknown_batch. */
+  /** Answers a batch definition of this engine by name; throws `unknown_batch`. */
   batchNamed(name: string): AnyBatch
   workers(): Promise<WorkerView[]>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
-  /** Seconds since a watchdog looked, anywhere; null: none ever has. They look every 5 s. */
+  /** Seconds since the last check of any watchdog; null: no check yet. Watchdogs check every 5 s. */
   watchdogLag(): Promise<number | null>
-  /** Seconds since the workers of this process could last ask for jobs; null: none works here. They ask every 5 s. */
+  /** Seconds since the workers of this process could last claim; null: this process has no worker. Workers claim every 5 s. */
   claimLag(): Promise<number | null>
   work(options?: WorkOptions): Promise<WorkerHandle>
-  /** Keeps watchdog, janitor, scheduler and guards ticking in this process until the engine closes; a worker does so by itself. */
+  /** Runs watchdog, janitor, scheduler and guards in this process until the engine closes; a worker does so without this call. */
   watch(): void
   /**
-   * One pass of all that, for an outside cron. Where a worker is silent it takes the ten seconds between suspecting it and
-   * declaring it dead; otherwise it ends at once.
+   * Runs a single pass of these services, for an external cron. If a worker is silent, the pass takes the ten seconds between the
+   * suspicion and the verdict; otherwise it ends at once.
    */
   watchOnce(): Promise<Passed>
-  /** What the watchdog has found and only reports: hung, slow, starved; for as long as it is so. At most 500. */
+  /** The findings of the watchdog: hung, slow, starved; each for as long as the problem lasts. At most 500. */
   findings(): Promise<FindingView[]>
-  /** Where its time comes from. */
+  /** The source of time of the engine. */
   readonly clock: Clock
   close(): Promise<void>
 }
 
-/** What `retoma/testing` drives besides: a worker by hand, one pass of the watchdog, of the janitor, of the scheduler, of the guards, of the sampler. */
+/**
+ * Further methods for `retoma/testing`: a worker driven by hand, and single passes of the watchdog, the janitor, the scheduler,
+ * the guards and the sampler.
+ */
 export interface DrivenEngine extends Engine {
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>
   tick(): Promise<void>
@@ -95,6 +98,6 @@ export interface DrivenEngine extends Engine {
   guard(): Promise<unknown>
   notify(): Promise<unknown>
   sample(): Promise<unknown>
-  /** Asks now whether the batches that something of has ended are over; answers whether one was. */
+  /** Checks now whether touched batches are complete; answers whether any batch was. */
   endBatches(): Promise<boolean>
 }

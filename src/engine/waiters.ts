@@ -1,11 +1,11 @@
 /**
- * Who waits for which job in this process: a worker here that settles a job tells them at once, so `engine.wait` need
- * not poll for what happens next door to it.
+ * Notifies callers of `engine.wait` in this process when a local worker settles their job, so that they need not poll for local
+ * changes.
  */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  /** Resolves when `settled` is called for the job, or the turn is over. */
+  /** Resolves when `settled` is called for the job, or `turn` aborts. */
   next(job: string, turn: AbortSignal): Promise<void> {
     return new Promise(resolve => {
       const waiting = this.#waiting.get(job) ?? new Set()
@@ -22,7 +22,7 @@ export class Waiters {
     for (const resolve of this.#waiting.get(job) ?? []) resolve()
   }
 
-  /** The engine closes: whoever waits looks up and finds that. */
+  /** The engine closes: wakes all waiting callers, which then see the closed engine. */
   end(): void {
     for (const job of this.#waiting.keys()) this.settled(job)
   }

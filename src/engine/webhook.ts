@@ -1,8 +1,8 @@
 /**
- * One POST of a notice to the webhook, signed, within ten seconds. Redirects are not followed, and of the answer only its head is
- * read: what it says is its status.
+ * Posts a notice to the webhook, signed, within ten seconds. Redirects are not followed, and only the head of the response is
+ * read: the status decides.
  *
- * Invariant: neither the address nor the secret is in what is thrown, answered or logged; an address may be the secret.
+ * Invariant: errors, answers and logs contain neither the address nor the secret; an address may itself be secret.
  */
 import { createHmac } from 'node:crypto'
 import { request as plain } from 'node:http'
@@ -15,7 +15,7 @@ import { version } from '../version.ts'
 
 export interface Webhook {
   url: string
-  /** Without one it is sent unsigned. */
+  /** Without a secret the notice is unsigned. */
   secret?: string | undefined
 }
 
@@ -31,7 +31,7 @@ const deadline: Duration = seconds(10)
 const signatureOf = (secret: string, time: string, body: string): string =>
   `v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
 
-/** `id` is the same at every try. Throws notify_failed when no answer came. */
+/** `id` is the same at every attempt. Throws `notify_failed` if no response came. */
 export async function postNotice(
   { url, secret }: Webhook,
   notice: Notice,
@@ -39,7 +39,7 @@ export async function postNotice(
   { clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<WebhookAnswer> {
   const { event, severity, sentence, link, facts } = notice
-  // In the order a person reads it: it comes out of jsonb in another.
+  // Field order for readers; jsonb returns another order.
   const body = JSON.stringify({ event, severity, sentence, link, facts })
   const time = String(Math.floor(clock.now().getTime() / 1000))
   const headers = {
@@ -76,7 +76,7 @@ function exchange(
   return new Promise((resolve, reject) => {
     const to = new URL(url)
     const send = to.protocol === 'https:' ? secure : plain
-    // A connection of its own: it is used some few times a day.
+    // No shared agent: the webhook is used only a few times a day.
     const sent = send(to, { method: 'POST', headers, agent: false, signal }, answer => {
       answer.on('error', () => {})
       resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] })
@@ -89,13 +89,13 @@ function exchange(
 
 const failed = (problem: Saying) => new RetomaError('notify_failed', { problem })
 
-/** Only the code: the message of such an error names the host. */
+/** Only the code: the message of such an error contains the host. */
 function troubleOf(error: Error): Saying {
   const { code } = error as { code?: unknown }
   const told = typeof code === 'string' ? code : 'unknown'
   return say(`it could not be reached (${told})`, `não foi possível chegar a ele (${told})`)
 }
 
-/** It answered, but not that it was told. */
+/** The receiver answered with a status that does not accept the notice. */
 export const refusedBy = (status: number): RetomaError =>
   failed(say(`it answered with status ${status}`, `ele respondeu com o status ${status}`))

@@ -1,4 +1,4 @@
-/** What `engine.work` takes, checked at the door, and what a worker's heart is told of it. */
+/** Validates the options of `engine.work` and derives the settings of the heartbeat thread. */
 import type { Duration } from '../core/duration.ts'
 import { defaultPolicy } from '../core/policy.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -6,23 +6,23 @@ import { defaultMemoryCap, type HeartSettings } from '../worker/pulse.ts'
 import type { Registry } from './registry.ts'
 
 export interface WorkOptions {
-  /** Queue name to how many of its jobs run at once in this process. Default: every queue of the engine's jobs, 10 each. */
+  /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, 10 each. */
   queues?: Readonly<Record<string, number>>
-  /** On stop, how long a handler may go on after its signal before its job is handed back. Default 5 s. */
+  /** On stop: the time a handler may continue after its signal before its job is released. Default 5 s. */
   grace?: Duration
   /**
-   * Bytes this process may have, such as megabytes(512). Above it a worker that is supervised ends itself and names the job; one
-   * that is not tells. Default: three quarters of its container's memory, or of the machine's.
+   * Memory limit of this process in bytes, such as megabytes(512). Above the limit a supervised worker ends itself and names the
+   * job; an unsupervised worker only reports. Default: three quarters of the memory of the container or of the machine.
    */
   memory?: number
   /**
-   * A job that blocks the main loop past its own timeout has the process killed. Default: only where a supervisor starts it
-   * again, as `retoma worker` does.
+   * Kills the process if a job blocks the event loop past its timeout. Default: only if a supervisor restarts the process, as
+   * `retoma worker` does.
    */
   killWhenHung?: boolean
 }
 
-/** Below it a worker that has done nothing would end itself. */
+/** Below this limit even an idle worker would end itself. */
 const leastMemory = 64_000_000
 
 export function heartSettings(

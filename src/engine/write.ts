@@ -1,14 +1,14 @@
-/** Jobs are written, so many in a statement, and what keeps them from it is told by its name. */
+/** Inserts jobs in chunks and turns a lock timeout on a unique key into `key_locked`. */
 import { RetomaError, say } from '../errors.ts'
 import type { Run } from '../store/db.ts'
 import { type Enqueued, enqueueJobs, type NewJob } from '../store/enqueue.ts'
 import { isLockTimeout } from '../store/trouble.ts'
 
-/** Throws key_locked when a transaction that has not ended yet has a key of theirs. */
+/** Throws `key_locked` if an open transaction has a unique key of these jobs. */
 export const writeJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> =>
   enqueueJobs(run, jobs, now).catch(lockedKeyOf(jobs))
 
-/** What kept these from being written, told as what it is. */
+/** Translates a lock timeout of an insert of `jobs` to `key_locked`. */
 export const lockedKeyOf =
   (jobs: readonly NewJob[]) =>
   (error: unknown): never => {
@@ -25,6 +25,6 @@ export const lockedKeyOf =
 const mostRows = 1000
 const mostBytes = 4 * 1024 * 1024
 
-/** Whether a statement of so many rows and bytes is large enough, and `next` begins another. */
+/** True if a statement with `rows` and `bytes` is full, so that `next` belongs to another statement. */
 export const isFull = (rows: number, bytes: number, next: string): boolean =>
   rows >= mostRows || bytes + next.length > mostBytes

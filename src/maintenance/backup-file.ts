@@ -1,4 +1,6 @@
-/** A backup as a gzip file: written whole or not at all, read part by part. What the file system says becomes an error of ours. */
+/**
+ * Writes a backup as a gzip file, complete or not at all, and reads a backup part by part. Translates errors of the file system.
+ */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -12,14 +14,14 @@ export interface WriteOptions {
   signal?: AbortSignal
 }
 
-/** Before anything slow begins. */
+/** Call before any slow work. */
 export async function refuseTaken(file: string, force: boolean): Promise<void> {
   const there = await stat(file).catch(() => undefined)
   if (there?.isDirectory()) throw notWritten(file, 'EISDIR')
   if (there !== undefined && !force) throw new RetomaError('backup_exists', { file })
 }
 
-/** Resolves with its size in bytes. */
+/** Resolves with the size in bytes. */
 export async function writeBackup(
   file: string,
   parts: AsyncIterable<Exclude<Part, { what: 'end' }>>,
@@ -40,7 +42,7 @@ export async function writeBackup(
   }
 }
 
-/** The parts of a backup. It is sound when this comes to its end, and not before. */
+/** Yields the parts of a backup. The backup is sound only if the generator reaches its end. */
 export async function* readBackup(file: string): AsyncGenerator<Part> {
   const source = createReadStream(file)
   const gunzip = createGunzip()
@@ -51,7 +53,7 @@ export async function* readBackup(file: string): AsyncGenerator<Part> {
       begun = true
       yield part
     }
-    // gunzip takes no notice of what follows the end of its stream.
+    // gunzip ignores bytes after the end of its stream.
     if (gunzip.bytesWritten !== source.bytesRead)
       throw damage(file, { en: 'something follows its end', pt: 'há algo depois do fim' })
   } catch (error) {

@@ -1,8 +1,8 @@
 /**
- * The lines of a backup, inside gzip (docs/adr/0010-backup.md): a header, for each table a line that names it and its
- * rows, the sequences, and an end that counts the rows and has the SHA-256 of every byte before it.
+ * Encodes and decodes the lines of a backup, inside gzip (docs/adr/0010-backup.md): a header, for each table a line with its name
+ * and then its rows, the sequences, and an end line with the row counts and the SHA-256 of every byte before.
  *
- * Invariant: whoever reads a backup to its end without an error has read exactly what was written.
+ * Invariant: a reader that reaches the end of a backup without an error has read exactly the written content.
  */
 import { createHash } from 'node:crypto'
 import { RetomaError, type Saying } from '../errors.ts'
@@ -10,9 +10,9 @@ import { RetomaError, type Saying } from '../errors.ts'
 const format = 1
 
 export interface Header {
-  /** Of the database schema. */
+  /** Version of the database schema. */
   schema: number
-  /** Of the Retoma that wrote it. */
+  /** Version of the Retoma that wrote the backup. */
   retoma: string
   postgres: string
   at: string
@@ -26,7 +26,7 @@ export interface Sequence {
 
 export type Counts = Record<string, number>
 
-/** One piece of a backup, in the order it is written and read. */
+/** A part of a backup, in the order of writing and reading. */
 export type Part =
   | { readonly what: 'header'; readonly header: Header }
   | { readonly what: 'table'; readonly name: string; readonly columns: readonly string[] }
@@ -34,7 +34,7 @@ export type Part =
   | { readonly what: 'sequences'; readonly sequences: readonly Sequence[] }
   | { readonly what: 'end'; readonly counts: Counts }
 
-/** Bytes of a backup, without gzip. `end` is added here. */
+/** Yields the bytes of a backup, before gzip. Adds the `end` line. */
 export async function* encode(parts: AsyncIterable<Exclude<Part, { what: 'end' }>>): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   const counts = new Counter()
@@ -74,13 +74,13 @@ class Counter {
 }
 
 const quote = 0x22
-/** A row of PostgreSQL's has at most 1 GB; what the driver can hold as one text is half of that. */
+/** A row of PostgreSQL has at most 1 GB; the driver can hold half of this size as a single text. */
 const longestLine = 2 ** 29
 const longestHeader = 2 ** 16
 const batchBytes = 1_000_000
 const batchRows = 1000
 
-/** What may come after what. */
+/** The parts allowed after each part. */
 const follows: Readonly<Record<Part['what'] | 'nothing', readonly Part['what'][]>> = {
   nothing: ['header'],
   header: ['table', 'sequences'],
@@ -90,7 +90,10 @@ const follows: Readonly<Record<Part['what'] | 'nothing', readonly Part['what'][]
   end: [],
 }
 
-/** Refuses what is no backup, is of another form, or ends before its end. Bounded: about a batch and one row. */
+/**
+ * Rejects a file that is not a backup, has another format, or is cut off. The memory is bounded: about a batch of rows and a
+ * single row.
+ */
 export async function* decode(bytes: AsyncIterable<Buffer>, file: string): AsyncGenerator<Part> {
   const hash = createHash('sha256')
   const counts = new Counter()
@@ -178,7 +181,10 @@ function safely<T>(work: () => T): T | undefined {
   }
 }
 
-/** Lines without their end. The last must have one, too: a cut is never taken for the end of the file. */
+/**
+ * Yields lines without the line feed. The last line must end with a line feed too, so that a cut is never taken for the end of
+ * the file.
+ */
 async function* linesOf(bytes: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = []
   let size = 0

@@ -1,7 +1,7 @@
 /**
- * Everything in our schema as one file, while work goes on. Called by `retoma backup`.
+ * Writes the whole schema to a single file while jobs run. Called by `retoma backup`.
  *
- * Invariant: a file with the asked name is a whole backup of one instant; whatever goes wrong, there is none.
+ * Invariant: a file with the requested name is a complete backup of a single instant; on any error there is no such file.
  */
 import { type Log, silentLog } from '../lib/log.ts'
 import { openDb } from '../store/db.ts'
@@ -16,7 +16,7 @@ export interface BackupOptions {
   /** The same database without a pooler in between. */
   databaseDirectUrl?: string
   file: string
-  /** Take the place of a file that is there. */
+  /** Replaces an existing file. */
   force?: boolean
   log?: Log
   signal?: AbortSignal
@@ -25,9 +25,9 @@ export interface BackupOptions {
 export interface Backup {
   file: string
   bytes: number
-  /** Version of the schema it holds. */
+  /** Schema version of the backup. */
   schema: number
-  /** The instant it shows. */
+  /** The instant of the snapshot. */
   at: Date
   /** By table. */
   rows: Counts
@@ -48,7 +48,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
       signal?.throwIfAborted()
       throw told(error, url, false)
     } finally {
-      // Half-read or not: it has written nothing, and there is nothing to say goodbye to.
+      // The connection has written nothing, so that it can be destroyed even in the middle of a read.
       connection.destroy()
     }
   } finally {

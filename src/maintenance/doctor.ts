@@ -1,8 +1,8 @@
 /**
- * A check-up of the database and of the work in it. Called by `retoma doctor`. It reads, and sends one notification on a
- * channel of its own; nothing it does changes anything.
+ * Checks a database, its settings and the jobs in it, for `retoma doctor`. The doctor reads, and sends a notification on a
+ * channel of its own; nothing is changed.
  *
- * Invariant: every check is answered. One that cannot be looked at says so, and keeps no other back.
+ * Invariant: every check gets an answer. A check that cannot run says so, and does not keep other checks from running.
  */
 import { type Check, type CheckName, checkNames, failure, ok, unseen } from '../core/checkup/check.ts'
 import type { ServerFacts, TableSize, WorkFacts } from '../core/checkup/facts.ts'
@@ -52,7 +52,7 @@ import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../sto
 export interface DoctorOptions {
   databaseUrl: string
   databaseDirectUrl?: string
-  /** Bytes left on the disk of an embedded server. */
+  /** Free bytes on the disk of an embedded PostgreSQL. */
   freeBytes?: number
   log?: Log
   clock?: Clock
@@ -60,7 +60,7 @@ export interface DoctorOptions {
 
 export interface Examined {
   checks: Check[]
-  /** What was seen besides, as far as it was. */
+  /** Further facts, as far as they could be read. */
   server?: ServerFacts
   schema?: { found: number; known: number }
   tables?: TableSize[]
@@ -78,7 +78,7 @@ export async function examine(options: DoctorOptions): Promise<Examined> {
   }
 }
 
-/** No check but this one could be made. */
+/** The result if the database is unreachable: no other check could run. */
 export function unreachable(error: unknown): Examined {
   const database = failure('database', told(error), fixDatabase)
   return {
@@ -86,7 +86,7 @@ export function unreachable(error: unknown): Examined {
   }
 }
 
-/** @internal With a database that tests have a hand in. */
+/** @internal With a database that tests control. */
 export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
   const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
@@ -143,13 +143,13 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
     work = await readWork(db, most, now)
     return checkWorkers(work)
   })
-  // Both are judged by what that look found.
+  // Both checks use the facts of the previous check.
   await look('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
   await look('watchdog', async () => (work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork)))
   await look('findings', async () => checkFindings(await viewFindings(db)))
   await look('guards', async () => {
     const guards = await viewGuards(db, now)
-    return checkGuards(guards.filter(each => each.active || each.late)) // the others were given up
+    return checkGuards(guards.filter(each => each.active || each.late)) // the other guards were abandoned
   })
   const queues = await viewQueues(db, now).catch(() => undefined)
   const workers = await viewWorkers(db, now).catch(() => undefined)
@@ -158,7 +158,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
 
 const noWork = say('the workers could not be looked at', 'não foi possível ver os workers')
 
-/** Too slow an answer, or none because of a lock, says little; any other trouble is one. */
+/** A timeout or a lock timeout leaves the check without a result; any other error fails the check. */
 function notLooked(name: CheckName, error: unknown): Check {
   if (isRetomaError(error, 'database_timeout') || isLockTimeout(error)) return unseen(name, told(error))
   const isAway = isRetomaError(error, 'database_unreachable') || isRetomaError(error, 'database_refused')

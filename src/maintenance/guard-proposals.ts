@@ -1,10 +1,10 @@
-/** Guards that the tables of a database ask for. It need not know Retoma, and nothing is left there. */
+/** Proposes guards for the tables of a database. The database need not contain Retoma, and stays unchanged. */
 import { type GuardProposal, proposeGuard, statusOf } from '../core/guard-proposal.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { openDb } from '../store/db.ts'
 import { guardCandidates, valuesIn } from '../store/guard-candidates.ts'
 
-/** More would be a list that nobody reads. */
+/** A longer list would not be read. */
 const most = 20
 
 export async function proposeGuards(databaseUrl: string, log: Log = silentLog): Promise<GuardProposal[]> {

@@ -1,4 +1,4 @@
-/** A guard that is run once, on any database: Retoma need not be installed in it, and nothing of it is left there. */
+/** Runs a guard once, on any database: the database need not contain Retoma, and gets no Retoma tables. */
 import type { Guard } from '../core/guard.ts'
 import { type Log, silentLog } from '../lib/log.ts'
 import { openDb } from '../store/db.ts'
@@ -6,10 +6,10 @@ import { type GuardRun, previewGuard, runGuard } from '../watchdog/guard-run.ts'
 
 export interface GuardOnceOptions {
   databaseUrl: string
-  /** One that makes no jobs. */
+  /** A guard without jobs. */
   guard: Guard
   dryRun: boolean
-  /** Ends it between two bites. */
+  /** Stops the run between two chunks. */
   signal?: AbortSignal
   log?: Log
 }

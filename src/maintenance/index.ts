@@ -1,6 +1,6 @@
 /**
- * What an operator does to the database itself, beside the engine's verbs: the command line calls it and so may a deploy
- * script. The engine's own start migrates by itself.
+ * Exports the operations on the database itself, besides the engine's methods, for the command line and deploy scripts. The
+ * engine migrates on its own at the start.
  */
 import { type Log, silentLog } from '../lib/log.ts'
 import { openDb } from '../store/db.ts'
@@ -16,9 +16,9 @@ export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
-  /** The schema version to arrive at, up or down; default: the newest this code knows. */
+  /** The target schema version, up or down; default: the newest version this code knows. */
   to?: number
-  /** Go down although jobs that are not finished are lost with it. */
+  /** Migrates down even if unfinished jobs are lost. */
   force?: boolean
   log?: Log
 }

@@ -1,8 +1,8 @@
 /**
- * A backup back into a database. Called by `retoma restore`. The file is read twice: once to see that it is whole, before
- * there need be a database, and once to load it, in one transaction that ends with the file's checksum.
+ * Restores a backup into a database. Called by `retoma restore`. The file is read twice: first to verify the file, before a
+ * database is needed, and then to load the rows, in a single transaction that ends with the file's checksum.
  *
- * Invariant: either everything of the backup is there, in this code's schema, or nothing was changed.
+ * Invariant: either all rows of the backup are restored, in the schema of this code, or nothing changed.
  */
 import { RetomaError } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
@@ -15,7 +15,7 @@ import { readBackup } from './backup-file.ts'
 import type { Counts, Header, Sequence } from './backup-format.ts'
 
 export interface CheckOptions {
-  /** @internal Other than sql/, for tests. */
+  /** @internal Replaces sql/, for tests. */
   migrations?: Migration[]
 }
 
@@ -24,7 +24,7 @@ export interface RestoreOptions extends CheckOptions {
   /** The same database without a pooler in between. */
   databaseDirectUrl?: string
   backup: CheckedBackup
-  /** Empty the database first when there are jobs in it, or rows of a table of somebody else that the backup has. */
+  /** Empties the database first if there are jobs, or rows in a table of the backup that no Retoma migration created. */
   replace?: boolean
   log?: Log
   signal?: AbortSignal
@@ -32,23 +32,23 @@ export interface RestoreOptions extends CheckOptions {
 
 export interface Restored {
   file: string
-  /** The schema version it was made with, and the one it has now. */
+  /** The schema version of the backup, and the schema version after the restore. */
   from: number
   to: number
-  /** The instant it shows, ISO 8601. */
+  /** The instant of the snapshot, ISO 8601. */
   at: string
   /** By table. */
   rows: Counts
 }
 
-/** A backup that was read from its beginning to its end, and is whole. */
+/** A backup that was read from start to end and is complete. */
 export interface CheckedBackup {
   readonly file: string
   readonly header: Header
   readonly rows: Counts
 }
 
-/** Refuses a file that is no backup, is damaged, or is newer than this code. */
+/** Rejects a file that is not a backup, is damaged, or is newer than this code. */
 export async function checkBackup(file: string, options: CheckOptions = {}): Promise<CheckedBackup> {
   const known = (options.migrations ?? (await readMigrations())).at(-1)?.version ?? 0
   let header: Header | undefined
@@ -81,7 +81,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
       throw told(error, url, true)
     } finally {
       signal?.removeEventListener('abort', stop)
-      // Committed or rolled back by now, or the link is gone: no goodbye to wait for.
+      // The transaction has been committed or rolled back, or the connection is lost: nothing to wait for.
       connection.destroy()
     }
   } finally {
@@ -89,7 +89,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   }
 }
 
-/** Comes to its end only when the file does: one that changed since it was checked is rolled back. */
+/** Reaches the end only if the file does: if the file changed since the check, the transaction is rolled back. */
 async function fill(load: Load, file: string, signal?: AbortSignal): Promise<void> {
   let table: TableFacts | undefined
   let sequences: readonly Sequence[] = []

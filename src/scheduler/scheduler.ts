@@ -1,8 +1,8 @@
 /**
- * One tick of the scheduler: look at this process's schedules, put their plans into force, fire the slots that are due.
- * Runs in every worker and server that has schedules; there is no leader, because a slot is won by one conditional update.
+ * Runs a tick of the scheduler: reads the schedules of this process, stores new recurrences, fires due occurrences. Runs in every
+ * worker and server with schedules; there is no leader, because a process wins an occurrence by a single conditional update.
  *
- * Invariant: a schedule that cannot be fired (its input is refused) keeps its slot and holds up no other.
+ * Invariant: a schedule that cannot fire (the job rejects its input) keeps its occurrence and does not hold up other schedules.
  */
 import { dueSlots } from '../core/catch-up.ts'
 import { closest, slotAfter } from '../core/plan.ts'
@@ -12,16 +12,16 @@ import type { Db } from '../store/db.ts'
 import type { NewJob } from '../store/enqueue.ts'
 import { bringIntoForce, fireSlots, type Looked, lookAtSchedules, type Planned } from '../store/schedule.ts'
 
-/** How often it looks although nothing is due: for plans that another process put into force. */
+/** Interval of reads without a due occurrence: for recurrences stored by other processes. */
 export const lookEveryMs = 30_000
 const againMs = 1000
 
-/** Slots that fire in one transaction, and such transactions in one tick. */
+/** Occurrences fired in a transaction, and transactions in a tick. */
 const bite = 100
 const bites = 10
 
 export interface Scheduler {
-  /** Answers the milliseconds until the next slot, or until it is time to look again. */
+  /** Answers the milliseconds until the next occurrence or the next read. */
   tick(now: Date | null): Promise<number>
 }
 
@@ -29,28 +29,29 @@ export function createScheduler(given: {
   db: Db
   log: Log
   schedules: readonly Schedule[]
-  /** That queue got a job. */
+  /** The queue got a job. */
   fired: (queue: string) => void
 }): Scheduler {
   const { db, log, schedules, fired } = given
   const planned = schedules.map(schedule => ({ ...schedule, kind: schedule.job.kind }))
   const named = new Map(planned.map(schedule => [schedule.name, schedule]))
-  /** Since when this process has its schedules, by the database's clock: its plans count from here. */
+  /** Start of this process's schedules, by the database clock: recurrences count from here. */
   let since: Date | undefined
 
-  /** Plans of ours that are not in force, and may be; the database decides. Answers how many were sent there. */
+  /** Offers recurrences of this process that are not in force; the database decides. Answers the number of offers. */
   async function bring(looked: readonly Looked[], now: Date | null): Promise<number> {
     const absent = looked.filter(each => each.nextAt === null || each.mayTake)
     for (const each of absent) {
       const schedule = named.get(each.name)!
-      // From where the other plan was left, so that no slot falls between the two; but none from before we were there.
+      // Starts where the other recurrence ended, so that no occurrence is lost between the two; but never before this process
+      // started.
       const from = each.seenAt === null ? each.now : latest(each.seenAt, since!)
       await bringIntoForce(db, schedule, slotAfter(schedule.plan, from), now)
     }
     return absent.length
   }
 
-  /** Fires what is due of one schedule, in bites; answers how long it then has nothing to do. */
+  /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
   async function fire(schedule: Schedule & Planned, looked: Looked, now: Date | null): Promise<number> {
     const { plan, catchUp, name, job } = schedule
     let nextAt = looked.nextAt!
@@ -67,7 +68,7 @@ export function createScheduler(given: {
     return Math.max(nextAt.getTime() - looked.now.getTime(), 0)
   }
 
-  /** Undefined: the input of one is refused, which the schedule's author has to put right. */
+  /** Undefined: the job rejects the input of an occurrence, which the author of the schedule has to fix. */
   async function jobsFor(schedule: Schedule, slots: readonly Date[]): Promise<NewJob[] | undefined> {
     try {
       const jobs: NewJob[] = []
@@ -85,7 +86,7 @@ export function createScheduler(given: {
       let looked = await lookAtSchedules(db, planned, now)
       since ??= looked[0]?.now
       if ((await bring(looked, now)) > 0) looked = await lookAtSchedules(db, planned, now)
-      // Side by side: one that has to wait, for a key that somebody's transaction holds, keeps no other from its slot.
+      // Concurrently: a schedule that waits for a unique key in an open transaction does not delay other schedules.
       const pauses = await Promise.all(
         looked
           .filter(one => one.inForce)
@@ -101,7 +102,7 @@ export function createScheduler(given: {
   }
 }
 
-/** The job of that slot, its input checked as `enqueue` does. */
+/** The job of an occurrence; the input is checked as in `enqueue`. */
 export async function jobFor(schedule: Schedule, slot: Date): Promise<NewJob> {
   const { job, options } = schedule
   const input = await inputFor(schedule, slot)

@@ -1,6 +1,7 @@
 /**
- * Judges the stall clocks of batches and does what core/verdict.ts says: a clock begins or stands still, a batch that has made no
- * progress for its stallAfter stalls, runs again or fails. Any number of watchdogs may: what they judged by is in the `where`.
+ * Checks the stall clocks of batches and applies the verdicts of core/verdict.ts: starts or stops a stall clock; stalls, reruns
+ * or fails a batch without progress for `stallAfter`. Any number of watchdogs may run this: the facts of the verdict are in the
+ * `where`.
  */
 import { judge } from '../core/verdict.ts'
 import { type BatchClock, readBatchClocks, setBatchClocks } from '../store/batch-clock.ts'
@@ -9,10 +10,10 @@ import type { Db } from '../store/db.ts'
 
 export interface StalledBatch {
   id: string
-  /** What became of it; `running`: what ran of it runs again. */
+  /** The state of the batch afterwards; `running`: its running jobs run again. */
   state: 'stalled' | 'failed' | 'running'
   reason: { code: 'no_progress' | 'no_worker'; since: string; stallAfterMs: number }
-  /** The queue in which jobs wait again. */
+  /** The queue with jobs that wait again. */
   queue: string | null
 }
 

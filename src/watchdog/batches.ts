@@ -1,7 +1,7 @@
 /**
- * One tick for batches: what was pressed and still has to follow goes on, those that are over end, and how far the others
- * are is noted. Each statement is idempotent and bounded, so any number of processes may tick; a process that died between
- * a flush and the question whether that was the last is thereby put right. One whose rows cannot follow holds up no other.
+ * Runs a tick for batches: continues cascades, completes finished batches, samples the throughput of the others and checks their
+ * stall clocks. Each statement is idempotent and bounded, so any number of processes may tick; a tick also completes a batch if a
+ * process crashed between a flush and the completion check. A failing cascade does not hold up other batches.
  */
 import type { Clock } from '../lib/clock.ts'
 import { takeBite } from '../store/batch-bite.ts'
@@ -11,17 +11,17 @@ import { isLockTimeout, sqlState } from '../store/trouble.ts'
 import { type StalledBatch, stallBatches } from './batch-stall.ts'
 
 const bite = 500
-/** Rows that follow may take so long of a tick; the next one goes on. */
+/** Time for cascades in a tick; the next tick continues. */
 const followMs = 3000
 
 export interface BatchTickOptions {
   db: Db
   clock: Clock
-  /** Whether they are over, or must stop. */
+  /** Checks whether the batches are complete or must stop. */
   ask: (batches: readonly string[]) => Promise<unknown>
 }
 
-/** Answers those that made no progress, and what became of them. */
+/** Answers the batches without progress and their new states. */
 export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<StalledBatch[]> {
   const stalled: StalledBatch[] = []
   const until = clock.elapsed() + followMs
@@ -33,7 +33,7 @@ export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<S
     for (const { id, todo } of some) {
       if (todo === null) continue
       await follow(db, clock, id, until).catch(error => {
-        // Without an answer from the database there is none for the others either.
+        // Without an answer from the database the other batches cannot be processed either.
         if (sqlState(error) === undefined && !isLockTimeout(error)) throw error
         troubles.push(error)
       })
@@ -48,7 +48,7 @@ export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<S
   return stalled
 }
 
-/** Bites until nothing more has to follow, or the time is up; answers whether it is done. */
+/** Runs chunks until the cascade is complete, or until the time `until`; answers whether the cascade is complete. */
 export async function follow(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
   for (;;) {
     const taken = await takeBite(db, id, clock.instant())

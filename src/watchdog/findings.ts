@@ -1,6 +1,6 @@
 /**
- * What is only reported: workers whose main loop stands still, attempts slower than expected, ready jobs that nobody takes. Each
- * is written down while it is so, and told once when it begins and once when it is over.
+ * Reports findings: workers with a blocked loop, attempts slower than expected, ready jobs that no worker claims. A finding is
+ * stored while the problem lasts, and logged at its begin and its end.
  */
 import { judge, starvedAfter } from '../core/verdict.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -10,7 +10,10 @@ import { clearFindings, clearStarvedBut, type Finding, hungWorkers, reportFindin
 import type { Look } from '../store/recover.ts'
 import { type StarvedLane, starvedLanes } from '../store/starved.ts'
 
-/** Beyond it a look for what is starved is taken less often: it may have to pass by all that somebody's transaction pins. */
+/**
+ * The check for starved jobs takes at most a twentieth of the time: a long transaction may force the check to scan many dead
+ * rows.
+ */
 const share = 20
 
 export class Findings {
@@ -25,7 +28,7 @@ export class Findings {
     this.#log = log
   }
 
-  /** What a look has seen: whether a worker hangs, jobs wait, something was reported before; and what is slow. */
+  /** `seen`: whether a worker hangs, jobs wait or findings exist, and the slow attempts. */
   async tick(seen: Pick<Look, 'hung' | 'waiting' | 'findings'> & { slow: readonly Finding[] }): Promise<void> {
     const db = this.#db
     if (seen.findings) this.#over(await clearFindings(db, this.#clock.instant()))
@@ -54,7 +57,7 @@ export class Findings {
     if (begun < this.#starvedAt) return
     const lanes = await starvedLanes(this.#db, this.#clock.instant())
     this.#starvedAt = begun + Math.max(starvedAfter, (this.#clock.elapsed() - begun) * share)
-    // Whether it is watched for long enough only keeps it from being reported: what was is not over for that.
+    // The minimum watch time delays new reports only; it does not close existing findings.
     const still = lanes.map(toFinding)
     const found = still.filter((_, i) => judge({ of: 'lane', taken: false, paused: false, ...lanes[i]! }) !== null)
     if (findings) {

@@ -1,4 +1,4 @@
-/** A guard run by hand, to the end or only for show: by an engine, or on a database that Retoma has never seen. */
+/** Runs a guard by hand, to the end or as a dry run: for an engine, or on a database without Retoma. */
 import type { Guard } from '../core/guard.ts'
 import type { RetomaError, Saying } from '../errors.ts'
 import type { Db } from '../store/db.ts'
@@ -12,40 +12,40 @@ export interface GuardRun {
   name: string
   table: string
   dryRun: boolean
-  /** Rows marked; on a dry run, rows that would be. */
+  /** Rows marked; on a dry run, rows a run would mark. */
   marked: number
-  /** Keys and signals of them, oldest first: at most 1,000, and 5 on a dry run. */
+  /** Keys and signals of the marked rows, oldest first: at most 1,000, and 5 on a dry run. */
   rows: { key: RowKey; signalAt: Date }[]
-  /** What each of them gets; `now()` is the instant of the mark. */
+  /** The values set in each row; `now()` is the instant of the update. */
   set: Record<string, string | null>
-  /** Jobs made; 0 on a dry run. */
+  /** Jobs enqueued; 0 on a dry run. */
   jobs: number
-  /** Rows that could not be marked, or that no job could be made of, left as they are; at most 100. */
+  /** Rows left unchanged because the update failed or no valid job could be built; at most 100. */
   refused: { key: RowKey; error: RetomaError }[]
   /** Such as a missing index. */
   warnings: Saying[]
 }
 
-/** It may take its time, in a table without an index, too. */
+/** A long time, also for a table without an index. */
 const atMostMs = 5 * 60_000
 
 export interface RunOptions {
   db: Db
   guard: Guard
-  /** In its row of retoma.guard. */
+  /** Counts the marked rows in the guard's row of retoma.guard. */
   counted: boolean
   signal?: AbortSignal
   now: () => Date | null
 }
 
-/** Marks all that is lost. */
+/** Marks all lost rows. */
 export async function runGuard(options: RunOptions): Promise<GuardRun> {
   const { more: _, ...swept } = await sweep({ ...options, atMostMs, bites: Number.POSITIVE_INFINITY })
   const { table, set } = aboutOf(options.guard)
   return { name: options.guard.name, table, dryRun: false, set, ...swept }
 }
 
-/** What a run would do now; writes nothing. */
+/** Answers the effect of a run now; writes nothing. */
 export async function previewGuard({ db, guard, now }: Pick<RunOptions, 'db' | 'guard' | 'now'>): Promise<GuardRun> {
   const found = await readGuardedTable(db, guard)
   const { count, oldest, set } = await previewLost(db, guard, found, atMostMs, now())

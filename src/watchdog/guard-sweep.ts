@@ -1,7 +1,8 @@
 /**
- * One sweep of a guard: bites until nothing is left, or as many as it is given. Called by the tick (guards.ts), and by hand.
+ * Runs a sweep of a guard: marks lost rows in chunks until none are left or `bites` chunks are done. Called by the tick
+ * (guards.ts) and by hand.
  *
- * Invariant: a row that cannot be marked, or that no job can be made of, is left as it is and told of; it holds up no other.
+ * Invariant: a row that cannot be marked, or has no valid job, stays unchanged and is reported; it does not hold up other rows.
  */
 import { checkEnqueueOptions, optionsOfItem } from '../core/enqueue-options.ts'
 import type { Guard, GuardedRow } from '../core/guard.ts'
@@ -13,26 +14,26 @@ import { type LostRow, markLost, type RefusedRow, type RowKey } from '../store/g
 import { readGuardedTable } from '../store/guard-table.ts'
 import { isFaultOfSomeRow } from '../store/guard-transaction.ts'
 
-/** More keys than this are not kept of one sweep, nor more refusals: at these it ends. */
+/** A sweep keeps at most this many keys, and ends at this many refused rows. */
 const mostKeys = 1000
 const mostRefused = 100
 
 export interface Swept {
   marked: number
-  /** Of the rows that were marked, the oldest signal first; at most 1,000. */
+  /** The marked rows, the oldest signal first; at most 1,000. */
   rows: { key: RowKey; signalAt: Date }[]
-  /** Jobs made; with keys given they may be fewer than rows. */
+  /** Jobs enqueued; with unique keys there may be fewer jobs than rows. */
   jobs: number
   refused: { key: RowKey; error: RetomaError }[]
   warnings: Saying[]
-  /** Not all was done: it is to be gone on with. */
+  /** true: rows may be left; sweep again. */
   more: boolean
 }
 
 export interface SweepOptions {
   db: Db
   guard: Guard
-  /** The row of retoma.guard that counts. */
+  /** Counts in the guard's row of retoma.guard. */
   counted: boolean
   atMostMs: number
   bites: number
@@ -40,7 +41,7 @@ export interface SweepOptions {
   now: () => Date | null
 }
 
-/** Throws what is not the fault of some rows alone. */
+/** Throws errors that are not caused by single rows. */
 export async function sweep({ db, guard, counted, atMostMs, bites, signal, now }: SweepOptions): Promise<Swept> {
   const table = await readGuardedTable(db, guard)
   const swept: Swept = { marked: 0, rows: [], jobs: 0, refused: [], warnings: table.warnings, more: true }
@@ -55,13 +56,13 @@ export async function sweep({ db, guard, counted, atMostMs, bites, signal, now }
     const options = { refused, limit, name: counted ? guard.name : undefined, atMostMs }
     const bite = await markLost(db, { ...subject, now: now() }, options).catch(error => error as Error)
     if (bite instanceof Error) {
-      // Which row it was is found by smaller bites; alone, it is refused.
+      // Smaller chunks isolate the bad row; markLost refuses a bad row in a chunk of 1.
       if (limit === 1 || !isFaultOfSomeRow(bite)) throw bite
       limit = Math.ceil(limit / 8)
     } else if ('refused' in bite) {
       refuse(bite.refused)
     } else if (bite.marked.length === 0) {
-      // Fewer than a bite may mean that some were locked: only nothing at all is the end.
+      // A short chunk may mean that some rows were locked: only an empty chunk is the end.
       swept.more = false
       break
     } else {
@@ -78,7 +79,7 @@ export async function sweep({ db, guard, counted, atMostMs, bites, signal, now }
 
 const byAge = (a: { signalAt: Date }, b: { signalAt: Date }): number => a.signalAt.getTime() - b.signalAt.getTime()
 
-/** A job for each row, and the rows that none can be made of. */
+/** Answers a job for each row, and the rows without a valid job. */
 async function tryJobs(
   { enqueue }: Guard,
   rows: readonly LostRow[],
@@ -98,7 +99,7 @@ async function tryJobs(
 
 async function jobOf({ job, input, options }: NonNullable<Guard['enqueue']>, { row, key }: LostRow): Promise<NewJob> {
   const given = input(row as GuardedRow)
-  // Stored as it is, a promise would be an empty object; and the row is locked meanwhile.
+  // A stored promise would be an empty object, and the row stays locked while a promise runs.
   if (given instanceof Promise) {
     given.catch(() => {})
     throw new TypeError('it is a promise; what takes time belongs in the job')

@@ -1,9 +1,10 @@
 /**
- * One tick of the guards: of those of this process that are due, each that no other process looks at is swept. Runs in every
- * worker and server that has guards; there is no leader, because a look is won by one conditional update.
+ * Runs a tick of the guards: sweeps each due guard of this process, unless another process has the sweep. Runs in every worker
+ * and server with guards; there is no leader, because a process wins a sweep by a single conditional update.
  *
- * Invariant: a guard that fails (its table is gone) is noted, logged once and tried again at its next look; it keeps no
- * other from its own. One that a process dies at is looked at again by whoever comes next, `every` later.
+ * Invariant: the error of a failing guard (for example, the table is missing) is stored, logged once, and the guard is tried
+ * again at its next sweep; it does not keep other guards from their sweeps. After a crash during a sweep, another process sweeps
+ * again `every` later.
  */
 import type { Guard } from '../core/guard.ts'
 import { isRetomaError, type RetomaError, type Saying, say } from '../errors.ts'
@@ -14,14 +15,14 @@ import { type GuardError, lookAtGuards, noteTurn, winTurn } from '../store/guard
 import { passes } from '../store/trouble.ts'
 import { type Swept, sweep } from './guard-sweep.ts'
 
-/** Bites in one tick: a process that ends does not wait for a backlog of millions. It goes on at once in its next tick. */
+/** Chunks in a tick: a process that stops does not wait for a backlog of millions. The next tick continues at once. */
 const bites = 20
-/** A statement that reads a table without an index for longer is given up, and the guard says so. */
+/** Time limit of a statement on a table without an index; beyond it the guard reports `guard_slow`. */
 const atMostMs = 6000
 export const lookEveryMs = 60_000
 
 export interface Guards {
-  /** Answers the milliseconds until a guard is due. */
+  /** Answers the milliseconds until the next guard is due. */
   tick(): Promise<number>
 }
 
@@ -30,11 +31,11 @@ export function createGuards(given: {
   clock: Clock
   log: Log
   guards: readonly Guard[]
-  /** That queue got jobs. */
+  /** The queue got jobs. */
   fired: (queue: string) => void
 }): Guards {
   const { db, clock, log, guards, fired } = given
-  /** Looks that this process won and has not ended. */
+  /** Sweeps that this process won and has not finished. */
   const begun = new Set<string>()
   const warned = new Set<string>()
 
@@ -44,7 +45,7 @@ export function createGuards(given: {
     begun.add(name)
     const now = () => clock.instant()
     const swept = await sweep({ db, guard, counted: true, atMostMs, bites, now }).catch(error => {
-      // The database is away: this look is ours still, and goes on when it is back.
+      // Database outage: this process keeps the sweep and continues after the outage.
       if (passes(error) && !isRetomaError(error, 'guard_slow')) throw error
       return error as Error
     })
@@ -98,7 +99,7 @@ export function asGuardError(error: Error): GuardError {
   return { code: 'unexpected', en: error.message, pt: error.message }
 }
 
-/** What is said when no job could be made of some of the rows. */
+/** The error to store if some rows were refused. */
 export function refusalOf({ refused }: { refused: readonly { error: RetomaError }[] }): GuardError | null {
   const [first] = refused
   if (first === undefined) return null

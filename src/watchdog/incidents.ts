@@ -1,10 +1,10 @@
 /**
- * One look for what a person should be told: what has begun gets a notice, what is over gets another. Runs beside the watchdog in
- * every process that was given a webhook, in a loop of its own, so that a watchdog that no longer looks is told of, too.
+ * Finds incidents: sends a notice at the begin of an incident and another at its end. Runs beside the watchdog in every process
+ * with a webhook, in a loop of its own, so that a late watchdog is reported, too.
  *
- * Flapping: a queue nobody takes, too many stuck jobs and a late watchdog are over once they have been so for a minute; what comes back
- * sooner never went. A batch is over when its state says so. Floods: of one event ten are told in ten minutes, then one more
- * says how many there are besides; those are kept, and not told one by one.
+ * Flapping: `queue.starved`, `jobs.stuck` and `watchdog.late` end after a minute without the problem; if the problem returns
+ * sooner, it is still the same incident. A batch incident ends by the state of the batch. Floods: for an event at most ten
+ * notices are sent in ten minutes, then a further notice gives the number of other incidents, which are stored without notices.
  */
 import { minutes } from '../core/duration.ts'
 import {
@@ -28,15 +28,15 @@ export const notifyKind = 'retoma.notify'
 export const lookEveryMs = 10_000
 const job = { queue: notifyQueue, kind: notifyKind }
 
-/** More jobs than that, stuck at once. */
+/** `jobs.stuck` begins above this number of stuck jobs. */
 const stuckOver = 10
 const quietFor = minutes(1)
-/** Of one event, in ten minutes. */
+/** Notices of an event in ten minutes. */
 const mostTold = 10
-/** Workers that have the webhook take a notice at once; after so long it was left to whoever watches. */
+/** Workers with the webhook claim a notice at once; after this time the watching process sends the notice. */
 const leftAfterMs = 4000
 
-/** These come and go by themselves. */
+/** Events that may come and go on their own. */
 const mayFlap: readonly IncidentEvent[] = ['queue.starved', 'jobs.stuck', 'watchdog.late']
 
 export class Incidents {
@@ -48,7 +48,7 @@ export class Incidents {
     this.#begunAt = given.clock.elapsed()
   }
 
-  /** Answers whether notices were made, and whether there are some that nobody takes. */
+  /** Answers whether notices were created, and whether there are notices that no worker claims. */
   async look(): Promise<{ made: boolean; left: boolean }> {
     const { db, clock, log } = this.#given
     const rule = { queue: notifyQueue, apartMs: lookEveryMs * 0.9, readyMs: leftAfterMs }
@@ -61,7 +61,7 @@ export class Incidents {
     return { made: begun.length > 0 || over, left: seen.ready }
   }
 
-  /** What is measured, not written down anywhere: it is so while it is. */
+  /** Incidents computed from live measurements (stuck jobs, late watchdog) rather than from stored rows. */
   #measured(seen: IncidentLook): Incident[] {
     const since = this.#given.clock.now().toISOString()
     const known = (event: IncidentEvent) => seen.open.some(each => each.event === event && each.subject === event)
@@ -78,7 +78,7 @@ export class Incidents {
     return found
   }
 
-  /** Not before this process has had the time to look itself: whoever starts a system that was off finds it late. */
+  /** Only after this process had the time for checks of its own: the watchdog of a restarted system is always late at first. */
   #isLate({ watchdogMs }: IncidentLook): boolean {
     const watching = this.#given.clock.elapsed() - this.#begunAt
     return watchdogMs !== null && watchdogMs > unwatchedAfter && watching > unwatchedAfter
@@ -107,7 +107,7 @@ export class Incidents {
     return tellings
   }
 
-  /** Answers whether a notice was made of an end. */
+  /** Answers whether a notice of an end was created. */
   async #clear(seen: IncidentLook): Promise<boolean> {
     const { db, clock, log, writing } = this.#given
     const at = clock.now().toISOString()

@@ -1,7 +1,7 @@
 /**
- * One tick of the janitor: what is older than its kind's maxAge is failed; finished work older than its retention goes, in
- * bounded bites, and so do events, gates and rate windows nobody uses, files nobody keeps, log-ins that are over and answers kept for a key; what a change of limits left in the wrong place is put right. Runs
- * wherever the watchdog does.
+ * Runs a tick of the janitor: fails jobs older than the `maxAge` of their kind; prunes finished jobs and batches past their
+ * retention, in bounded chunks, and expired events, limit counters, rate windows, files without an owner, login sessions and
+ * stored responses; and corrects limited jobs and limit counters after a change of limits. Runs with every watchdog.
  */
 import type { Duration } from '../core/duration.ts'
 import type { FinalState } from '../core/state.ts'
@@ -17,7 +17,7 @@ import { regateJobs } from '../store/queue.ts'
 import { pruneUnused } from '../store/unused.ts'
 
 const bite = 1000
-/** Per tick and retention: a backlog of millions is worked off over many ticks, not in one breath. */
+/** Chunks per tick and retention: a backlog of millions takes many ticks. */
 const bites = 20
 const filesPerTick = 500
 
@@ -40,7 +40,7 @@ export async function janitorTick(
   return overdue
 }
 
-/** Until nothing is found; fewer than a bite may mean that somebody had locked some of it. */
+/** Repeats until no job is found; a short chunk may mean that some jobs were locked. */
 async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]> {
   const overdue: Overdue[] = []
   for (let i = 0; i < bites; i++) {
@@ -53,7 +53,7 @@ async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]
   return overdue
 }
 
-/** Whole ones, by how the batch ended: from here on it is gone, and the batches' own tick removes its jobs. */
+/** Marks whole batches by their final state: a marked batch is no longer visible, and the tick of batches deletes its jobs. */
 async function pruneBatches(
   db: Db,
   log: Log,
@@ -67,15 +67,15 @@ async function pruneBatches(
 }
 
 /**
- * What nobody listens to gets its position here: so one who begins to listen need not first pass by all that has happened
- * since anybody did, and what is old is found by position. As long as the longest kept job could have made it.
+ * Assigns positions to events without a listener: a new listener then need not pass over all events since the last listener, and
+ * old events are found by position. Events are kept as long as the longest retention of jobs.
  */
 async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
   await placeAllEvents(db)
   await inBites(() => pruneEvents(db, keptMs, bite, now))
 }
 
-/** Files too: those that nobody has kept for a day, and those whose batch or job is gone. Each may be large. */
+/** Also removes files without an owner for a day, and files of deleted batches or jobs. Each file may be large. */
 async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
   let files = false
   await inBites(async () => {
@@ -87,7 +87,7 @@ async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
   if (removed > 0) log.info({ files: removed }, 'files that nobody keeps were removed')
 }
 
-/** Until there is less than a bite, or enough for one tick. */
+/** Repeats until a chunk is short, or the limit of a tick is reached. */
 async function inBites(prune: () => Promise<number>): Promise<number> {
   let pruned = 0
   for (let i = 0; i < bites; i++) {

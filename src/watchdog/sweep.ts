@@ -1,9 +1,9 @@
 /**
- * Looks through the attempts that run for long: each is judged by core/verdict.ts, and what it says is done: out of time, its
- * lease is taken away and a failure counted; without progress, what its kind's `onStall` says; behind a loop that somebody else
- * has blocked for that long, what it says of a worker that is gone; slow is only reported.
+ * Checks attempts that run for long and applies the verdicts of core/verdict.ts. Timeout: takes the lease away and counts a
+ * failure. No progress: applies `onStall` of the kind. Hung (another job has blocked the loop of the worker for longer than the
+ * timeout): applies `onOrphan`. Slow: only reported.
  *
- * A crash between judging and ending costs a tick: nothing was written. A rival finds the fence gone.
+ * A crash between the verdict and the write costs a tick: nothing was written. A concurrent watchdog finds the fence gone.
  */
 import { causeOf } from '../core/cause.ts'
 import { decide } from '../core/outcome.ts'
@@ -45,7 +45,7 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
   return swept
 }
 
-/** As if its worker had ended it: a failure is counted, and it backs off while it has tries left. */
+/** The same outcome as from the worker: counts a failure, and backs off while attempts are left. */
 function outOfTime(late: LateAttempt, random: Random): Ending {
   const { id, attempt, policy } = late
   const thrown = new RetomaError('attempt_timeout', { attempt, job: id, seconds: policy.timeout / 1000 })
@@ -59,7 +59,7 @@ function outOfTime(late: LateAttempt, random: Random): Ending {
 
 const states = { retry: 'waiting', stall: 'stalled', fail: 'failed' } as const
 
-/** Nobody is charged for it: a handler that hangs mostly waits for somebody else. */
+/** Counts no failure: a handler without progress mostly waits for an outside service. */
 function standsStill(late: LateAttempt): Ending {
   const { policy } = late
   const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
@@ -67,7 +67,7 @@ function standsStill(late: LateAttempt): Ending {
   return { of: late, state: states[policy.onStall], delayMs: 0, error: { message, code: null, cause } }
 }
 
-/** Its worker's main loop is blocked by somebody else: nobody is charged, and others may run it. */
+/** Another job blocks the loop of the worker: counts no failure, and another worker may run the job. */
 function cannotGoOn(late: LateAttempt): Ending {
   const { policy, worker } = late
   const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`

@@ -1,9 +1,10 @@
 /**
- * One tick of the watchdog: judge the workers, put right what the dead ones left, and judge what runs. Runs in every worker
- * and server; there is no leader, because each statement is bounded, idempotent and skips what another watchdog has locked.
+ * Runs a tick of the watchdog: checks the workers, recovers orphans and checks running attempts. Runs in every worker and server;
+ * there is no leader, because each statement is bounded, idempotent and skips rows locked by another watchdog.
  *
- * Detection takes orphanAfter (20 s) plus at most one tick, or what a kind says in place of those. After an outage it takes two beats from the first tick; with a
- * database that comes and goes every few seconds, six ticks that came through. Other verdicts: docs/verdicts.md.
+ * Detection takes `orphanAfter` (20 s, or the value of the kind) plus at most a tick. After an outage detection takes two
+ * heartbeats from the first tick; with a database that comes and goes every few seconds, six successful ticks. Other verdicts:
+ * docs/verdicts.md.
  */
 import { beatEvery, defaultPolicy, watchEvery } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -17,28 +18,28 @@ import { Findings } from './findings.ts'
 import { type Swept, sweepAttempts } from './sweep.ts'
 
 const bite = 500
-/** A little less than a tick, so that a lone watchdog wins each of its own. */
+/** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */
 const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: watchEvery * 0.9 }
-/** Nobody has looked for so long: somebody should know. */
+/** Without a check for this long the log reports a late watchdog. */
 const lateMs = watchEvery * 3
 
 export interface Tick {
-  /** Workers that were declared dead. */
+  /** Workers declared dead. */
   dead: string[]
   recovered: Recovered[]
   timedOut: Ended[]
   stalled: Ended[]
-  /** There are batches to look after. */
+  /** Unfinished batches exist. */
   batches: boolean
-  /** Some of them stand still for a provider. */
+  /** Batches are paused for a provider, or jobs wait for a provider that no longer asks for the wait. */
   stopped: boolean
-  /** Workers are suspected, and it is not yet decided whether they are dead. */
+  /** Workers are suspected, without a verdict yet. */
   suspects: boolean
-  /** What is live should be counted. */
+  /** The live jobs should be counted. */
   sample: boolean
 }
 
-/** Looking through all that runs takes its time behind somebody's long transaction; then it is done less often. */
+/** Behind a long transaction the scan of all running attempts is slow; the scan then runs less often. */
 const share = 20
 const cheapMs = 50
 const rarelyMs = 60_000
@@ -73,7 +74,7 @@ export class Watchdog {
     while (orphans) {
       const some = await recoverOrphans(this.#db, bite, this.#clock.instant())
       recovered.push(...some)
-      // Fewer than a bite may mean that another watchdog had locked some of it: only nothing at all is the end.
+      // A short chunk may mean that another watchdog had locked some orphans: only an empty chunk is the end.
       if (some.length === 0) break
     }
     if (recovered.length > 0)
@@ -94,7 +95,7 @@ export class Watchdog {
     }
   }
 
-  /** For who looks only now and then: while somebody is suspected it looks again, until that is decided. */
+  /** For callers that run only now and then: repeats the check while workers are suspected, until there is a verdict. */
   async once(): Promise<Tick> {
     const all = await this.tick()
     for (let left = mostLooks; all.suspects && left > 0; left--) {
@@ -129,7 +130,7 @@ export class Watchdog {
     const found = await lookAfterWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())
     const cost = this.#clock.elapsed() - begun
     if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
-    // Whoever starts a system that was switched off expects it.
+    // The first check after a start is expected to be late.
     const level = this.#hasLooked ? 'warn' : 'info'
     this.#hasLooked = true
     if (found.unseenMs !== null && found.unseenMs > lateMs)
@@ -141,5 +142,5 @@ export class Watchdog {
   }
 }
 
-/** Two beats from the suspicion to the verdict, and some for looks that another watchdog won. */
+/** Two heartbeats from the suspicion to the verdict, and some more for checks that another watchdog won. */
 const mostLooks = 5
