@@ -106,7 +106,7 @@ export class Heart {
   }
 }
 
-/** Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript in a thread: tests start the built file. */
+/** Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file. */
 const entry = new URL(import.meta.url.endsWith('.ts') ? '../../dist/heart/thread.js' : './thread.js', import.meta.url)
 
 const startThread = (task: HeartTask): Worker => new Worker(entry, { workerData: task, resourceLimits })
