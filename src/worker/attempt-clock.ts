@@ -1,5 +1,5 @@
 /**
- * Measures the time of an attempt. The time stands still while the attempt waits for the database, while another job blocks the loop, and
+ * Measures the time of an attempt. The time pauses while the attempt waits for the database, while another job blocks the loop, and
  * while the machine runs other processes instead of the attempt's child: the attempt causes none of these delays, and no attempt is
  * charged.
  */
@@ -27,7 +27,7 @@ export class AttemptClock {
     this.#deadline = this.#clock.elapsed() + timeoutMs
   }
 
-  /** The instant of the timeout, in milliseconds of this process. Infinite while the time stands still. */
+  /** The instant of the timeout, in milliseconds of this process. Infinite while the time is paused. */
   get deadline(): number {
     return this.#waits > 0 ? Number.POSITIVE_INFINITY : this.#deadline
   }

@@ -314,7 +314,7 @@ export class Attempt {
     return answer
   }
 
-  /** The time stands still until the function has a child; with the virtual clock, until the function has ended. */
+  /** The time pauses until the function has a child; with the virtual clock, until the function has ended. */
   readonly isolate = (call: IsolatedCall, signal: AbortSignal): Promise<string> => {
     const { isolate, clock } = this.#options
     const { id, kind, attempt } = this.claimed

@@ -2,7 +2,7 @@
  * Serves the context of a handler: steps and progress, both built on first use. All writes go through the attempt's storage (`Keeper`), and
  * a write that finds the lease lost aborts the handler's signal (`told`).
  *
- * Invariant: `close()` waits for everything the handler has begun. The attempt's time stands still during waits for the database.
+ * Invariant: `close()` waits for everything the handler has begun. The attempt's time pauses during waits for the database.
  */
 import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
 import { type FileView, opened } from '../core/file.ts'
