@@ -1,4 +1,4 @@
-/** What a child asks of its parent: a keeper for its attempts (src/worker/attempt.ts) that is on the other side of a line. */
+/** Implements the storage of attempts (`Keeper` of src/worker/kept.ts) in a child by requests to the parent. */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import type { FileView } from '../core/file.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
@@ -20,7 +20,7 @@ interface Waiting {
 
 interface Open {
   work: (tx: JobTransaction) => Promise<string>
-  /** What its work threw, if that is what ended it. */
+  /** The error thrown by the transaction's work, if any. */
   thrown?: { error: unknown }
 }
 
@@ -79,7 +79,7 @@ export class Asking implements Keeper {
       return await this.#ask<Transacted>({ verb: 'transact', name, tx })
     } catch (error) {
       signal.throwIfAborted()
-      // The very error, as its author threw it.
+      // Throw the original error object of the handler.
       if (open.thrown !== undefined && isSame(error, open.thrown.error)) throw open.thrown.error
       throw error
     } finally {
@@ -101,7 +101,7 @@ export class Asking implements Keeper {
     }
   }
 
-  /** One that nobody waits for must not end the process when it fails. */
+  /** Keeps an unhandled rejection from ending the process if the handler does not await the query. */
   #query(tx: number, query: string | JobQuery, values?: readonly unknown[]): Promise<never> {
     const asked = this.#asked(tx, query, values)
     asked.catch(() => {})
@@ -134,7 +134,7 @@ export class Asking implements Keeper {
   }
 }
 
-/** Between threads a Buffer arrives as bytes. */
+/** Between threads a Buffer arrives as a Uint8Array. */
 function asBuffers(row: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(row)) {
     if (value instanceof Uint8Array && !Buffer.isBuffer(value))
@@ -142,7 +142,7 @@ function asBuffers(row: Record<string, unknown>): void {
   }
 }
 
-/** What came back for it is what was sent: by its origin, or by what it says. */
+/** True if the returned error is the error sent before: compared by origin, else by name and message. */
 function isSame(back: unknown, thrown: unknown): boolean {
   const [one, other] = [packError(back), packError(thrown)]
   if ('value' in one || 'value' in other) return JSON.stringify(one) === JSON.stringify(other)

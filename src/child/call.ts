@@ -1,6 +1,6 @@
 /**
- * A function that a handler in another process calls here: it gets its input, a signal and a log, and nothing of the job's. What
- * it returns goes back as the text that is kept; what is too large is refused here, before it travels.
+ * Calls an isolated function for a handler in another process: the function gets an input, a signal and a log, and nothing of the job. The
+ * result is sent back in its stored encoding; a result over the size limit is rejected here, before the transport.
  */
 import type { JobLog } from '../core/context.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
@@ -23,7 +23,7 @@ export class Call {
     this.#log = log
   }
 
-  /** What failed, or was told to end, may have left anything behind: the next call has another process. */
+  /** True after a failure or an abort, which may have left anything behind: the next call gets another process. */
   get spent(): boolean {
     return this.#failed || this.#controller.signal.aborted
   }

@@ -1,6 +1,6 @@
 /**
- * Where a child begins, process or thread: watched over first, then ready for errands. An error that nobody caught ends it,
- * after it was told; so does a handler that calls process.exit. Signals to stop are the parent's to hear.
+ * Starts a child, process or thread: starts the watch first, then accepts runs. An uncaught error ends the child after a report; so does
+ * `process.exit` in a handler. Stop signals are ignored, because the parent handles stop signals.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
 import { packError } from '../isolation/packed-error.ts'
@@ -9,7 +9,7 @@ import { papersVariable } from '../supervisor/papers.ts'
 import { currentRun, Errands } from './errand.ts'
 import { openLine } from './line.ts'
 
-// The worker's papers are not ours to write: what dies here is not the worker.
+// A child must not write crash report files of the worker: a crash here is no crash of the worker.
 delete process.env[papersVariable]
 
 const line = openLine()
@@ -32,7 +32,7 @@ if (isMainThread) {
 line.hear(message => errands.hear(message))
 line.send({ type: 'ready' })
 
-/** Resolves once somebody looks after this process who is not kept from it by a loop. */
+/** Resolves once the watch thread runs, which a blocked loop cannot stop. */
 async function watched(nature: Nature): Promise<void> {
   const watch = new Worker(new URL('./watch.js', import.meta.url), { workerData: { nature, parent: process.ppid } })
   watch.unref()

@@ -1,7 +1,6 @@
 /**
- * Runs what the parent sends, one errand at a time: an attempt as a worker runs it, but for where its steps are kept, or a
- * function alone (call.ts). How an attempt ended is decided here, by the same code and from the same facts; the parent
- * writes it down.
+ * Executes the runs sent by the parent, a single run at a time: an attempt with the parent's storage for its steps, or an isolated function
+ * (call.ts). The same code as in a worker decides the outcome of an attempt, from the same facts; the parent settles the attempt.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
@@ -28,20 +27,20 @@ import { Call } from './call.ts'
 import type { Line } from './line.ts'
 import { logTo } from './log.ts'
 
-/** For as long as its parent lets it: only that kills it. */
+/** No bound here: only the parent kills a handler. */
 const graceMs = 2 ** 31
 
-/** Whose code is running: a child that is used again may still run some of an earlier run's. */
+/** The run of the running code: a reused child may still execute code of an earlier run. */
 const inRun = new AsyncLocalStorage<number>()
 export const currentRun = (): number | undefined => inRun.getStore()
 
 export class Errands {
   readonly #line: Line
   #current: { run: number; work: { abort(reason: RetomaError): void }; asking: Asking } | undefined
-  /** Told before it was there. */
+  /** Abort reasons that arrived before the run was loaded. */
   #aborted = new Map<number, RetomaError>()
 
-  /** Once its first errand was loaded: what is loaded is no leak. */
+  /** Memory after the first run was loaded: loaded modules are not a leak. */
   #weight: number | undefined
 
   constructor(line: Line) {
@@ -61,7 +60,7 @@ export class Errands {
   }
 
   async #run(run: number, errand: Errand | CallErrand): Promise<void> {
-    // Before anything of the job's: whoever dies without it died of something else.
+    // Report the run before any code of the job: a crash without this report has another cause.
     if (isMainThread) this.#line.lastWords({ how: 'begun', run })
     const asking = new Asking(this.#line, run)
     let work: Attempt | Call
@@ -106,7 +105,7 @@ export class Errands {
   }
 }
 
-/** What is bounded: all of a process, the heap of a thread. */
+/** The bounded memory: the whole process, or the heap of a thread. */
 const weight = (): number => (isMainThread ? process.memoryUsage.rss() : process.memoryUsage().heapUsed)
 
 async function find({ job, work }: Errand): Promise<Handler> {
@@ -115,7 +114,7 @@ async function find({ job, work }: Errand): Promise<Handler> {
   return findHandler(work.config.folder, work.config.file, job.kind)
 }
 
-/** Its input was checked by the parent, which has its schema. */
+/** The parent has the schema and has checked the input. */
 function jobOf({ job, input }: Errand, work: Handler): AnyJob {
   return {
     ...job,

@@ -1,23 +1,23 @@
-/** The line to the parent, the same for a process and a thread. */
+/** Opens the channel to the parent, with the same interface for a process and a thread. */
 import { writeSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import type { Nature, ToChild, ToParent, Words } from '../isolation/wire.ts'
 
 export interface Line {
   readonly nature: Nature
-  /** Throws what cannot be sent. */
+  /** Throws for a message that cannot be sent. */
   send(message: ToParent): void
   hear(listener: (message: ToChild) => void): void
-  /** Arrives though the next instruction ends us. Never throws. */
+  /** Arrives even if the next instruction ends this process. Never throws. */
   lastWords(words: Words): void
 }
 
-/** Descriptor 4 of a process is for this alone: see src/isolation/process-child.ts. */
+/** Descriptor 4 of a process is only for last words: see src/isolation/process-child.ts. */
 export function writeWords(words: Words): void {
   try {
     writeSync(4, `${JSON.stringify(words)}\n`)
   } catch {
-    // Nobody is left to read it.
+    // The parent no longer reads the pipe.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A handler's log lines, on their way to the parent's log. */
+/** Sends the log lines of a handler to the parent's log. */
 import { asText } from '../core/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Line } from './line.ts'
@@ -10,7 +10,7 @@ export function logTo(line: Line, run: number): Log {
     try {
       send(facts)
     } catch {
-      // Something in it cannot be sent.
+      // A value in `facts` cannot be sent.
       send(Object.fromEntries(Object.entries(facts ?? {}).map(([name, value]) => [name, asText(value)])))
     }
   }
@@ -19,7 +19,7 @@ export function logTo(line: Line, run: number): Log {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    // The parent knows whose they are.
+    // The parent adds the job to the lines.
     child: () => log,
   }
   return log

@@ -1,9 +1,9 @@
 /**
- * A thread of its own in each process that is a child, up before any handler is: it ends the process when the parent is
- * gone, when the parent has been stopped for so long that its jobs may be given away, and when the process takes more memory
- * than it may. A handler that never gives the loop back cannot keep it from that.
+ * Watches a child process from a separate thread, started before any handler. The thread ends the process if the parent is gone, if the
+ * parent was stopped for so long that its jobs may be recovered elsewhere, or if the process exceeds its memory limit. A handler that
+ * blocks the loop cannot prevent this.
  *
- * Not told by messages of the parent's: its loop may be busy with another job, and this one is innocent of that.
+ * The watch does not rely on messages of the parent: the parent's loop may be blocked by another job, which is no fault of this job.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -13,9 +13,9 @@ import { systemClock } from '../lib/clock.ts'
 import { writeWords } from './line.ts'
 
 const lookEveryMs = 500
-/** Memory grows by about a gigabyte a second at most. */
+/** Memory grows by about 1 GB per second at most. */
 const weighEveryMs = 50
-/** What is worth telling. */
+/** The smallest change of memory that is reported. */
 const stepBytes = 16 * 1024 * 1024
 
 const { nature, parent } = workerData as { nature: Nature; parent: number }
@@ -55,7 +55,7 @@ async function weigh(most: number): Promise<never> {
   }
 }
 
-/** By SIGSTOP, a debugger or a frozen terminal. */
+/** True if the parent is stopped by SIGSTOP, a debugger or a frozen terminal. */
 function isStopped(): boolean {
   try {
     const state =
@@ -64,12 +64,12 @@ function isStopped(): boolean {
         : execFileSync('ps', ['-o', 'state=', '-p', `${parent}`], { encoding: 'latin1' }).trim()[0]
     return state === 'T' || state === 't'
   } catch {
-    // Gone, or not to be seen: ppid tells.
+    // The parent is gone, or not visible: the check of `ppid` decides.
     return false
   }
 }
 
-/** With whatever it has started. */
+/** Kills this process and all processes of its group. */
 function end(): void {
   try {
     process.kill(-process.pid, 'SIGKILL')

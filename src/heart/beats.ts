@@ -1,7 +1,7 @@
 /**
- * The beats of a heart: every few seconds, at once when there is news, and as soon as the database is there again.
+ * Writes the heartbeats of the heartbeat thread: every few seconds, at once on news, and as soon as the database is reachable again.
  *
- * Invariant: never two at a time, and none under an id that was declared dead.
+ * Invariant: never two heartbeats at a time, and none under a worker id declared dead.
  */
 import { beatEvery } from '../core/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
@@ -12,20 +12,20 @@ import type { Pulse } from '../store/pulse.ts'
 export interface BeatsOptions {
   url: string
   vitals: () => Vitals
-  /** Such vitals have been told. */
+  /** A heartbeat with these facts was written. */
   landed: () => void
   dead: (id: string) => void
-  /** No beat has landed for `silentMs`. */
+  /** After `silentMs` without a written heartbeat, `silent` is called. */
   silentMs: number
   silent: () => void
 }
 
-/** Shorter than a beat: a link that does not answer is given up before the next is due. */
+/** Shorter than the interval: an unresponsive connection is dropped before the next heartbeat is due. */
 const deadlineMs = beatEvery - 500
 const longestPauseMs = 1000
 /**
- * The worker's row is written before its heart starts, and counts as a beat. So the first beat of each life comes a little later,
- * and with it the driver and the connection: a worker that starts on a backlog needs its processor for the first jobs.
+ * The delay of the first heartbeat of each incarnation. The worker row is written before the thread starts and counts as a heartbeat, so
+ * driver and connection can load a little later: a worker that starts on a backlog needs its processor for the first jobs.
  */
 const firstBeatMs = 2000
 
@@ -44,7 +44,7 @@ export class Beats {
     this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
   }
 
-  /** Beats for that worker from now on. */
+  /** Writes heartbeats for the worker `id` from now on. */
   live(id: string): void {
     this.#id = id
     this.#landedAt = sharedElapsed()
@@ -52,7 +52,7 @@ export class Beats {
     this.#loop.wake()
   }
 
-  /** There is news. */
+  /** Writes the next heartbeat at once, because there is news. */
   soon(): void {
     this.#beatsFrom = 0
     this.#loop.wake()
@@ -60,7 +60,7 @@ export class Beats {
 
   async end(): Promise<void> {
     this.#id = undefined
-    // Not waited for: what is on its way ends with its connection.
+    // Not awaited: a heartbeat under way ends with the connection.
     void this.#loop.stop()
     await (await this.#pulse)?.end()
   }
@@ -91,7 +91,7 @@ export class Beats {
     this.#pulse ??= import('../store/pulse.ts').then(
       ({ openPulse }) => openPulse(this.#options.url, deadlineMs, () => this.soon()),
       error => {
-        // The next beat tries again.
+        // The next heartbeat tries again.
         this.#pulse = undefined
         throw error
       },
@@ -100,7 +100,7 @@ export class Beats {
   }
 
   #bury(id: string): void {
-    // It may have begun another life meanwhile.
+    // A new incarnation may have begun meanwhile.
     if (this.#id === id) this.#id = undefined
     this.#options.dead(id)
   }

@@ -1,4 +1,4 @@
-/** What a heart makes of what it sees, without threads: the signs are set by hand and time passes when told to. */
+/** Tests the process watch without threads: the shared state and the clock are set by hand. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -197,7 +197,7 @@ test('over its memory while a job blocks the loop, it is named though the first 
   const looks = [native, native]
   Object.defineProperty(seen, 'main', {
     get() {
-      // Native code is known by a deadline.
+      // Native code is recognized by a deadline.
       seen.now += 600
       return looks.shift() ?? spinning
     },

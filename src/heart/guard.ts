@@ -1,10 +1,10 @@
 /**
- * The heart's watch over its own process: a main loop that stands still, a job that is out of time behind it, memory over
- * its cap. It tells, and where somebody starts this process again it ends it and names the job.
+ * Watches the own process from the heartbeat thread: a blocked loop, a job past its deadline in a blocked loop, memory over the limit. Logs
+ * the problem; under a supervisor, or with `killWhenHung`, also ends the process and names the job.
  *
- * Invariant: only the job that is on the blocked stack can be out of time there: its neighbours only wait. Where nobody can be
- * named, the process ends once each that runs would be out of time, whichever it is. Nothing is killed without a
- * supervisor, unless asked for.
+ * Invariant: only the job on the blocked stack can be past its deadline there: the other jobs only wait. If no job can be named, the
+ * process ends once every running attempt would be past its deadline. The process is never killed without a supervisor, unless
+ * `killWhenHung` is set.
  */
 import { hungAfter } from '../core/policy.ts'
 import type { Blocked } from '../store/heartbeat.ts'
@@ -21,25 +21,25 @@ import type { Voice } from './voice.ts'
 export interface GuardOptions {
   task: HeartTask
   voice: Voice
-  /** What the main thread is doing. */
+  /** Reads the stack and the job of the main thread. */
   look: () => Promise<Seen>
-  /** There is news for the next beat. */
+  /** There is news for the next heartbeat. */
   news: () => void
   now: () => number
   memory: () => number
   kill: () => void
 }
 
-/** A loop that stood still for so long has stopped clocks. */
+/** A loop blocked for this long has stopped attempt clocks. */
 const standsMs = 1000
-/** A job whose time is not up is not looked at again before this. */
+/** The wait before the next look at a job before its deadline. */
 const againMs = 1000
-/** Nor is one that could not be named: it was in native code, or the machine was too busy to answer. */
+/** The wait before the next look if no job could be named, because of native code or a busy machine. */
 const unnamedMs = 5000
 
 interface Block {
   since: number
-  /** Told as hung. */
+  /** The blocked loop was logged. */
   told: boolean
   seen: Seen | undefined
   lookAgainAt: number
@@ -53,7 +53,7 @@ export class Guard {
   #busy = false
   #overCap = false
   #freedAt: number | undefined
-  /** As last looked at. */
+  /** The value of the last tick. */
   memoryBytes = 0
 
   constructor(options: GuardOptions) {
@@ -61,7 +61,7 @@ export class Guard {
     this.#watch = new LoopWatch(lookMs, options.now())
   }
 
-  /** For the beat; told once it is hung. */
+  /** The blocked loop for the heartbeat; null until the loop was blocked long enough to be logged. */
   get blocked(): Blocked | null {
     if (!this.#block?.told) return null
     const { since, seen } = this.#block
@@ -70,7 +70,7 @@ export class Guard {
     return { ms: this.#options.now() - since, job: job?.id ?? null, attempt: job?.attempt ?? null, stack }
   }
 
-  /** How long ago the loop came free again; until it is told. */
+  /** Milliseconds since the loop was free again; null once a heartbeat has reported this. */
   get unblockedMs(): number | null {
     return this.#freedAt === undefined ? null : this.#options.now() - this.#freedAt
   }
@@ -79,7 +79,7 @@ export class Guard {
     this.#freedAt = undefined
   }
 
-  /** Never waits: what takes time goes on beside it, one at a time. */
+  /** Never waits: slow checks run beside the tick, a single check at a time. */
   tick(): void {
     const { task, now, memory } = this.#options
     noteLook(task.signs, now())
@@ -94,7 +94,7 @@ export class Guard {
     })
   }
 
-  /** The loop comes round. It has read by now whom its heart named. */
+  /** The loop turns again. The main loop has read the named job by now. */
   #turns(): void {
     const block = this.#block
     if (block === undefined) return
@@ -117,7 +117,7 @@ export class Guard {
     if (this.#maybeLate(block)) await this.#judge(block)
   }
 
-  /** Not yet told, or told without a name and it may be found by now. */
+  /** True if not yet logged, or logged without a job and a job may be found by now. */
   #isToTell({ told, seen, nameAgainAt }: Block): boolean {
     return !told || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
   }
@@ -128,7 +128,7 @@ export class Guard {
     if (this.#block !== block) return
     block.nameAgainAt = now() + unnamedMs
     const job = this.#jobOn(seen)
-    // Once is enough to say that nobody can be named.
+    // A single log line without a job is enough.
     if (block.told && job === undefined) return
     block.seen = seen
     block.told = true
@@ -145,13 +145,13 @@ export class Guard {
 
   #maybeLate(block: Block): boolean {
     const { task, now } = this.#options
-    // Nobody's time may be running, and one that was given up spins.
+    // Perhaps no deadline is running, and an abandoned handler blocks the loop.
     const due = task.signs[sign.dueAt] || task.signs[sign.allDueAt]!
     const mayKill = task.papers !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
 
-  /** Some attempt is out of time: only if it is the one on the stack does its time count. */
+  /** Some attempt is past its deadline. Only the attempt on the stack counts. */
   async #judge(block: Block): Promise<void> {
     const { look, now } = this.#options
     const seen = await look()
@@ -186,14 +186,14 @@ export class Guard {
     voice.say({ level: 'error', facts, message: why })
   }
 
-  /** Whoever runs alone or blocks the loop; else who is seen at work each time. */
+  /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three looks. */
   async #hungry(stoodMs: number): Promise<{ job: Running | undefined; seen: Seen }> {
     const seen = await this.#options.look()
     const job = this.#jobOn(seen)
     const { look, now, task } = this.#options
     if ((job !== undefined && stoodMs >= standsMs) || task.signs[sign.running]! <= 1) return { job, seen }
     const again = [await look(), await look()]
-    // The loop stood still all the while: whoever was seen in it once is it, though it was in native code otherwise.
+    // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
     if (now() - task.signs[sign.turnAt]! >= standsMs) {
       const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
       return { job: this.#jobOn(found), seen: found ?? seen }
@@ -213,7 +213,7 @@ export class Guard {
     kill()
   }
 
-  /** As the stack tells; in native code, the one that runs alone. */
+  /** The job on the stack; in native code, the job that runs alone. */
   #jobOn(seen: Seen | undefined): Running | undefined {
     if (seen === undefined || seen.stack !== null) return seen?.job ?? undefined
     const { task, now } = this.#options

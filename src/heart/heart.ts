@@ -1,8 +1,8 @@
 /**
- * A worker's heart, as its main thread knows it: starts the thread that beats, hears what it says, ends it.
+ * Controls the heartbeat thread from the main thread: starts the thread, receives its messages, ends the thread.
  *
- * Invariant: it never keeps a process alive and never ends one that has no supervisor. Where the thread cannot start, or
- * cannot beat, `isBeating` is false, and the main loop beats in its place.
+ * Invariant: the thread never keeps a process alive and never ends a process without a supervisor. If the thread cannot start or cannot
+ * write heartbeats, `isBeating` is false, and the main loop writes the heartbeats.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
 import { beatEvery } from '../core/policy.ts'
@@ -20,16 +20,16 @@ export interface HeartOptions {
   killWhenHung: boolean
   memoryBytes: number
   silentMs: number
-  /** That worker was declared dead. */
+  /** The worker `id` was declared dead. */
   dead: (id: string) => void
-  /** It has not been able to beat for `silentMs`. */
+  /** The thread could not write a heartbeat for `silentMs`. */
   silent: () => void
 }
 
-/** How old its last beat may be before the main loop beats for it. */
+/** The maximum age of the last heartbeat before the main loop takes over. */
 const lateMs = beatEvery * 1.5
 const endMs = 2000
-/** Of the thread's own heap: it holds a connection and little else. */
+/** Limits of the thread's own heap, which holds little more than a connection. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
 
 export class Heart {
@@ -60,7 +60,7 @@ export class Heart {
     try {
       this.#thread = startThread(task)
     } catch (error) {
-      // Whatever made one file of ours has lost the thread's.
+      // A bundler that joined our files into a single file has lost the file of the thread.
       log.warn({ err: error }, 'the heart of this worker cannot start; its main loop beats instead')
       return
     }
@@ -79,12 +79,12 @@ export class Heart {
     return this.#thread !== undefined
   }
 
-  /** false: the main loop has to. */
+  /** False: the main loop must write the heartbeats. */
   get isBeating(): boolean {
     return this.#thread !== undefined && sharedElapsed() - this.signs[sign.beatAt]! < lateMs
   }
 
-  /** Beats for that worker from now on. */
+  /** Writes heartbeats for the worker `id` from now on. */
   live(id: string): void {
     this.signs[sign.beatAt] = sharedElapsed()
     this.#post({ live: id })
@@ -94,7 +94,7 @@ export class Heart {
     const thread = this.#thread
     if (thread === undefined) return
     this.#thread = undefined
-    // Still starting: there is nothing to say goodbye to.
+    // The thread is still starting and has nothing to end in order.
     if (this.signs[sign.hears] === 0) return void (await thread.terminate())
     const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
     thread.postMessage({ end: true } satisfies ToHeart)
@@ -106,7 +106,7 @@ export class Heart {
   }
 }
 
-/** Sources are run by our own tests alone, and Node 20 cannot read them: what a test starts is what was built from them. */
+/** Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file. */
 const entry = new URL(import.meta.url.endsWith('.ts') ? '../../dist/heart/thread.js' : './thread.js', import.meta.url)
 
 const startThread = (task: HeartTask): Worker => new Worker(entry, { workerData: task, resourceLimits })

@@ -1,15 +1,15 @@
 /**
- * How a heart asks a stopped main thread whose code it is in: by a function that waits there under a name both know. It is
- * called while that thread stands still in the middle of the code, so it only reads.
+ * Answers the heartbeat thread's question about the job of the running code: a function under a name known to both threads. The inspector
+ * calls the function while the main thread is stopped in the middle of other code, so the function only reads.
  */
 export const hookName = 'retoma.current'
 
-/** The job whose code runs. */
+/** The job of the running code. */
 export interface Running {
   id: string
   attempt: number
   kind: string
-  /** Until it is out of time; below zero: since then. */
+  /** Milliseconds until the deadline; negative after the deadline. */
   leftMs: number
 }
 
@@ -17,14 +17,14 @@ type Current = () => Running | undefined
 
 const asked = new Set<Current>()
 
-/** Until the answer is called. */
+/** Registers `current`; the returned function removes `current` again. */
 export function answerHeart(current: Current): () => void {
   if (asked.size === 0) install()
   asked.add(current)
   return () => void asked.delete(current)
 }
 
-/** There may be several copies of this package in a process: each answers for its own. */
+/** A process may hold several copies of this package: each answers for its own jobs. */
 function install(): void {
   const place = globalThis as unknown as Record<symbol, { (): string | undefined; ours?: typeof asked } | undefined>
   const name = Symbol.for(hookName)

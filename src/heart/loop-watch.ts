@@ -1,8 +1,8 @@
 /**
- * For how long a main loop has stood still, seen from outside it. Pure: instants come in.
+ * Measures how long a main loop has been blocked, seen from another thread. Pure: instants come in as arguments.
  *
- * A process that was stopped as a whole (SIGSTOP, a paused machine, no processor to be had) is not blocked: then this look
- * comes late, too, and what passed meanwhile is not counted.
+ * A process stopped as a whole (SIGSTOP, a paused machine, no processor time) is not blocked: this check is then late too, and the time in
+ * between is not counted.
  */
 import { lateMs } from './stops.ts'
 
@@ -17,7 +17,7 @@ export class LoopWatch {
     this.#countedFrom = now
   }
 
-  /** Milliseconds since it was last seen to turn; one that turns never shows more than some hundred. */
+  /** Milliseconds since the last turn of the loop; a turning loop never shows more than a few hundred. */
   stoodMs(now: number, turnAt: number): number {
     if (now - this.#lookedAt > this.#everyMs + lateMs) this.#countedFrom = now
     this.#lookedAt = now

@@ -1,8 +1,8 @@
-/** How much memory a worker's process may have when nobody says: three quarters of what there is for it. */
+/** Gives the default memory limit of a worker process: 75 % of the available memory. */
 import { totalmem } from 'node:os'
 
 export function defaultMemoryCap(): number {
-  // Of its container, where there is one; without, an answer beyond any memory, or none.
+  // The limit of the container, if any; without a container, Node returns a value beyond any memory, or none.
   const constrained = process.constrainedMemory?.() || Number.POSITIVE_INFINITY
   return Math.floor(Math.min(totalmem(), constrained) * 0.75)
 }

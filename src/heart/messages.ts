@@ -1,4 +1,4 @@
-/** What a heart is given when it starts, and what it and the main thread say to each other. */
+/** Types of the start data of the heartbeat thread, and of the messages between this thread and the main thread. */
 import type { LogStyle } from '../lib/log.ts'
 import type { Signs } from './signs.ts'
 
@@ -6,16 +6,16 @@ export interface HeartTask {
   url: string
   signs: Signs
   queues: readonly string[]
-  /** Where the culprit of a death is named; undefined: nobody starts this process again. */
+  /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
   papers: string | undefined
   killWhenHung: boolean
-  /** The most memory the process may have, in bytes. */
+  /** The memory limit of the process, in bytes. */
   memoryBytes: number
-  /** Unable to beat for so long, it says so. */
+  /** After this time without a written heartbeat, the thread sends `silent`. */
   silentMs: number
-  /** How to write to stderr; undefined: lines are handed to the main thread. */
+  /** The log style for stderr; undefined: log lines go to the main thread. */
   style: LogStyle | undefined
-  /** false: the loop it watches is not the process's main one, whose stack is all that can be taken. */
+  /** False if the watched loop is not the process's main loop: only the main stack can be read. */
   canLook: boolean
 }
 

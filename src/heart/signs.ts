@@ -1,34 +1,37 @@
 /**
- * What a main loop and its heart tell each other without a word: numbers in memory that both see. Writing one costs
- * nothing, and a loop that stands still shows by what it no longer writes.
+ * Shares state between the main loop and the heartbeat thread: numbers in shared memory. A write costs nothing, and a blocked loop shows by
+ * missing writes.
  *
- * Instants are by `sharedElapsed`. Each sign has one writer; only `lagMs` is set back by its reader.
+ * Instants are by `sharedElapsed`. Each number has a single writer; only `lagMs` is reset by its reader.
  */
 export const sign = {
-  /** By the main loop: when it last came round. */
+  /** Written by the main loop: the instant of the last turn. */
   turnAt: 0,
-  /** By the main loop: the longest it was late since the last beat. */
+  /** Written by the main loop: the longest delay of a turn since the last heartbeat. */
   lagMs: 1,
-  /** By the main loop: handlers that run, and those abandoned. */
+  /** Written by the main loop: the number of running handlers, and of abandoned handlers. */
   running: 2,
   abandoned: 3,
-  /** By the main loop: how long the oldest write had waited when it last came round. */
+  /** Written by the main loop: the age of the oldest write at the last turn. */
   unwrittenMs: 4,
-  /** By the main loop: when the first attempt is out of time; 0 when none runs. */
+  /** Written by the main loop: the first deadline; 0 if no attempt runs. */
   dueAt: 5,
-  /** By the main loop: the job that runs alone, and its attempt; 0 when it is not known to. */
+  /** Written by the main loop: job and attempt of the only running handler; 0 if unknown. */
   soleJob: 6,
   soleAttempt: 7,
-  /** By the heart: the job on the stack of a blocked loop, and its attempt; 0 when it cannot be told. */
+  /** Written by the heartbeat thread: job and attempt on the stack of a blocked loop; 0 if unknown. */
   blockedJob: 8,
   blockedAttempt: 9,
-  /** By the heart: when its last beat landed. */
+  /** Written by the heartbeat thread: the instant of the last heartbeat. */
   beatAt: 10,
-  /** By the heart: 1 once it hears what it is told. */
+  /** Written by the heartbeat thread: 1 once the thread receives messages. */
   hears: 11,
-  /** By the main loop: when whoever could block it is out of time, whichever it is; 0 when nobody could. */
+  /** Written by the main loop: the latest deadline of all in-process handlers; 0 if none run. */
   allDueAt: 12,
-  /** By the heart: when it last looked; and after which look the whole process stood still, and for how long (stops.ts). */
+  /**
+   * Written by the heartbeat thread: the instant of the last look; the look before a pause of the whole process, and the length of this
+   * pause (stops.ts).
+   */
   lookedAt: 13,
   stoppedFrom: 14,
   stoppedMs: 15,
@@ -36,7 +39,7 @@ export const sign = {
 
 const count = Object.keys(sign).length
 
-/** Free slots follow, one number for each queue. */
+/** Free slots follow, a number for each queue. */
 export type Signs = Float64Array
 
 export const newSigns = (queues: number): Signs => new Float64Array(new SharedArrayBuffer(8 * (count + queues)))
@@ -47,5 +50,5 @@ export function setFree(signs: Signs, queue: number, free: number): void {
   signs[count + queue] = free
 }
 
-/** How often a main loop says that it comes round. */
+/** The interval at which a main loop records a turn. */
 export const turnMs = 200

@@ -10,7 +10,7 @@ test('a blocked stack ends with the last frame of the user, not with how Retoma 
     'file:///app/spin.js',
     'file:///app/job.js',
   ])
-  // What it called of ours, and was called by, stays.
+  // Frames of ours called by user code, and calling user code, stay.
   const step = ['node:crypto', 'file:///app/hash.js', ours('worker/steps.ts'), 'file:///app/job.js']
   expect(worth(...step, ...way)).toEqual(step)
   expect(worth(...way)).toEqual(way)

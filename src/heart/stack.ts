@@ -1,17 +1,17 @@
 /**
- * What the main thread is doing, seen from another thread: its stack and the job it works for, taken through the inspector
- * in some tens of milliseconds. In native code (a hash, a huge JSON) V8 does not stop, and this says so.
+ * Reads the stack and the job of the main thread from another thread, through the inspector, in some tens of milliseconds. V8 does not stop
+ * in native code (a hash, a huge JSON); the result says so.
  *
- * Invariant: whatever happens, the main thread goes on: the session is left within the deadline, and leaving it resumes.
+ * Invariant: the main thread always continues: the inspector session ends within the deadline, and its end resumes the main thread.
  */
 import type { Session } from 'node:inspector'
 import { withDeadline } from '../lib/deadline.ts'
 import { hookName, type Running } from './hook.ts'
 
 export interface Seen {
-  /** Innermost first; null: it was in native code, or could not be asked. */
+  /** The innermost frame first; null: native code, or no answer. */
   stack: string | null
-  /** The job whose code runs, where it can be told. */
+  /** The job of the running code, if known. */
   job: Running | null
 }
 
@@ -34,7 +34,7 @@ export async function lookAtMain(deadlineMs: number): Promise<Seen> {
   } catch {
     return { stack: null, job: null }
   } finally {
-    // Resumes, if it is paused.
+    // Resumes a paused main thread.
     session.disconnect()
   }
 }
@@ -61,7 +61,7 @@ async function look(session: Session): Promise<Seen> {
   return { stack, job }
 }
 
-/** Asked in the frames from the innermost on: one of Node's own does not know our name. */
+/** Evaluates in the frames from the innermost on: frames of Node's own code cannot see our hook. */
 async function jobOf(session: Session, frames: readonly Frame[]): Promise<Running | null> {
   for (const { callFrameId } of frames.slice(0, mostAsked)) {
     const given = { callFrameId, expression, silent: true, returnByValue: true }
@@ -78,7 +78,7 @@ const ask = <Answer>(session: Session, method: string, given: object = {}): Prom
     ),
   )
 
-/** Without those that only led to the handler, ours and Node's: nobody looks for the reason there. */
+/** Removes the outer frames of Retoma and Node that only led to the handler, because the cause is never there. */
 export function worthTelling<F>(frames: readonly F[], fileOf: (frame: F) => string): readonly F[] {
   const last = frames.findLastIndex(frame => !/^node:/.test(fileOf(frame)) && !fileOf(frame).startsWith(ours))
   return last < 0 ? frames : frames.slice(0, last + 1)

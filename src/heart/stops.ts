@@ -1,16 +1,16 @@
 /**
- * Whether a whole process stood still: SIGSTOP, a paused machine, no processor to be had. Its main loop is late then and so is
- * its heart, which a job that blocks the loop cannot bring about. Nobody in the process is to blame.
+ * Detects pauses of the whole process: SIGSTOP, a paused machine, no processor time. The main loop and the heartbeat thread are then both
+ * late, which a job that blocks the loop cannot cause. No job of the process is to blame.
  *
- * Whichever of the two threads wakes first, a stop is told once: it is known by the look it came after.
+ * A pause is reported once, whichever thread wakes first: the look before the pause identifies the pause.
  */
 import { type Signs, sign } from './signs.ts'
 
-/** How often a heart looks, and how late it may be before the whole process is taken to have stood still. */
+/** The interval of looks by the heartbeat thread, and the delay from which the whole process counts as paused. */
 export const lookMs = 200
 export const lateMs = 1000
 
-/** By the heart, each time it looks. */
+/** Called by the heartbeat thread at each look. */
 export function noteLook(signs: Signs, now: number): void {
   const before = signs[sign.lookedAt]!
   if (before > 0 && now - before > lookMs + lateMs) {
@@ -23,10 +23,10 @@ export function noteLook(signs: Signs, now: number): void {
 export class Stops {
   #told = 0
 
-  /** For how long all stood still since the loop last came round, if that was not told before. */
+  /** Milliseconds of a pause since the last turn of the loop, if not reported before. */
   since(turnAt: number, signs: Signs, now: number): number {
     const lookedAt = signs[sign.lookedAt]!
-    // The heart has not looked since.
+    // The heartbeat thread has not looked since the pause.
     if (lookedAt > 0 && now - lookedAt > lookMs + lateMs) return this.#tell(lookedAt, now - lookedAt - lookMs)
     const from = signs[sign.stoppedFrom]!
     const ms = signs[sign.stoppedMs]!

@@ -1,8 +1,8 @@
 /**
- * The heart: a thread beside a worker's main loop, with a connection of its own. It beats while that loop stands still, says
- * so, and says why. Started by heart.ts; ends with its process, or when it is told to.
+ * Runs the heartbeat thread: a thread beside a worker's main loop, with its own connection. The thread writes heartbeats while the main
+ * loop is blocked, and reports the blocked loop with the cause. Started by heart.ts; ends with the process or on request.
  *
- * It has to be small: whatever it imports is in memory a second time.
+ * The thread must stay small: every import is in memory a second time.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { sharedElapsed } from '../lib/clock.ts'
@@ -52,7 +52,7 @@ function vitals(): Vitals {
     loopLagMs: Math.max(signs[sign.lagMs]!, stood > 1000 ? stood : 0),
     inFlightCount: signs[sign.running]!,
     abandoned: signs[sign.abandoned]!,
-    // A loop that stands still starts nothing.
+    // A blocked loop starts no attempts.
     freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(signs, n)])),
     unwrittenMs: signs[sign.unwrittenMs]!,
     supervised: task.papers !== undefined,

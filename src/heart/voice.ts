@@ -1,17 +1,19 @@
-/** How a heart says something. While the main loop stands still only it can: straight to stderr, in the log's own form. */
+/**
+ * Logs from the heartbeat thread. While the main loop is blocked only this thread can log: directly to stderr, in the format of the log.
+ */
 import { writeSync } from 'node:fs'
 import { systemClock } from '../lib/clock.ts'
 import { prettyLine } from '../lib/log-line.ts'
 import type { HeartTask, Line } from './messages.ts'
 
-/** `hand`: to the main thread, which logs it when its loop turns again. */
+/** `hand` passes the line to the main thread, which logs the line when its loop turns again. */
 export function createVoice(style: HeartTask['style'], hand: (line: Line) => void) {
   return {
     say(line: Line): void {
       if (style === undefined) hand(line)
       else if (style.level !== 'silent') write(line, style)
     },
-    /** The last words of this process: nobody is left to hand them to. */
+    /** Writes the last line of this process directly: no other thread can log any more. */
     sayLast(line: Line): void {
       write(line, style ?? { format: 'json', colour: false })
     },
@@ -25,6 +27,6 @@ function write({ level, facts, message }: Line, style: { format: 'json' | 'prett
   try {
     writeSync(2, style.format === 'json' ? `${json}\n` : prettyLine(json, style.colour))
   } catch {
-    // Nobody reads it, or cannot now.
+    // stderr is closed, or cannot be written now.
   }
 }

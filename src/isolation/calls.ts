@@ -1,10 +1,10 @@
 /**
- * Functions that handlers call in a process of their own (`ctx.isolated`), at most one for each core at once: their authors'
- * code spins and leaks, and a queue's slots were counted for handlers that wait.
+ * Runs the isolated functions of handlers (`ctx.isolated`) in child processes, at most one per core at once: these functions compute and
+ * leak, while the slots of a queue are sized for handlers that wait.
  *
- * Invariant: a call answers what its function returned, or throws, and its process is idle or dead by then. Its death is an
- * error of the call: whoever called decides what it means for the job. The time of a call is the time in which its process
- * computed or waited for something of its own: neither the line before it nor what other processes took of the machine counts.
+ * Invariant: a call returns the result of its function or throws, and its process is idle or dead by then. The crash of the process is an
+ * error of the call: the caller decides the consequence for the job. The time of a call is the time in which its process computed or waited
+ * for something of its own: neither the wait for a free process nor the time of other processes on the machine counts.
  */
 import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
@@ -24,30 +24,30 @@ import type { Host, Run, RunEnd } from './run.ts'
 import type { CallEnd, Nature } from './wire.ts'
 
 export interface Caller {
-  /** Whoever calls does not want it any more, or may not. */
+  /** Aborts when the caller no longer wants the result, or lost the lease. */
   signal: AbortSignal
-  /** Around the time that is the function's own; before it a turn and a child are waited for. */
+  /** Wraps the function's own time; before, the call waits for a turn and a child. */
   awake: <T>(work: () => Promise<T>) => Promise<T>
-  /** Whether its job may go back and wait without a slot, as of now. */
+  /** True if the job may be deferred and wait without a slot, as of now. */
   mayGoBack: () => boolean
-  /** A process is there for the function, or was. */
+  /** The function has a process (1), or no longer has a process (-1). */
   holds: (more: 1 | -1) => void
-  /** The machine has computed something else for so long while the function was ready to go on, since it was last told. */
+  /** Milliseconds since the last call of `stole` in which the machine ran other processes although the function was ready to run. */
   stole: (ms: number) => void
   log: Log
   parentStoppedMs: number
 }
 
-/** Answers what the function returned, as core/value.ts writes it. */
+/** Returns the result of the function, encoded by core/value.ts. */
 export type Isolate = (call: IsolatedCall, caller: Caller) => Promise<string>
 
-/** From its signal until it is killed. */
+/** The time from the signal until the kill. */
 const lastWordMs = 500
-/** However little of the machine a function gets: after so many times its timeout it is ended. */
+/** A function ends after 10 times its timeout, however little processor time it received. */
 const mostWall = 10
-/** So often it is looked at how much of the machine a function gets. */
+/** The interval of checks of the function's processor time. */
 const lookMs = 1000
-/** What an earlier call left in a child may end it under this one: so often it goes to another. */
+/** Leftovers of an earlier call in a child may crash the child during this call: the number of further children to try. */
 const otherChildren = 3
 
 export class Calls {
@@ -55,14 +55,14 @@ export class Calls {
   readonly #line: ChildLine
   readonly #runs = new Set<Run>()
 
-  /** `freed`: processes are free, and nobody waits here: so many calls would have one within a moment. */
+  /** `freed` reports free processes while no call waits here: the number of calls that would get a process soon. */
   constructor(children: Children, freed: (calls: number) => void, most = availableParallelism()) {
     this.#children = children
     const { elapsed, sleep } = systemClock
     this.#line = new ChildLine(most, { elapsed, sleep, freed })
   }
 
-  /** How many calls that are not here would have a process within a moment. */
+  /** The number of further calls that would get a process soon. */
   get room(): number {
     return this.#line.room
   }
@@ -84,14 +84,14 @@ export class Calls {
     }
   }
 
-  /** No process is left. */
+  /** Kills all processes. */
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#runs, run => run.kill()))
   }
 
   async #once(call: IsolatedCall, nature: Nature, caller: Caller): Promise<WithinEnd> {
     const { signal, awake, log, mayGoBack, holds } = caller
-    // A handler may call many at once.
+    // A handler may run many calls at once.
     setMaxListeners(0, signal)
     const turn = await this.#line.take({ signal, mayRefuse: mayGoBack })
     if (turn === 'aborted') throw signal.reason
@@ -102,7 +102,7 @@ export class Calls {
       const began = new Promise<void>(resolve => {
         begin = resolve
       })
-      // Its function has no context: it asks for nothing.
+      // The function has no context and sends no requests.
       const host: Partial<Host> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
       const run = this.#children.run({ call, work: moduleOf(call.module) }, nature, host as Host)
       this.#runs.add(run)
@@ -117,16 +117,16 @@ export class Calls {
   }
 }
 
-/** Why it was ended before it had answered; with what it threw then, if anything. */
+/** The reason for ending a call before its result; `own` holds the error thrown by the function, if any. */
 type Late = (own?: { cause?: unknown }) => RetomaError
 
 interface WithinEnd {
   ended: RunEnd
-  /** undefined: it was not. */
+  /** Undefined: the call was not ended early. */
   late: Late | undefined
 }
 
-/** The run's end. When its time is up, or the signal aborts, it hears that, and is killed a moment later. */
+/** Resolves with the end of the run. On timeout or abort the function's signal aborts, and the process is killed 500 ms later. */
 async function within(
   run: Run,
   { signal, stole }: Caller,
@@ -171,7 +171,7 @@ async function within(
   }
 }
 
-/** It has had its time; or the machine gave it so little that nothing is known of it. */
+/** The function used its whole time; or the machine gave so little time that nothing is known about the function. */
 function lateOf(step: string, { timeoutMs, wall, stolen }: { timeoutMs: number; wall: number; stolen: number }): Late {
   const seconds = timeoutMs / 1000
   if (wall - stolen >= timeoutMs) return (own = {}) => new RetomaError('isolated_timeout', { step, seconds }, own)
@@ -192,7 +192,7 @@ function errorOf({ step, memoryBytes }: IsolatedCall, ended: RunEnd, late: Late 
   return new RetomaError('isolated_crash', { step, how: ended.crash.how, ...factsOf(ended.evidence) }, options)
 }
 
-/** Those that are known. */
+/** The known facts of the evidence. */
 const factsOf = (evidence: Evidence = {}): Record<string, Fact> =>
   Object.fromEntries(
     Object.entries(evidence).flatMap(([name, value]) => (value === null ? [] : [[name, value as Fact]])),

@@ -1,31 +1,31 @@
 /**
- * The line for child processes of `ctx.isolated`: so many calls run at once, and the next ones wait. A call that would wait for
- * longer than a moment is refused with the delay after which its turn should come: whoever called gives its slot to others.
+ * Limits the child processes of `ctx.isolated`: `most` calls run at once, and further calls wait. A call with an expected wait of more than
+ * 1 s is refused with the delay until its expected turn: the caller defers the job and frees the slot.
  *
- * Invariant: never more turns at once than `most`. The delay is an estimate from how long calls lately took; when it is wrong, the
- * caller is told as soon as a turn is free and nobody waits for it (`freed`).
+ * Invariant: never more turns at once than `most`. The delay is an estimate from recent durations; if the estimate is too long, `freed`
+ * reports a free turn as soon as no call waits.
  */
 import { Turns } from '../lib/turns.ts'
 
-/** A call may wait for its turn so long and keep its caller's slot. */
+/** The maximum wait of a call that keeps its caller's slot. */
 const shortWaitMs = 1000
 const longestDelayMs = 30_000
-/** So many calls may be on their way for each free turn. */
+/** The maximum of calls under way per free turn. */
 const mostInTurn = 10
-/** How much the last call counts in the mean. */
+/** The weight of the last call in the moving average. */
 const newest = 0.2
 
 export interface ChildLineOptions {
-  /** In this process's milliseconds. */
+  /** Milliseconds of this process. */
   elapsed: () => number
   sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Turns are free, and nobody waits here: so many calls would have theirs within a moment. */
+  /** Turns are free and no call waits: the number of calls that would get a turn soon. */
   freed: (calls: number) => void
 }
 
 export interface Waiting {
   signal: AbortSignal
-  /** Asked when it has waited for a moment: may it be refused? false: it waits for its turn however long that takes. */
+  /** Called after each second of waiting. True: the call may be refused; false: the call waits for its turn without a bound. */
   mayRefuse: () => boolean
 }
 
@@ -35,10 +35,10 @@ export class ChildLine {
   readonly #most: number
   readonly #turns: Turns
   readonly #options: ChildLineOptions
-  /** When each of those began that have a turn. */
+  /** The start of each running call. */
   readonly #begunAt = new Set<{ at: number }>()
   #meanMs = 0
-  /** When the last call that was refused should have its turn. */
+  /** The expected turn of the last refused call. */
   #promisedAt = 0
 
   constructor(most: number, options: ChildLineOptions) {
@@ -47,7 +47,7 @@ export class ChildLine {
     this.#options = options
   }
 
-  /** How many calls that are not here would have their turn within a moment. */
+  /** The number of further calls that would get a turn soon. */
   get room(): number {
     if (this.#turns.waiting > 0) return 0
     const inTurn = Math.floor(shortWaitMs / Math.max(this.#callMs, 1))
@@ -65,7 +65,7 @@ export class ChildLine {
     return { end: this.#begin(end) }
   }
 
-  /** Waits until the wait has been too long; false: the turn came first. */
+  /** Resolves true after a wait that is too long; false: the turn came first. */
   async #lose(there: AbortSignal, mayRefuse: () => boolean): Promise<boolean> {
     for (;;) {
       await this.#options.sleep(shortWaitMs, there)
@@ -86,7 +86,7 @@ export class ChildLine {
     }
   }
 
-  /** How long a call takes: as lately, but no less than all of those that run have taken already. */
+  /** The expected duration of a call: the recent average, but at least the time that every running call has already taken. */
   get #callMs(): number {
     const now = this.#options.elapsed()
     const shortest = Math.min(...Array.from(this.#begunAt, ({ at }) => now - at))
@@ -97,7 +97,7 @@ export class ChildLine {
     return this.#turns.free > 0 ? 0 : (this.#callMs * (this.#turns.waiting + 1)) / this.#most
   }
 
-  /** Those that are refused come back one after the other. */
+  /** Spreads the refused calls over time, a turn after the other. */
   #delay(): number {
     const now = this.#options.elapsed()
     this.#promisedAt = Math.min(Math.max(this.#promisedAt, now) + this.#callMs / this.#most, now + longestDelayMs)

@@ -1,49 +1,51 @@
-/** One child, a process or a thread: what the pool and a run need of it. */
+/** Defines a child, a process or a thread, as the pool and a run use the child. */
 import type { ToChild, ToParent, Words } from './wire.ts'
 
 export interface Child {
-  /** Never throws: one that is dead tells so by `died`. What cannot be sent at all throws. */
+  /** Does nothing for a dead child, which `died` reports. Throws for a value that cannot be sent. */
   send(message: ToChild): void
-  /** Who hears it from now on. */
+  /** Sets the listener for messages from now on. */
   hear(listener: (message: ToParent) => void): void
-  /** Rejects when it died first. */
+  /** Rejects if the child died first. */
   readonly ready: Promise<void>
   readonly died: Promise<Remains>
-  /** false: it is dead, though `died` may not have told yet. */
+  /** False: the child is dead, although `died` may not have resolved yet. */
   readonly isThere: boolean
-  /** As hard as can be; answers whether it is dead. A thread may not be, for as long as it is in native code. */
+  /** Kills the child; returns true if the child is dead. A thread in native code may survive. */
   kill(): Promise<boolean>
-  /** How long it was ready to compute and the machine computed something else, so far; 0 where the system does not count it. */
+  /**
+   * The total milliseconds in which the child was ready to run and the machine ran other processes; 0 if the system does not count this.
+   */
   stolenMs(): number
-  /** Only one that works keeps this process alive. */
+  /** Only a working child keeps this process alive. */
   works(is: boolean): void
 }
 
-/** What is left of a dead child. */
+/** The facts about a dead child. */
 export interface Remains {
   signal: string | null
   exitCode: number | null
-  /** The last that is known. */
+  /** The last known value. */
   memoryBytes: number | null
-  /** The end of what it wrote there. */
+  /** The last part of stderr. */
   stderr: string
   words: Words | null
-  /** The last run that reached it; undefined: not known of a thread. */
+  /** The last run that reached the child; undefined: unknown for a thread. */
   begun: number | undefined
-  /** An error that ended it, as Node tells of a thread. */
+  /** The error that ended a thread, as reported by Node. */
   error: unknown
 }
 
-/** A handler may send things of its own, by mistake: nobody hears them. */
+/** A handler may send messages of its own by mistake: such messages are ignored. */
 export const isOurs = (message: unknown): message is ToParent =>
   typeof message === 'object' && message !== null && typeof (message as { type?: unknown }).type === 'string'
 
-/** How long a killed child is waited for. */
+/** The wait for a killed child. */
 export const killWithinMs = 1000
 
 const mostStderr = 8192
 
-/** The end of a stream; what comes is passed on as well. */
+/** Keeps the last part of a stream and passes everything on to stderr. */
 export class Tail {
   #kept: Buffer = Buffer.alloc(0)
 

@@ -1,9 +1,9 @@
 /**
- * The children of a worker: started when there is a job for one, kept warm for a while, never more than there are jobs for
- * them at once. One that has died, or was killed, is not used again.
+ * Manages the children of a worker: starts a child on demand, keeps an idle child for 60 s, and never has more working children than
+ * isolated runs. A dead or killed child is never reused.
  *
- * Invariant: a child runs one errand at a time. None keeps this process alive once it is idle, and none outlives it: each
- * watches its parent (src/child/watch.ts).
+ * Invariant: a child executes a single run at a time. An idle child does not keep this process alive, and no child outlives this process:
+ * each child watches its parent (src/child/watch.ts).
  */
 import { asText } from '../core/json.ts'
 import { RetomaError } from '../errors.ts'
@@ -23,12 +23,12 @@ interface Idle {
 }
 
 const warmMs = 60_000
-/** A loaded machine is slow; one that hangs is not waited for. */
+/** Long enough for a loaded machine; a hanging child is given up after this time. */
 const startWithinMs = 30_000
 
 export class Children {
   readonly #log: Log
-  /** By what they have loaded and how they were made. */
+  /** Idle children by loaded module and settings. */
   readonly #idle = new Map<string, Idle[]>()
   readonly #starting = new Set<Child>()
   #runs = 0
@@ -39,7 +39,7 @@ export class Children {
     this.#log = log
   }
 
-  /** Threads that could not be ended: they are stuck in native code, and go on until this process ends. */
+  /** The number of threads that could not be ended: stuck in native code until this process ends. */
   get leftBehind(): number {
     return this.#leftBehind
   }
@@ -53,7 +53,7 @@ export class Children {
     })
   }
 
-  /** No more are kept; those that work are their runs' to end. */
+  /** Kills idle and starting children; working children are ended by their runs. */
   async close(): Promise<void> {
     this.#closed = true
     const idle = [...this.#idle.values()].flat().map(({ child }) => child)
@@ -63,7 +63,7 @@ export class Children {
   async #take(key: string, nature: Nature): Promise<Child> {
     const warm = this.#idle.get(key)
     for (let each = warm?.pop(); each !== undefined; each = warm?.pop()) {
-      // One that has just died would be its job's crash.
+      // A run in a child that has just died would count as a crash of the job.
       if (!each.child.isThere) continue
       each.taken.abort()
       each.child.works(true)

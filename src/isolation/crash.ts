@@ -1,4 +1,4 @@
-/** The death of a child as its job's failure: one sentence, the stack where there is one, and the evidence. */
+/** Turns the crash of a child into the failure of its job: a sentence, the stack if known, and the evidence. */
 import { asText, cleanText } from '../core/json.ts'
 import type { Evidence } from '../core/outcome.ts'
 import { RetomaError, type Saying, say } from '../errors.ts'
@@ -15,7 +15,7 @@ export interface Crash {
 export const placeName = (nature: Nature): Saying =>
   nature.isolation === 'process' ? say('process', 'processo') : say('thread', 'thread')
 
-/** `killed`: by us, because it did not end when it was told to. */
+/** `killed`: the parent killed the child because the child did not end after its signal. */
 export function crashOf(remains: Remains, nature: Nature, killed: boolean): Crash {
   const cause = causeOf(remains)
   const how = howOf(remains, nature, killed)
@@ -53,13 +53,13 @@ function overMemory({ memoryBytes }: Nature): Saying {
   return say(`it went over its memory of ${most}`, `passou da sua memória de ${most}`)
 }
 
-/** Seen by its watcher, told by V8 as it dies, or by Node of a thread. */
+/** Reported by the child's memory watch, by V8 at the crash, or by Node for a thread. */
 const isOfMemory = ({ words, stderr, signal, error }: Remains): boolean =>
   words?.how === 'memory' ||
   (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY' ||
   (signal === 'SIGABRT' && /heap out of memory|Reached heap limit|invalid table size/i.test(stderr))
 
-/** Its stack says where. */
+/** The cause, with a stack that shows the place. */
 function causeOf({ words, error }: Remains): unknown {
   if (words?.how === 'uncaught') return unpackError(words.error)
   if (words?.how !== 'exit') return error

@@ -1,12 +1,12 @@
-/** How the other side is started: its file, and what Node must be told to run it. */
+/** Gives the entry file of a child, and the Node options for a child process. */
 
-// Sources are run by our own tests alone, and Node 20 cannot read them: what a test starts is what was built from them.
+// Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file.
 export const childEntry = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/child/entry.js' : '../child/entry.js',
   import.meta.url,
 )
 
-/** As this process was started, so that a loader it was given is there too; without what is this one's alone. */
+/** The Node options of this process, so that a child has the same loader; without options that concern this process only. */
 export function processArguments(memoryBytes: number | null): string[] {
   const own: string[] = []
   for (let at = 0; at < process.execArgv.length; at++) {

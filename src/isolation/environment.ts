@@ -1,15 +1,14 @@
 /**
- * The environment of a child. What a child reads was often sent by a stranger, and a fault in its parser must not find the
- * database's password or an API key: a child gets the variables that programs need to run at all, and those that its kind or
- * its call names.
+ * Builds the environment of a child. A child often reads input from strangers, and a bug in a parser must not expose the database password
+ * or an API key: a child gets the variables that programs need to run at all, and the variables named by its kind or its call.
  *
- * Invariant: no variable reaches a child that is neither harmless nor named. The variables of a supervisor reach none: they are
- * meant for the worker alone.
+ * Invariant: no variable reaches a child unless it is harmless or named. Variables of a supervisor reach no child: these variables are for
+ * the worker only.
  */
 import type { ChildEnvironment } from '../core/environment.ts'
 import { ownVariables } from '../lib/supervisor-variables.ts'
 
-/** What Node, the C library and the system's own programs go by. */
+/** Variables that Node, the C library and system programs read. */
 const harmless = [
   'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TMP', 'TEMP',
   'NODE_ENV', 'NODE_OPTIONS', 'NODE_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_V8_COVERAGE', 'SSL_CERT_FILE', 'SSL_CERT_DIR',

@@ -1,4 +1,4 @@
-/** Handlers in modules: found when a worker starts, loaded where they run. */
+/** Finds handlers in modules at the start of a worker, and loads handlers where the handlers run. */
 import { access, constants } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { JobContext, JobLog } from '../core/context.ts'
@@ -12,21 +12,21 @@ export type Called = (input: unknown, given: { signal: AbortSignal; log: JobLog 
 
 type Importer = (href: string) => Promise<unknown>
 
-/** What the command line loads configurations with: TypeScript too. See src/cli/child-loader.ts. */
+/** The loader of the command line for configurations, including TypeScript. See src/cli/child-loader.ts. */
 export interface Loader {
   importModule: Importer
   findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler>
 }
 
-/** Undefined loader: as Node does it. */
+/** Null: the import of Node. */
 export const importerOf = async (loader: string | null): Promise<Importer> =>
   loader === null ? nodeImport : ((await import(loader)) as Loader).importModule
 
 const nodeImport: Importer = href => import(href)
 
 /**
- * For a function that has a child to itself: plain JavaScript as Node does it, where it can. A loader would read every package
- * it imports through a compiler, at each start of a child.
+ * Imports for an isolated function: plain JavaScript with Node's own import if possible. A loader would compile every imported package at
+ * each start of a child.
  */
 export async function lightImporterOf(loader: string | null): Promise<Importer> {
   if (loader === null) return nodeImport
@@ -38,13 +38,13 @@ export async function lightImporterOf(loader: string | null): Promise<Importer> 
 
 type Unusable = (problem: Saying, options?: ErrorOptions) => RetomaError
 
-/** Throws handler_unusable, which names the file. */
+/** Throws `handler_unusable` with the file name. */
 export const loadHandler = (kind: string, href: string, importer: Importer): Promise<Handler> =>
   loadFunction(href, importer, '(ctx, input)', (problem, options) => {
     return new RetomaError('handler_unusable', { kind, file: fileURLToPath(href), problem }, options)
   })
 
-/** A function that a handler calls in a child. Throws isolated_unusable, which names the file. */
+/** Loads an isolated function. Throws `isolated_unusable` with the file name. */
 export const loadCalled = (step: string, href: string, importer: Importer): Promise<Called> =>
   loadFunction(href, importer, '(input, { signal, log })', (problem, options) => {
     return new RetomaError('isolated_unusable', { step, file: fileURLToPath(href), problem }, options)
@@ -58,7 +58,7 @@ async function loadFunction<Loaded>(href: string, importer: Importer, takes: str
     throw unusable(say(asText(error), asText(error)), { cause: error })
   }
   const whole = module.default as Record<string, unknown> | undefined
-  // A CommonJS module is the default export, whatever it is.
+  // A CommonJS module is the default export, whatever its type.
   const found = [module.default, module.run, whole?.default, whole?.run].find(each => typeof each === 'function')
   if (found === undefined)
     throw unusable(
@@ -70,7 +70,7 @@ async function loadFunction<Loaded>(href: string, importer: Importer, takes: str
   return found as Loaded
 }
 
-/** A file that is not there is told when the worker starts, not by each of its jobs. */
+/** Reports a missing file at the start of the worker, instead of in every job. */
 export async function checkHandlers(jobs: Iterable<AnyJob>): Promise<void> {
   for (const { kind, handler } of jobs) {
     if (handler === null) continue

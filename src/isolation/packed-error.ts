@@ -1,6 +1,6 @@
 /**
- * Errors between a parent and its child: name, message, stack, cause, what hangs on them as plain data (the code and the
- * constraint of a database error), whether they are final, and whether they hand their attempt back. `origin` leads back to the very error that was sent over.
+ * Encodes errors for transport between a parent and a child: name, message, stack, cause, plain properties (such as code and constraint of
+ * a database error), and the flags for non-retryable errors and deferrals. `origin` leads back to the original error object.
  */
 import { isHandBack, marked } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
@@ -14,7 +14,7 @@ interface Packed {
   message: string
   stack: string | undefined
   facts: Readonly<Record<string, unknown>> | undefined
-  /** Its line, where its code is of an application's own table. */
+  /** The error definition, if the code is from an application's own table. */
   own: OwnError | undefined
   more: Record<string, string | number | boolean>
   final: boolean
@@ -43,7 +43,7 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       origin: origin ?? origins.get(error),
     }
   } catch {
-    // A getter or a proxy that throws when it is looked at.
+    // A getter or a proxy throws on access.
     return { value: 'an error that cannot be read' }
   }
 }
@@ -72,5 +72,5 @@ export function unpackError(packed: PackedError): unknown {
   return final ? doNotRetry(error) : error
 }
 
-/** The number it was sent over with. */
+/** The number under which the error was sent. */
 export const originOf = (packed: PackedError): number | undefined => ('value' in packed ? undefined : packed.origin)

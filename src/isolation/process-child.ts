@@ -1,8 +1,9 @@
 /**
- * A child that is a process, and the head of a process group: what it has started dies with it. It hears by IPC, and has a
- * second line (descriptor 4) that it writes synchronously: its last words arrive though the next instruction ends it.
+ * Starts a child as a process at the head of a process group: processes started by the child die with the child. The child receives
+ * messages by IPC, and writes last words synchronously to a second pipe (descriptor 4): last words arrive even if the next instruction ends
+ * the child.
  *
- * Its stdout is ours; its stderr is passed on, and the end of it kept.
+ * The child shares our stdout; stderr is passed on, and its last part kept.
  */
 import { fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { childEntry, processArguments } from './entry.ts'
 import { childEnvironment } from './environment.ts'
 import type { Nature, ToChild, ToParent, Words } from './wire.ts'
 
-/** A dead one's pipes are read that long: what it has started may hold them open. */
+/** The time for reading the pipes of a dead child, because processes started by the child may hold the pipes open. */
 const drainMs = 200
 
 export function startProcess(nature: Nature): Child {
@@ -26,7 +27,7 @@ export function startProcess(nature: Nature): Child {
     detached: true,
   })
   const stderr = new Tail()
-  // One that could not be started for want of descriptors has no pipes.
+  // A child that failed to start for lack of descriptors has no pipes.
   child.stderr?.on('data', stderr.take).on('error', () => {})
   const said = new LastWords(child.stdio?.[4] as Readable | undefined)
 
@@ -36,7 +37,7 @@ export function startProcess(nature: Nature): Child {
       const { words, memoryBytes, begun } = said
       return { signal, exitCode, memoryBytes, stderr: stderr.text, words, begun, error }
     }
-    // Heard for good: one that nobody hears would end this process.
+    // The listener stays: an `error` event without a listener would end this process.
     child.on('error', error => {
       if (child.pid === undefined) resolve(remains(null, null, error))
     })
@@ -65,7 +66,7 @@ export function startProcess(nature: Nature): Child {
       return child.connected && child.exitCode === null && child.signalCode === null
     },
     send(message: ToChild) {
-      // Told by `died`.
+      // `died` reports a dead child.
       if (child.connected) child.send(message, () => {})
     },
     hear(listener) {
@@ -92,14 +93,14 @@ export function startProcess(nature: Nature): Child {
   }
 }
 
-/** The second number of schedstat: nanoseconds on a run queue. Of the main thread, which runs the handler. */
+/** The second number of schedstat: nanoseconds on a run queue. Measures the main thread, which runs the handler. */
 function stolenFrom(pid: number): number {
   if (process.platform !== 'linux') return 0
   try {
     const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')
     return Number(waited) / 1e6 || 0
   } catch {
-    // Gone, or a kernel that does not count it.
+    // The process is gone, or the kernel does not count this time.
     return 0
   }
 }
@@ -108,11 +109,11 @@ function signalGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left in it.
+    // The group has no processes left.
   }
 }
 
-/** JSON lines. What it has begun and how much memory it has is said from time to time; of its end the first word counts. */
+/** Reads JSON lines. The child reports its run and its memory from time to time; about its end only the first line counts. */
 class LastWords {
   words: Words | null = null
   memoryBytes: number | null = null
@@ -133,7 +134,7 @@ class LastWords {
       try {
         this.#hear(JSON.parse(line) as Words)
       } catch {
-        // A handler may write there by mistake.
+        // A handler may write to this descriptor by mistake.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** A run and its child, without processes: the child is a stand-in that hears, answers and dies when told to. */
+/** Tests a run without processes: a fake child receives, answers and dies on command. */
 import { expect, test } from 'vitest'
 import type { Child, Remains } from './child.ts'
 import { type Host, Run } from './run.ts'
@@ -15,7 +15,7 @@ const killed: Remains = {
   error: undefined,
 }
 
-/** `does`: what becomes of it when it is sent a run. */
+/** `does` runs when the child receives a run. */
 function child(does: (say: (message: ToParent) => void, die: (remains: Remains) => void) => void): Child {
   let heard: (message: ToParent) => void = () => {}
   let die: (remains: Remains) => void = () => {}

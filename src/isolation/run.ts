@@ -1,9 +1,8 @@
 /**
- * One errand in a child: sends it, answers what the child asks of the database, and knows how it ended.
+ * Executes a single run in a child: sends the run, serves the child's requests to the database, and determines the end.
  *
- * Invariant: it ends once, by the child's word or by its death, and not before what the child has asked for has been
- * answered: a write on its way when the child died lands or does not, but not later. A transaction whose child is gone is
- * rolled back.
+ * Invariant: a run ends once, by the child's report or by the child's death, and only after all requests of the child are answered: a write
+ * under way at the child's death succeeds or fails before the end of the run, never later. The transaction of a dead child is rolled back.
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
@@ -15,9 +14,9 @@ import { type Crash, crashOf } from './crash.ts'
 import { originOf, type PackedError, packError, unpackError } from './packed-error.ts'
 import type { Asked, CallErrand, Errand, Nature, ToParent } from './wire.ts'
 
-/** What the parent does for its child; what it answers goes to the child as it is. */
+/** The services of the parent for a child; results go to the child unchanged. */
 export interface Host {
-  /** It is in the child's hands. */
+  /** The child has received the run. */
   began(): void
   load(): Promise<ReadonlyMap<string, unknown>>
   save(name: string, value: string): Promise<unknown>
@@ -29,7 +28,7 @@ export interface Host {
   look(query: JobQuery): Promise<unknown>
   provider(name: string, word: ProviderWord): Promise<unknown>
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
-  /** A function in a process of its own; answers what it returned as text. */
+  /** Runs an isolated function in a child process; returns the result as text. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
@@ -40,27 +39,27 @@ export interface Lender {
   kill(child: Child): Promise<void>
 }
 
-/** `end`: what the child made of it. `handBack`: the child is gone, and it was not this job's doing. */
+/** `end`: the child's report. `handBack`: the child died, and this job did not cause the death. */
 export type RunEnd =
   | { end: unknown }
   | { handBack: string }
   | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
 
-/** `unbegun`: its child died while it was idle, and nobody knew yet. It goes to another one. */
+/** `unbegun`: the child died while idle, unnoticed. The run goes to another child. */
 type Tried = RunEnd | 'unbegun'
-/** So often. */
+/** The number of further children to try. */
 const otherChildren = 3
 
-/** What a killed child had asked for is waited for that long; a database that is away takes longer. */
+/** The wait for open requests of a killed child; an unreachable database takes longer. */
 const endWithinMs = 300
 
 interface Transaction {
   tx: JobTransaction | undefined
   controller: AbortController
-  /** What the child is doing in it. */
+  /** Resolve and reject the work of the child in this transaction. */
   worked: ((text: string) => void) | undefined
   failed: ((error: unknown) => void) | undefined
-  /** Errors sent over, to be known again when they come back. */
+  /** Errors sent to the child, kept to recognize a returned error. */
   sent: unknown[]
 }
 
@@ -73,10 +72,10 @@ export class Run {
   readonly #lender: Lender
   readonly #asked = new Set<Promise<unknown>>()
   readonly #transactions = new Map<number, Transaction>()
-  /** Functions that its handler has called, in processes of their own. */
+  /** Isolated functions called by the handler, in child processes. */
   readonly #calls = new Set<AbortController>()
   #child: Child | undefined
-  /** Of the child, before it had this errand. */
+  /** The child's `stolenMs` before this run. */
   #stolenBefore = 0
   #reason: { thrown: unknown } | undefined
   #killed = false
@@ -91,17 +90,17 @@ export class Run {
     this.ended = this.#go()
   }
 
-  /** It is in a child's hands; or was, or never will be. */
+  /** True once the run was sent to a child, or ended without being sent. */
   get begun(): boolean {
     return this.#child !== undefined || this.#over
   }
 
-  /** How long its child was ready to compute and the machine computed something else. */
+  /** Milliseconds in which the child was ready to run and the machine ran other processes. */
   get stolenMs(): number {
     return this.#over ? 0 : Math.max((this.#child?.stolenMs() ?? 0) - this.#stolenBefore, 0)
   }
 
-  /** The handler's signal aborts with that reason. One that has not begun never does. */
+  /** Aborts the handler's signal with `reason`. An unstarted run never starts. */
   abort(reason: unknown): void {
     if (this.#reason !== undefined || this.#over) return
     this.#reason = { thrown: reason }
@@ -114,7 +113,7 @@ export class Run {
     for (const call of this.#calls) call.abort(reason)
   }
 
-  /** Resolves when the child is dead and nothing of it is on its way, or it is left behind. Nothing once it has ended. */
+  /** Resolves when the child is dead and no request is open, or when the child is given up. No effect after the end of the run. */
   async kill(): Promise<void> {
     if (this.#over) return
     this.#killed = true
@@ -147,7 +146,7 @@ export class Run {
     this.#stolenBefore = child.stolenMs()
     const word = new Promise<{ ended: Tried; leaves: 'kept' | 'spent' }>(resolve =>
       child.hear(message => {
-        // A child that is used again may still say something of an earlier run.
+        // A reused child may still send messages of an earlier run.
         if (!('run' in message) || message.run !== this.#number) return
         if (message.type === 'ended')
           resolve({ ended: { end: message.end }, leaves: isSpent(message, this.#nature) ? 'spent' : 'kept' })
@@ -163,7 +162,7 @@ export class Run {
     this.#cut(new Error('the child is gone'))
     await Promise.allSettled(this.#asked)
     if (leaves === 'dead') return ended
-    // What failed to load may load in a new one; and what one job leaves in memory must not be the next one's undoing.
+    // A module that failed to load may load in a new child; and leftover memory of this job must not break the next job.
     if (leaves === 'spent' || this.#killed) void this.#lender.kill(child)
     else this.#lender.giveBack(child)
     return ended
@@ -185,7 +184,7 @@ export class Run {
     else this.#tell(message)
   }
 
-  /** News of a transaction's work. */
+  /** Passes the result or the abort of a transaction's work on to the transaction. */
   #tell(message: Extract<ToParent, { type: 'worked' | 'cut' }>): void {
     const open = this.#transactions.get(message.tx)
     if (message.type === 'cut') open?.controller.abort(unpackError(message.reason))
@@ -205,7 +204,7 @@ export class Run {
     try {
       this.#child?.send({ ...head, ...answer })
     } catch (thrown) {
-      // A row may hold something that cannot be sent.
+      // A row may hold a value that cannot be sent.
       this.#child?.send({ ...head, error: packError(thrown) })
     }
   }
@@ -244,7 +243,7 @@ export class Run {
     const open: Transaction = { tx: undefined, controller, worked: undefined, failed: undefined, sent: [] }
     this.#transactions.set(number, open)
     if (this.#reason !== undefined) controller.abort(this.#reason.thrown)
-    // It may be called again, when the link was cut under it.
+    // `work` may be called again if the connection is lost during a call.
     const work = (tx: JobTransaction) =>
       new Promise<string>((resolve, reject) => {
         Object.assign(open, { tx, worked: resolve, failed: reject })
@@ -283,7 +282,7 @@ export class Run {
 const isSpent = ({ grown, spent = false }: { grown: number; spent?: boolean }, { memoryBytes }: Nature) =>
   spent || (memoryBytes !== null && grown > memoryBytes / 4)
 
-/** The error that was sent over, if it is one of ours: what PostgreSQL said decides what becomes of the transaction. */
+/** Returns the original error if the child returned one of ours: PostgreSQL's error decides the end of the transaction. */
 function known(open: Transaction, packed: PackedError): unknown {
   const origin = originOf(packed)
   return origin !== undefined && origin in open.sent ? open.sent[origin] : unpackError(packed)

@@ -1,6 +1,6 @@
 /**
- * A child that is a thread: cheaper than a process, and less apart. Its heap is bounded, a loop in it can be ended; what
- * crashes in native code takes this process along, and one that is stuck there cannot be ended at all.
+ * Starts a child as a thread: cheaper than a process, and less isolated. The heap is bounded, and an endless loop can be ended; a crash in
+ * native code ends this process too, and a thread stuck in native code cannot be ended.
  */
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
@@ -47,7 +47,7 @@ export function startThread(nature: Nature): Child {
   return {
     ready,
     died,
-    // Node takes it from one that has ended.
+    // Node sets the id of an ended thread to -1.
     get isThere() {
       return worker.threadId !== -1
     },
@@ -63,7 +63,7 @@ export function startThread(nature: Nature): Child {
         systemClock.sleep(killWithinMs, late.signal).then(() => false),
       ])
       late.abort()
-      // It must not keep this process from ending, as far as that is in our hands.
+      // The thread must not keep this process from ending, as far as possible.
       if (!dead) worker.unref()
       return dead
     },

@@ -1,9 +1,8 @@
 /**
- * What a parent and its child tell each other. The parent owns the database: the child asks for what it needs of it, by
- * number, and gets an answer to that number. Every message names its run, so that what is left of an earlier one in a child
- * that is used again reaches nothing.
+ * Defines the messages between a parent and a child. The parent owns the database: the child sends numbered requests, and the parent
+ * answers by number. Every message names its run, so that leftovers of an earlier run in a reused child have no effect.
  *
- * Values of a handler's travel as the text they are kept as (core/value.ts), so that none arrives as something else.
+ * Handler values travel in their stored encoding (core/value.ts), so that no value changes on the way.
  */
 import type { JobQuery } from '../core/context.ts'
 import type { ChildEnvironment } from '../core/environment.ts'
@@ -12,7 +11,7 @@ import type { Policy } from '../core/policy.ts'
 import type { ProviderWord } from '../core/provider.ts'
 import type { PackedError } from './packed-error.ts'
 
-/** What a child is told to run. */
+/** The attempt for a child to run. */
 export interface Errand {
   readonly job: {
     readonly id: string
@@ -22,14 +21,14 @@ export interface Errand {
     readonly version: number
     readonly policy: Policy
   }
-  /** The claimed row without its input; its clock as it is when the errand begins. */
+  /** The claimed row without the input; `started_ms` is the database clock at the start of the run. */
   readonly claimed: object
-  /** Checked by its kind's schema already; as core/value.ts writes it. */
+  /** The input, checked by the schema of the kind and encoded by core/value.ts. */
   readonly input: string
   readonly work: Work
 }
 
-/** Where the function is: in a module, or among the jobs of the configuration that the parent was started from. */
+/** The location of the function: a module, or the jobs of the configuration that the parent was started from. */
 export type Work = ModuleWork | { config: ConfigPlace; loader: string }
 
 export interface ModuleWork {
@@ -37,27 +36,27 @@ export interface ModuleWork {
   loader: string | null
 }
 
-/** A function to be called, for a handler that runs elsewhere. */
+/** An isolated function for a child to call, on behalf of a handler elsewhere. */
 export interface CallErrand {
   readonly call: IsolatedCall
   readonly work: ModuleWork
 }
 
-/** What it returned, as core/value.ts writes it, or threw. */
+/** The result, encoded by core/value.ts, or the error. */
 export type CallEnd = { text: string } | { error: PackedError }
 
 export interface ConfigPlace {
   folder: string
-  /** Undefined: there is none, and the kinds are those of Retoma's own systems. */
+  /** Undefined: no configuration file; the kinds are the kinds of Retoma's own systems. */
   file?: string | undefined
 }
 
-/** What a child is made with. */
+/** The settings of a child. */
 export interface Nature {
   isolation: 'thread' | 'process'
   memoryBytes: number | null
   environment: ChildEnvironment
-  /** A parent that has been stopped for so long may have been declared dead. */
+  /** After this time in the stopped state the parent may have been declared dead. */
   parentStoppedMs: number
 }
 
@@ -65,7 +64,7 @@ export type ToChild =
   | { type: 'run'; run: number; errand: Errand | CallErrand }
   | { type: 'abort'; run: number; reason: PackedError }
   | { type: 'answer'; run: number; call: number; value?: unknown; error?: PackedError }
-  /** Its transaction is open: do what belongs into it. */
+  /** The transaction is open: run its work. */
   | { type: 'work'; run: number; tx: number }
 
 export type Asked =
@@ -85,9 +84,9 @@ export type Asked =
 export type ToParent =
   | { type: 'ready' }
   | { type: 'call'; run: number; call: number; asked: Asked }
-  /** What belongs into a transaction is done: what to keep of it, or why not. */
+  /** The work of a transaction is done: the text to save, or the error. */
   | { type: 'worked'; run: number; tx: number; text?: string; error?: PackedError }
-  /** Its time is up. */
+  /** The work of a transaction timed out or was aborted. */
   | { type: 'cut'; run: number; tx: number; reason: PackedError }
   | {
       type: 'log'
@@ -96,16 +95,16 @@ export type ToParent =
       facts: Record<string, unknown>
       message: string
     }
-  /** `grown`: by how many bytes since the child began. `spent`: it is not to be used again. */
+  /** `grown`: the memory growth since the start of the child, in bytes. `spent`: the child must not be reused. */
   | { type: 'ended'; run: number; end: unknown; grown: number; spent?: boolean }
-  /** Its function could not be loaded. */
+  /** The function could not be loaded. */
   | { type: 'unusable'; run: number; error: PackedError }
-  /** From a thread; a process writes them where they arrive though it dies (process-child.ts). */
+  /** Sent by a thread only; a process writes its last words to descriptor 4 (process-child.ts). */
   | { type: 'words'; words: Words }
 
-/** What a child says of itself while it can, and of its end. `run`: whose code it was; undefined: nobody knows. */
+/** Reports of a child about itself and its end. `run`: the run of the code; undefined: unknown. */
 export type Words =
-  /** It has this run in its hands; from a process only. */
+  /** The child has received this run; sent by a process only. */
   | { how: 'begun'; run: number }
   | { how: 'memory'; bytes: number; over: boolean }
   | { how: 'parent' }

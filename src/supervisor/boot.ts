@@ -1,8 +1,7 @@
 /**
- * One process that a supervisor has started: watched from its start to its end. What it says on stderr is passed on as it
- * comes, and the last of it kept.
+ * Runs a single worker process for a supervisor, from start to end. Passes on stderr and keeps the last lines.
  *
- * Invariant: `ended` always resolves once the process is gone, also when one that it started still holds its stderr open.
+ * Invariant: `ended` always resolves once the process has ended, even if a process started by the worker still holds stderr open.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -13,20 +12,20 @@ import { isMarked } from './marks.ts'
 import { createTail } from './tail.ts'
 
 export interface Program {
-  /** The file that Node runs. */
+  /** The file for Node to run. */
   entry: string
   args: readonly string[]
-  /** Node's own options. */
+  /** The options of Node itself. */
   execArgv: readonly string[]
   env: NodeJS.ProcessEnv
 }
 
 export interface BootOptions {
   program: Program
-  /** Where it leaves its papers. */
+  /** The report folder of the process. */
   papers: string
   clock: Clock
-  /** It did not get ready within this time, and again each time that passes; `killed`: it was not waited for any longer. */
+  /** Called if the process is not ready within 60 s, and every further 60 s. `killed`: the supervisor has killed the process. */
   late: (seconds: number, killed: boolean) => void
 }
 
@@ -38,9 +37,9 @@ const lookMs = 1000
 const lateMs = 60_000
 const tooLateMs = 120_000
 const keptBytes = 8192
-/** What it said last is there a moment after its end, unless a process of its own holds that open. */
+/** The last lines of stderr arrive a moment after the exit, unless another process holds stderr open. */
 const lastWordsMs = 500
-/** The kernel counts a kill when it begins, and a large process takes its time to go. */
+/** The kernel counts an out-of-memory kill at its begin, and a large process takes time to exit. */
 const oomLooks = 5
 
 const neverStarted: BootEnd = {
@@ -53,7 +52,7 @@ const neverStarted: BootEnd = {
   stderr: null,
 }
 
-/** Most errors come as an event; some are thrown, and without a file to spare there is no stderr. */
+/** Most errors come as an event; some are thrown, and without a free file descriptor there is no stderr. */
 function start({ execArgv, entry, args, env }: Program): ChildProcess | undefined {
   try {
     const child = spawn(process.execPath, [...execArgv, entry, ...args], { env, stdio: ['inherit', 'inherit', 'pipe'] })
@@ -70,7 +69,7 @@ const say = ({ message }: Error): void => void process.stderr.write(`${message}\
 export class Boot {
   readonly ended: Promise<BootEnd>
   readonly #options: BootOptions
-  /** Undefined: it could not be started, such as for want of memory. */
+  /** Undefined: the process could not be started, for example because of missing memory. */
   readonly #child: ChildProcess | undefined
   readonly #over = new AbortController()
   readonly #startedAt: number
@@ -104,7 +103,7 @@ export class Boot {
       child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
       child.on('error', error => {
         if (child.pid !== undefined) return
-        // It could not even be started.
+        // The process could not be started.
         say(error)
         resolve({ exitCode: 1, signal: null })
       })
@@ -121,7 +120,7 @@ export class Boot {
     return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
   }
 
-  /** All it said, or what came before it was silent for a while. */
+  /** Waits for the end of stderr, or for 500 ms of silence. */
   async #lastWords(said: Promise<void>, heard: () => number): Promise<void> {
     let over = false
     const end = said.then(() => {
@@ -137,7 +136,7 @@ export class Boot {
     const { clock, late, papers } = this.#options
     let told = 0
     while (!this.#over.signal.aborted) {
-      // At its very start it is still a copy of us.
+      // Right after the start the process is still a copy of the supervisor.
       if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child?.pid ?? 0) ?? this.#memory
       this.#ooms.push(oomNow())
       if (this.#ooms.length > oomLooks) this.#ooms.shift()
@@ -145,7 +144,7 @@ export class Boot {
       const waited = clock.elapsed() - this.#startedAt
       if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
         told++
-        // A database that recovers, or a schema that is brought up to date, takes as long as it takes.
+        // A recovering database or a migration may take any time.
         const killed = waited >= tooLateMs && !isMarked(papers, 'database')
         late(Math.round(waited / 1000), killed)
         if (killed) this.tell('SIGKILL')

@@ -1,8 +1,8 @@
 /**
- * Death certificates on their way from a supervisor, which has no database, to the next process it starts, which buries the
- * dead with them: a file for each worker in a folder that outlives both.
+ * Stores crash reports between a supervisor, which has no database, and the next process, which recovers the crashed workers with the
+ * reports: a file per worker in a folder that outlives both processes.
  *
- * Invariant: a file is there whole or not at all, and until whoever took it says that it has done its duty.
+ * Invariant: a file exists completely or not at all, and stays until the reader removes the file after its work.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export function readCertificates(folder: string): Certificate[] {
     try {
       return { worker, death: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as Death }
     } catch {
-      // Another engine of this process has just removed it.
+      // Another engine of this process has just removed the file.
       return []
     }
   })
@@ -45,7 +45,7 @@ function workersIn(folder: string): string[] {
     const names = readdirSync(folder).filter(name => name.endsWith(ending))
     return names.map(name => name.slice(0, -ending.length))
   } catch {
-    // The supervisor has gone and taken its folder with it.
+    // The supervisor has ended and removed its folder.
     return []
   }
 }

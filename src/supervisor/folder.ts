@@ -1,6 +1,6 @@
 /**
- * Where the papers are: a folder of a supervisor's own below the one for temporary files, gone when it ends. What a supervisor
- * that was killed has left is removed by the next one; its name says whose it was.
+ * Makes the folder for crash reports: a folder per supervisor in the temporary folder, removed when the supervisor ends. The next
+ * supervisor removes the folder of a killed supervisor; the folder name holds the process id.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -9,21 +9,21 @@ import { systemClock } from '../lib/clock.ts'
 import { isOwnLeftover, isUsablePlace } from '../lib/temporary.ts'
 
 export interface Folder {
-  /** Where certificates wait to be used. */
+  /** The folder for pending crash reports. */
   readonly certificates: string
-  /** Where the next process leaves its papers: there, and empty. */
+  /** The report folder of the next process, created and empty. */
   papers(): string
-  /** Says that it is in use, to whoever clears old files away. */
+  /** Updates the timestamps, so that cleaners of old files keep the folder. */
   touch(): void
   remove(): void
 }
 
-/** The second is there where the first may not be written to, such as in a container whose disk is read-only. */
+/** The second path serves if the first is not writable, such as in a container with a read-only disk. */
 const places = () => [tmpdir(), '/dev/shm']
-/** Processes of another container may see the same folder, and its numbers mean other processes there. */
+/** Processes of another container may see the same folder, and the same process ids mean other processes there. */
 const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
 
-/** Undefined: there is no place that this user may write to. */
+/** Undefined: this user can write to none of the paths. */
 export function makeFolder(among: readonly string[] = places()): Folder | undefined {
   for (const place of among) {
     if (!isUsablePlace(place)) continue
@@ -31,13 +31,16 @@ export function makeFolder(among: readonly string[] = places()): Folder | undefi
       removeLeftovers(place)
       return folderAt(mkdtempSync(join(place, `${prefix()}${process.pid}-`)))
     } catch {
-      // The next one may do.
+      // The next path may work.
     }
   }
   return undefined
 }
 
-/** mkdtemp makes it for this user alone. Emptied, not made anew: that can be done on a full disk as well. */
+/**
+ * mkdtemp makes the folder accessible to this user only. Later runs empty the folder instead of making a new folder: this works on a full
+ * disk too.
+ */
 function folderAt(path: string): Folder {
   const certificates = join(path, 'certificates')
   const papers = join(path, 'papers')
@@ -62,12 +65,12 @@ function removeLeftovers(place: string): void {
     if (!name.startsWith(prefix())) continue
     const pid = Number.parseInt(name.slice(prefix().length), 10)
     if (pid !== process.pid && exists(pid)) continue
-    // The name alone tells nothing: another user may have chosen it.
+    // The name alone proves nothing: another user may have chosen the name.
     if (!isOwnLeftover(place, join(place, name))) continue
     try {
       rmSync(join(place, name), { recursive: true, force: true })
     } catch {
-      // The next one will try again.
+      // The next supervisor will try again.
     }
   }
 }

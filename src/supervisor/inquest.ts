@@ -1,4 +1,4 @@
-/** From the papers of a dead process to its death certificates: one for each worker it had, which differ in what had started. */
+/** Builds crash reports from the files of an ended process: a report per worker, each with the attempts of this worker. */
 import { type Death, makeDeath, type Seen } from '../core/death.ts'
 import type { Certificate } from './certificates.ts'
 import { isMarked } from './marks.ts'
@@ -6,7 +6,7 @@ import { readCulprit } from './papers.ts'
 import { readStarts } from './starts.ts'
 
 export interface Inquest {
-  /** Of the process: with all that had started in it. */
+  /** The report of the whole process, with all attempts in flight. */
   death: Death
   certificates: Certificate[]
 }

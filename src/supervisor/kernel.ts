@@ -1,13 +1,13 @@
-/** What the kernel tells of a process and of memory that ran out. Null where it does not: on another system than Linux. */
+/** Reads the memory of a process and the out-of-memory kills from the Linux kernel. Null on other systems. */
 import { readFileSync } from 'node:fs'
 
-/** How much of it is in memory now. */
+/** The resident memory of a process, in bytes. */
 export function memoryOf(pid: number): number | null {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1]
   return kilobytes === undefined ? null : Number(kilobytes) * 1024
 }
 
-/** Asks how often a process was killed for want of memory: in our control group, where that is counted, else on this machine. */
+/** Returns a function that reads the number of out-of-memory kills: in our control group if counted there, else on this machine. */
 export function oomCounter(): () => number | null {
   const file = countFiles().find(each => countIn(each) !== null)
   return () => (file === undefined ? null : countIn(file))
@@ -18,7 +18,7 @@ function countIn(file: string): number | null {
   return count === undefined ? null : Number(count)
 }
 
-/** Version 2 and version 1; inside a container the group's own name may be one of the host's, and the top is ours. */
+/** The files of cgroup version 2 and version 1. Inside a container the group name may be a name of the host; the top group is then ours. */
 function countFiles(): string[] {
   const groups = textOf('/proc/self/cgroup') ?? ''
   const second = /^0::(\/.*)$/m.exec(groups)?.[1] ?? '/'

@@ -1,16 +1,16 @@
 /**
- * What a supervised process tells its supervisor while it lives, as empty files among its papers: they are there as well when
- * it has died since, and need no channel that a user's own code could use or close.
+ * Writes status files of a supervised process: empty files in the report folder. The files remain after a crash, and need no channel that
+ * user code could use or close.
  *
- * Invariant: telling never throws. Who cannot tell works on, and its supervisor knows less.
+ * Invariant: a write never throws. A process without status files continues to work, and the supervisor knows less.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * ready: its worker's row is there. asked: it has heard a signal that asks it to stop. database: it waits for its database to
- * be there and up to date, which may take its time. memory: it ends itself because it has more than it may, and cannot tell
- * whose that is. hung: likewise, because its main loop is blocked past the time of all that run.
+ * `ready`: the worker row exists. `asked`: the process has received a stop signal. `database`: the process waits for the database or for a
+ * migration, which may take time. `memory`: the process ends itself because of its memory limit, without a known job. `hung`: the process
+ * ends itself because the loop is blocked past all deadlines, without a known job.
  */
 export type Mark = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
 
@@ -28,7 +28,7 @@ export function unmark(folder: string | undefined, what: Mark): void {
   try {
     rmSync(join(folder, what), { force: true })
   } catch {
-    // Likewise.
+    // The supervisor and its folder are gone.
   }
 }
 

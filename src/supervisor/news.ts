@@ -1,4 +1,4 @@
-/** What a supervisor says about its child: one line for each death, one for each minute that it is not ready. */
+/** Logs the events of the worker process: a line per crash or restart, and a line per minute until the process is ready. */
 import type { Death } from '../core/death.ts'
 import type { Next } from '../core/restart.ts'
 import type { Log } from '../lib/log.ts'
@@ -15,7 +15,7 @@ export function tellDeath(log: Log, death: Death, { afterMs, standing, loud }: R
     memoryBytes,
     oom,
     ...(culprit === null ? {} : { job: culprit.job, attempt: culprit.attempt }),
-    // Those that have ended since are among them.
+    // Includes attempts that have ended since their start.
     maybeRunning: started.length,
     restartMs: afterMs,
   }

@@ -1,6 +1,6 @@
 /**
- * What a supervisor is told by signals, and by the death of the npm that started it. The first order is passed on to the
- * process it looks after; whoever says it again more than half a second later will not wait.
+ * Handles stop signals for a supervisor, including the end of the npm process that started the supervisor. The first signal is passed on to
+ * the child process; a second signal more than 500 ms later stops the child process without waiting.
  */
 import type { Clock } from '../lib/clock.ts'
 import { whenParentIsGone } from '../lib/parent.ts'
@@ -14,7 +14,7 @@ export interface OrderOptions {
   again: (signal: NodeJS.Signals) => void
 }
 
-/** Aborts at the first order. Heard to the very end of the process: one more must not make another end of it. */
+/** Aborts at the first signal. The handlers stay until the end of the process: a further signal must not end the process differently. */
 export function hearOrders({ clock, first, again }: OrderOptions): AbortSignal {
   const stopping = new AbortController()
   let firstAt: number | undefined

@@ -1,7 +1,7 @@
 /**
- * The papers a supervised process leaves behind: which attempts it has started, and, where it can tell, which job ends it.
- * Plain files in a folder that its supervisor made and reads after its death. Writing is synchronous: the next moment may be
- * its last. Used by threads, too: nothing here has a state.
+ * Writes the crash report files of a supervised process: the attempts in flight and, if known, the job that ends the process. Plain files
+ * in a folder made by the supervisor, which reads the files after the end of the process. Writes are synchronous, because the process may
+ * end at the next instruction. Threads use this file too: nothing here has state.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export {
 
 export const papersFolder = (): string | undefined => ours(papersVariable)
 
-/** A variable that a supervisor has set, for this process and for none that it starts. */
+/** A variable set by the supervisor for this process, and not for processes started by this process. */
 export function ours(variable: string): string | undefined {
   const supervisor = process.env[supervisorVariable]
   if (supervisor !== undefined && supervisor !== String(process.ppid)) return undefined
@@ -27,21 +27,24 @@ export function ours(variable: string): string | undefined {
 
 const culpritFile = (folder: string): string => join(folder, 'culprit.json')
 
-/** Of its message and of its stack, in characters. */
+/** The maximum length of message and stack, in characters. */
 const longest = 20_000
 
-/** The first one named is it: what follows is the process coming down. Never throws: there is nobody left to tell. */
+/**
+ * Names the job that ends the process. Only the first name counts: later errors come from the ending process. Never throws, because no
+ * caller could handle the error.
+ */
 export function nameCulprit(folder: string, culprit: Culprit): void {
   try {
     const { message, stack } = culprit
     const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
     writeFileSync(culpritFile(folder), JSON.stringify(short), { flag: 'wx' })
   } catch {
-    // Named already, or the folder is gone: then the death is unexplained.
+    // A job is already named, or the folder is gone: the crash is then unexplained.
   }
 }
 
-/** Null: none was named, or its process died while it wrote. */
+/** Null: no job was named, or the process ended during the write. */
 export function readCulprit(folder: string): Culprit | null {
   try {
     const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit

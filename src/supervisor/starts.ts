@@ -1,32 +1,32 @@
 /**
- * Which attempts a worker has started, in a file that outlives its process: one line of fixed length each, written over when
- * its attempt has ended. One file for each worker, named after it, so a supervisor knows from the folder alone which workers
- * a dead process had. Ends are not noted: whoever reads the list asks the database which of them that worker still holds.
+ * Keeps the in-flight journal of a worker: a file that outlives the process, with a line of fixed length per started attempt, overwritten
+ * after the attempt's end. A file per worker, named after the worker id, so that a supervisor learns the workers of an ended process from
+ * the folder alone. Ends are not recorded: the reader asks the database for the attempts still leased by this worker.
  *
- * Invariant: a start is in the file before its handler begins, by one synchronous write that the death of the process cannot
- * tear (a line never crosses a page), and it stays there until the attempt has ended; or there is no file. The death of the
- * machine may lose it. Nothing here throws: work that cannot be noted is done all the same.
+ * Invariant: a start is in the file before the handler begins, by one synchronous write that a process crash cannot tear (a line never
+ * crosses a page), and stays until the attempt has ended; or there is no file. A crash of the machine may lose the line. Nothing here
+ * throws: attempts run even if the journal cannot be written.
  */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Starts {
-  /** Answers the place to free when the attempt has ended. */
+  /** Returns the line number to free after the attempt's end. */
   note(name: string): number
   free(place: number): void
-  /** This worker holds nothing more. */
+  /** This worker has no more leases. */
   close(): void
 }
 
 const prefix = 'starts.'
-/** `id/attempt`: at most 19 digits, a stroke and 10 digits. */
+/** `id/attempt`: at most 19 digits, a slash and 10 digits. */
 const length = 32
 const blank = 0x20
 const newline = 0x0a
 
 const nowhere: Starts = { note: () => -1, free() {}, close() {} }
 
-/** Without a folder nobody reads it, and nothing is written. */
+/** Without a folder there is no reader, and nothing is written. */
 export function openStarts(folder: string | undefined, worker: string): Starts {
   if (folder === undefined) return nowhere
   const path = join(folder, prefix + worker)
@@ -45,7 +45,8 @@ export function openStarts(folder: string | undefined, worker: string): Starts {
       try {
         if (open) writeSync(file, line, 0, length, place * length)
       } catch {
-        // The disk is full. A list without this one would say that it never began: better none, and the watchdog finds all.
+        // The disk is full. A journal without this attempt would claim that the attempt never started: without a file the watchdog finds
+        // all orphans.
         rmSync(path, { force: true })
       }
       return place
@@ -68,7 +69,7 @@ function opened(path: string): number | undefined {
   }
 }
 
-/** Worker to the attempts it may hold, as `id/attempt`: of every worker that did not end in order. */
+/** Worker id to attempts possibly in flight, as `id/attempt`, for every worker that did not stop in order. */
 export function readStarts(folder: string): Map<string, string[]> {
   if (!existsSync(folder)) return new Map()
   const files = readdirSync(folder, { withFileTypes: true }).filter(

@@ -1,9 +1,9 @@
 /**
- * The parent of a worker's process: starts it, passes on what it is told, and when the process dies writes down of what and
- * starts it again. It has no database and loads next to nothing, so that what kills its child spares it.
+ * Supervises a worker process: starts the process, passes on stop signals, and after a crash writes a crash report and restarts the
+ * process. The supervisor has no database and loads very little, so that the cause of a crash does not hit the supervisor.
  *
- * Invariant: there is at most one child, and none when `supervise` resolves. A certificate is written before the process that
- * will use it is started. A child whose supervisor is killed notices and stops (cli/signals.ts).
+ * Invariant: at most one child process at a time, and none when `supervise` resolves. A crash report is written before the start of the
+ * process that uses the report. A child process notices the death of its supervisor and stops (cli/signals.ts).
  */
 import { hours } from '../core/duration.ts'
 import { afterEnd, firstStanding } from '../core/restart.ts'
@@ -23,14 +23,14 @@ export interface SuperviseOptions {
   program: Program
   folder: Folder
   clock: Clock
-  /** Made when there is something to say: most supervisors never have. */
+  /** Created on first use: most supervisors never log. */
   log: () => Promise<Log>
 }
 
-/** How the last child ended, and so how its supervisor does. */
+/** The end of the last child process, which the supervisor repeats. */
 export type Ending = Pick<BootEnd, 'exitCode' | 'signal'>
 
-/** How long a child that was told twice has for leaving. */
+/** The time for the child process to exit after a second signal. */
 const leaveAtOnceMs = 1000
 
 export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
@@ -39,7 +39,7 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
   const stop = hearOrders({
     clock,
     first: signal => {
-      // A terminal tells every process of a group: one that has heard it must not take ours for a second one.
+      // A terminal signals every process of a group: a process that has received the signal must not take ours for a second signal.
       if (!isMarked(papers, 'asked')) boot?.tell(signal)
     },
     again: signal => {

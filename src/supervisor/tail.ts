@@ -1,7 +1,7 @@
-/** The last of what was written somewhere, at most so many bytes. */
+/** Keeps the last `most` bytes of a stream. */
 export interface Tail {
   add(chunk: Buffer): void
-  /** Null when nothing was written. */
+  /** Null if nothing was written. */
   text(): string | null
 }
 

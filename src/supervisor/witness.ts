@@ -1,8 +1,8 @@
 /**
- * In a supervised process: names the job that ends it, where its async context can tell (worker/current.ts). An error that
- * nobody caught, a rejection that nobody handled, process.exit by a handler; a death without a name is unexplained.
+ * Names the job that ends a supervised process, if the async context knows the job (worker/current.ts): an uncaught error, an unhandled
+ * rejection, or `process.exit` in a handler. A crash without a named job is unexplained.
  *
- * Invariant: it only looks. The process ends as it would without it: same message, same exit code.
+ * Invariant: the recorder only observes. The process ends as without the recorder: same message, same exit code.
  */
 import { type Culprit, restartCode } from '../core/death.ts'
 import { isMarked } from './marks.ts'
@@ -10,24 +10,25 @@ import { nameCulprit } from './papers.ts'
 
 export interface WitnessOptions {
   papers: string
-  /** Whose code is running right now. */
+  /** The job of the running code. */
   current: () => { id: string; attempt: number } | undefined
 }
 
-/** Answers how to look away again. */
+/** Returns a function that removes the recorder. */
 export function witness({ papers, current }: WitnessOptions): () => void {
   const name = (how: Culprit['how'], message: string, stack: string | null) => {
     const job = current()
     if (job !== undefined) nameCulprit(papers, { job: job.id, attempt: job.attempt, how, message, stack })
   }
-  // Told before a listener that may keep the process alive: then nothing ends, and if that one calls process.exit we hear it.
+  // This monitor runs before listeners that may keep the process alive. If there is such a listener, nothing ends here; if the listener
+  // calls `process.exit`, the exit handler records the job.
   const uncaught = (error: unknown) => {
     if (process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback()) return
     if (error instanceof Error) name('uncaught', `${error.name}: ${error.message}`, error.stack ?? null)
     else name('uncaught', textOf(error), null)
   }
   const exit = (code: number) => {
-    // Who is on the way out, by order or to be started again, ends nothing that was to go on.
+    // A process that stops on request or for a restart interrupts no work, so no job is named.
     if (code !== restartCode && !isMarked(papers, 'asked'))
       name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
   }

@@ -1,4 +1,7 @@
-/** One timer for all attempts of a worker, since most end long before their time: it rings at the first deadline it was told of. */
+/**
+ * Shares a single timer among all attempts of a worker, since most attempts end long before their deadline. The timer fires at the first
+ * known deadline.
+ */
 import type { Clock } from '../lib/clock.ts'
 
 export class Alarm {
@@ -8,18 +11,18 @@ export class Alarm {
   #sleep: AbortController | undefined
   #isOff = false
 
-  /** `ring` answers when it is to ring next. */
+  /** `ring` returns the next instant to fire. */
   constructor(clock: Clock, ring: () => number) {
     this.#clock = clock
     this.#ring = ring
   }
 
-  /** When it rings, at the latest. */
+  /** The instant of the next firing, at the latest. */
   get due(): number {
     return this.#due
   }
 
-  /** Rings then, unless it does so sooner. */
+  /** Fires at `at`, unless an earlier instant is set. */
   set(at: number): void {
     if (at >= this.#due || this.#isOff) return
     this.#sleep?.abort()
@@ -34,7 +37,7 @@ export class Alarm {
     })
   }
 
-  /** For good. */
+  /** Stops the timer for good. */
   off(): void {
     this.#isOff = true
     this.#sleep?.abort()

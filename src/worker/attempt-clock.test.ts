@@ -1,4 +1,4 @@
-/** Whose milliseconds count, by hand: no database, and a clock that moves when told to. */
+/** Counts the milliseconds of attempts by hand: no database, and a manual clock. */
 import { expect, test } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
 import { AttemptClock } from './attempt-clock.ts'
@@ -67,7 +67,7 @@ test('a wait that ends before the code in the middle of it does gives nothing ba
   cut.resolve()
   await pass(0)
   expect(time.leftMs).toBe(700)
-  // The next wait stands still, though the code of the first goes on, and when that ends.
+  // The next wait stops the time although the code of the first wait still runs, and also after the end of this code.
   const next = promised()
   void time.waiting(() => next.promise)
   await pass(300)

@@ -1,6 +1,7 @@
 /**
- * The time of one attempt. It stands still while the attempt waits for the database, while another job blocks the loop, and while
- * the machine computes something else than the attempt's child: none of that is its doing, and nobody is charged for it.
+ * Measures the time of an attempt. The time pauses while the attempt waits for the database, while another job blocks the loop, and
+ * while the machine runs other processes instead of the attempt's child: the attempt causes none of these delays, and no attempt is
+ * charged.
  */
 import type { Clock } from '../lib/clock.ts'
 
@@ -8,10 +9,10 @@ export type Awake = <T>(work: () => Promise<T>) => Promise<T>
 
 export class AttemptClock {
   readonly #clock: Clock
-  /** It goes on: who waits for its end must look again. */
+  /** Called when the time runs again: the deadline has changed. */
   readonly #resumed: () => void
   #deadline = Number.POSITIVE_INFINITY
-  /** How many answers are waited for, and since when there are any. */
+  /** The number of open waits, and the instant the first of them began. */
   #waits = 0
   #waitsSince = 0
   #stoodMs = 0
@@ -26,34 +27,34 @@ export class AttemptClock {
     this.#deadline = this.#clock.elapsed() + timeoutMs
   }
 
-  /** When the time is up, in this process's milliseconds. While it stands still there is no such time. */
+  /** The instant of the timeout, in milliseconds of this process. Infinite while the time is paused. */
   get deadline(): number {
     return this.#waits > 0 ? Number.POSITIVE_INFINITY : this.#deadline
   }
 
-  /** Until the time is up; below zero: since then. */
+  /** Milliseconds until the timeout; negative after the timeout. */
   get leftMs(): number {
     return this.#deadline - (this.#waits > 0 ? this.#waitsSince : this.#clock.elapsed())
   }
 
-  /** The same of one that has kept the loop to itself since then: no answer can come, so it does not wait for one. */
+  /** Like `leftMs` for a handler that has blocked the loop since `blocksSince`: no answer can arrive, so the wait does not count. */
   leftOfOne(blocksSince: number): number {
     if (this.#waits === 0) return this.leftMs
     return this.leftMs - (this.#clock.elapsed() - Math.max(this.#waitsSince, blocksSince))
   }
 
-  /** For how long it has stood still because of another job. */
+  /** The total time during which another job blocked this attempt. */
   get stoodMs(): number {
     return this.#stoodMs
   }
 
-  /** Another job blocked the loop for so long. Not counted twice when it waited meanwhile. */
+  /** Another job blocked the loop for `ms`. Not discounted twice if the attempt waited meanwhile. */
   stoodStill(ms: number): void {
     this.#stoodMs += ms
     if (this.#waits === 0) this.#deadline += ms
   }
 
-  /** For how long the machine has computed something else than the attempt's child: whoever watches from outside does not know. */
+  /** The total time during which the machine did not run the attempt's child. The watchdog does not see this time. */
   get stolenMs(): number {
     return this.#stolenMs
   }
@@ -64,8 +65,8 @@ export class AttemptClock {
   }
 
   /**
-   * Stands still until that is answered, but for what is done `awake`: the attempt's own code in the middle of it. That may
-   * go on when the answer is there, which changes nothing any more.
+   * Stops the time until `answer` resolves, except during `awake`, which runs the attempt's own code. Such code may still run after
+   * `answer` resolves; its end then changes nothing.
    */
   async waiting<T>(answer: (awake: Awake) => Promise<T>): Promise<T> {
     let waits = true

@@ -1,12 +1,12 @@
 /**
- * One attempt, from claimed row to outcome. It touches no database: what it keeps on its way goes through its keeper, and
- * what `run` resolves to is settled by the worker.
+ * Runs an attempt from the claimed row to the outcome. The attempt uses no database directly: writes go through the attempt's storage
+ * (`Keeper`), and the worker settles the outcome that `run` returns.
  *
- * Invariant: it always ends. A handler that ignores its signal is left behind after a grace; whatever it does later
- * reaches nothing, because the outcome has been decided and the fence moves with it. Its place is free again when it has
- * ended, or has not within ten seconds of its signal: then it is abandoned.
+ * Invariant: an attempt always ends. A handler that ignores its signal loses its attempt after the stop grace; later writes of the handler
+ * reach nothing, because the outcome is decided and the fence moves with the outcome. The slot is free again when the handler has ended, or
+ * 10 s after the signal: then the handler is abandoned.
  *
- * Most jobs look at neither their signal nor their log: both are made when they are asked for.
+ * Most jobs use neither signal nor log, so both are built on first use.
  */
 import { milliseconds } from '../core/duration.ts'
 import type { IsolatedCall } from '../core/isolated.ts'
@@ -38,42 +38,42 @@ import { closeSpan, spanOf } from './span.ts'
 import type { Transacted } from './transact.ts'
 
 export interface AttemptOptions {
-  /** The worker's. */
+  /** The worker id. */
   id: string
   clock: Clock
   log: Log
   random: Random
-  /** How long after its signal a handler may still end by itself. */
+  /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
   keeper: Keeper
-  /** Asked before anything is out of time: has the loop stood still? */
+  /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
-  /** Its clock goes on. */
+  /** The time of the attempt runs again. */
   resumed: (attempt: Attempt) => void
-  /** A handler was given up, or one that was has ended after all. */
+  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   abandoned: (more: 1 | -1) => void
-  /** Where handlers run that do not run here; undefined: in a child itself. */
+  /** The children for isolated attempts; undefined inside a child. */
   children?: Children
-  /** Functions in a process of their own: run by this worker, or asked of a child's parent. */
+  /** Runs functions in child processes: by this worker, or from inside a child by request to the parent. */
   isolate: Isolate
-  /** The most memory the worker's process may have. */
+  /** The memory limit of the worker process. */
   memoryBytes?: number | undefined
 }
 
-/** Less is not worth another look. */
+/** Smaller values do not justify another check. */
 const leastStolenMs = 100
 
 export class Attempt {
   readonly claimed: Claimed
-  /** Names it among all that a worker holds. */
+  /** Identifies the attempt among all attempts of a worker. */
   readonly name: string
   readonly job: AnyJob
-  /** Its kind's, and what its batch asks for in place of some of it. */
+  /** The policy of the kind with the policy override of the batch. */
   readonly policy: Policy
-  /** When it was claimed, in this process's milliseconds. */
+  /** The instant of the claim, in milliseconds of this process. */
   readonly claimedAt: number
   readonly time: AttemptClock
-  /** Its handler is out of the way: it has ended, or sleeps until the next attempt. */
+  /** The handler no longer occupies the slot: the handler has ended, or sleeps until the next attempt. */
   #handled = false
   #abandoned = false
   #followed = false
@@ -85,15 +85,15 @@ export class Attempt {
   #ended = false
   #patience: Patience | undefined
   #kept: Kept | undefined
-  /** Its handler, where that runs in a thread or a process. */
+  /** The run in a thread or process, for an isolated attempt. */
   #away: Run | undefined
-  /** What of the away handler's time was other processes', as far as it was counted. */
+  /** The part of `stolenMs` of the isolated run that is already discounted. */
   #stolenMs = 0
-  /** Functions of it that run in processes of their own. */
+  /** The number of isolated functions under way. */
   #calling = 0
-  /** Providers that have stopped, and that it was let through to. */
+  /** Stopped providers that this attempt probes. */
   #probes: Set<string> | undefined
-  /** Undefined: nobody traces. */
+  /** Undefined: tracing is off. */
   #span: Span | undefined
 
   constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
@@ -114,36 +114,36 @@ export class Attempt {
     return this.started && !this.#ended
   }
 
-  /** Known to whoever asks after its first await, too (current.ts). */
+  /** True if current.ts knows the handler after the first `await` too. */
   get followed(): boolean {
     return this.#followed
   }
 
-  /** The outcome is decided, and the handler goes on. */
+  /** The outcome is decided, and the handler still runs. */
   get isLeftBehind(): boolean {
     return this.#ended && !this.#handled
   }
 
-  /** Of one that is left behind: when its handler has ended after all, or is abandoned. */
+  /** Resolves when the handler of an ended attempt has ended or is abandoned. */
   cleared(): Promise<void> {
     return new Promise(resolve => {
       this.#cleared = resolve
-      // Given up while its child was being killed.
+      // The handler was abandoned while its child was being killed.
       if (this.#abandoned || this.#handled) resolve()
     })
   }
 
-  /** Nobody looks after what is left behind any more. */
+  /** Stops watching the handler of an ended attempt. */
   forget(): void {
     this.#patience?.end()
   }
 
-  /** Its handler runs in a thread or a process. */
+  /** The handler runs in a thread or a process. */
   get isAway(): boolean {
     return this.#away !== undefined && !this.#ended
   }
 
-  /** Its handler, if that runs in a thread or a process, is dead after so many milliseconds, whatever its grace. */
+  /** Kills the child of an isolated attempt after `afterMs`, regardless of the stop grace. */
   async killChild(afterMs: number): Promise<void> {
     if (this.#away === undefined) return
     await this.#options.clock.sleep(afterMs)
@@ -159,8 +159,8 @@ export class Attempt {
   }
 
   /**
-   * The first reason counts, and none after the end: what a handler has done is not taken back by its signal. From here on
-   * the handler has its grace, and then is left behind; a child is killed. `forGood`: the worker stops, and needs its place
+   * Aborts the attempt. Only the first reason counts, and none after the end: the signal does not undo the work of a handler. From here on
+   * the stop grace runs; then the attempt ends without the handler, and a child is killed. `forGood`: the worker stops and needs the slot
    * no more.
    */
   abort(reason: Error, forGood = isRetomaError(reason, 'worker_stopping')): void {
@@ -176,7 +176,7 @@ export class Attempt {
     })
   }
 
-  /** Its handler does not end: one in a child is killed first. */
+  /** Ends the attempt although the handler still runs; kills a child first. */
   async #leaveBehind(reason: Error): Promise<void> {
     await this.#away?.kill()
     this.#leave?.({ thrown: reason })
@@ -188,7 +188,7 @@ export class Attempt {
     this.#cleared?.()
   }
 
-  /** The handler has ended, and what it had begun, however late. */
+  /** The handler and everything it began have ended, however late. */
   #handlerEnded(): void {
     if (this.#handled) return
     this.#handled = true
@@ -198,9 +198,9 @@ export class Attempt {
   }
 
   timeOut(): void {
-    // Its time begins with its handler, however long a child takes to start.
+    // The time begins with the handler, however long the start of a child takes.
     if (this.#away?.begun === false) return void this.allow()
-    // Nor is what other processes took of the machine its time.
+    // Time that the machine gave to other processes does not count.
     const stolen = (this.#away?.stolenMs ?? 0) - this.#stolenMs
     if (stolen >= leastStolenMs) {
       this.#stolenMs += stolen
@@ -210,12 +210,12 @@ export class Attempt {
     this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.policy.timeout / 1000 }))
   }
 
-  /** It has its whole time from now on. */
+  /** Restarts the full timeout from now on. */
   allow(): void {
     this.time.begin(this.policy.timeout)
   }
 
-  /** Its time must have begun (`allow`). */
+  /** `allow` must have been called before. */
   run(follow: boolean): Promise<AttemptEnd> {
     this.#followed = follow
     return new Promise(resolve => {
@@ -235,18 +235,18 @@ export class Attempt {
     })
   }
 
-  /** What its handler's own spans are part of, wherever that runs. */
+  /** The parent of the handler's own spans, in any process. */
   get trace(): string | null {
     return this.#span?.traceparent ?? this.claimed.trace
   }
 
-  /** Throws bad_value for one that a newer version has written. */
+  /** Throws `bad_value` for an input written by a newer version. */
   get #input(): unknown {
     const { input, input_marked: isMarked } = this.claimed
     return isMarked ? decodeValue(input) : input
   }
 
-  /** The handler, and after it whatever it has begun to write. */
+  /** Runs the handler, then waits for the writes the handler began. */
   async #handle(): Promise<void> {
     let ended: Ended | Away
     try {
@@ -259,7 +259,7 @@ export class Attempt {
     } catch (thrown) {
       ended = { thrown }
     }
-    // Most keep nothing on their way.
+    // Most attempts use no steps and no progress.
     if (this.#kept?.isUsed && !('end' in ended))
       ended = await this.#closed(this.#kept, ended).catch(thrown => ({ thrown }))
     this.#handlerEnded()
@@ -276,7 +276,7 @@ export class Attempt {
         returned: await runAs(claimed, this.#followed, () => run(new Context(this, log), input as never)),
       }
     }
-    // Told meanwhile: it need not begin.
+    // The signal aborted meanwhile: the handler need not begin.
     if (this.#reason !== undefined) return { thrown: this.#reason }
     const away = sendAway(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
     this.#away = away.run
@@ -291,7 +291,7 @@ export class Attempt {
     return ended
   }
 
-  /** Says it to the engine, and remembers whom it was let through to and has not heard of. */
+  /** Reports to the provider's row, and remembers the stopped providers that this attempt probes and that have not answered. */
   readonly tellProvider = async (name: string, word: ProviderWord): Promise<ProviderStand> => {
     const { keeper } = this.#options
     if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
@@ -303,7 +303,7 @@ export class Attempt {
     return stand
   }
 
-  /** Who finds the lease lost tells the handler. */
+  /** Aborts the handler's signal if the write finds the lease lost. */
   readonly told = async <Answer extends Landed | Transacted>(
     ask: (awake: Awake) => Promise<Answer>,
   ): Promise<Answer> => {
@@ -314,7 +314,7 @@ export class Attempt {
     return answer
   }
 
-  /** Its time stands still until the function has a child; a clock that a test moves, until it has ended. */
+  /** The time pauses until the function has a child; with the virtual clock, until the function has ended. */
   readonly isolate = (call: IsolatedCall, signal: AbortSignal): Promise<string> => {
     const { isolate, clock } = this.#options
     const { id, kind, attempt } = this.claimed
@@ -325,7 +325,8 @@ export class Attempt {
   }
 
   readonly #caller = {
-    // Not while another function of it runs, whose work would be lost; nor on a clock that a test moves, which would not come to its delay.
+    // No deferral while another isolated function of the attempt runs, because its work would be lost; nor with the virtual clock, which
+    // would not reach the end of the deferral.
     mayGoBack: () => this.#calling === 0 && this.#options.clock.during === undefined,
     holds: (more: 1 | -1) => {
       this.#calling += more
@@ -333,10 +334,10 @@ export class Attempt {
     stole: (ms: number) => this.time.stolen(ms),
   }
 
-  /** No child process is free for a function of it: its handler ends, and whatever that makes of it the job waits again. */
+  /** No child process is free for a function: aborts the handler, and the job waits again whatever the handler returns. */
   readonly goBack = (noChild: Error): void => this.abort(noChild, false)
 
-  /** What the context asks for when the handler keeps something. */
+  /** Builds the services of the context on first use. */
   host(): Kept {
     this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
     return this.#kept

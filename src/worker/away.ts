@@ -1,6 +1,6 @@
 /**
- * An attempt whose handler runs in a child: what the child is sent, and what of the database it may ask for. The child runs
- * an attempt of its own (src/child/errand.ts), so that what a handler sees and how it ends are the same wherever it runs.
+ * Runs an attempt in a child: builds the message for the child, and serves the child's requests to the database. The child runs its own
+ * `Attempt` (src/child/errand.ts), so that handlers see the same context and end the same way everywhere.
  */
 import type { Ended } from '../core/outcome.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -16,7 +16,7 @@ import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './ending.ts'
 import type { Keeper } from './kept.ts'
 
-/** The child's own word. */
+/** The outcome as the child reported it. */
 export interface Away {
   end: AttemptEnd
 }
@@ -25,9 +25,9 @@ interface Given {
   children: Children
   keeper: Keeper
   log: Log
-  /** The database's clock. */
+  /** The database clock. */
   now: number
-  /** What this worker's own process may have: no child has more. */
+  /** The memory limit of the worker process: no child has more. */
   memoryBytes?: number | undefined
 }
 
@@ -46,9 +46,9 @@ export function sendAway(
     input: textOf(job.kind, input),
     work: workOf(job)!,
   }
-  // A thread's memory is that of this process, which has its own cap.
+  // A thread shares the memory of this process, which has its own limit.
   const memoryBytes = policy.memoryBytes ?? (isolation === 'process' ? (worker ?? null) : null)
-  // A kind that runs inline is here because it may have killed its worker: its handler was written for all that a worker has.
+  // A kind with `inline` isolation runs here because of a crash suspicion. The handler was written for the full environment of a worker.
   const environment = policy.isolation === 'inline' ? 'all' : job.env
   const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
   const run = children.run(errand, nature, {
@@ -77,7 +77,7 @@ function known(ended: Awaited<Run['ended']>, facts: Record<string, unknown>, log
   return { end: { state: 'released' } }
 }
 
-/** What a schema makes of an input may be anything; what arrives as something else does not go. */
+/** Encodes the input. A schema may return any value; a value that the encoding would change is rejected. */
 function textOf(kind: string, input: unknown): string {
   const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text

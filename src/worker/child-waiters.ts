@@ -1,9 +1,9 @@
 /**
- * Jobs that this worker handed back because none of its child processes was free. They wait in the database like any other job,
- * for as long as the line was estimated; when a child is free sooner, the first of them are made ready.
+ * Remembers jobs deferred because no child process was free. These jobs wait in the database until the estimated instant of a free child;
+ * if a child is free sooner, the first jobs are made ready.
  *
- * Invariant: nothing depends on this list: a job that is forgotten here, or whose worker dies, comes back at its `run_at`. Only a
- * job whose last attempt is the one that was handed back is moved.
+ * Invariant: nothing depends on this list: a forgotten job, or a job of a dead worker, becomes ready at its `run_at`. A job is moved only
+ * if its last attempt is the deferred attempt.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -15,11 +15,11 @@ export interface ChildWaitersOptions {
   db: Db
   clock: Clock
   log: Log
-  /** Something of that queue is ready. */
+  /** A job of this queue is ready. */
   recalled: (queue: string) => void
 }
 
-/** Ids of more are not kept. */
+/** The maximum of remembered ids. */
 const most = 10_000
 
 export class ChildWaiters {
@@ -35,7 +35,7 @@ export class ChildWaiters {
     if (this.#waiting.size < most) this.#waiting.set(id, attempt)
   }
 
-  /** There are child processes for so many: as many jobs are made ready, those first that have waited longest. */
+  /** Makes `room` jobs ready, because child processes are free for as many; the longest waiting jobs first. */
   recall(room: number): void {
     const first = [...this.#waiting].slice(0, room).map(([id, attempt]) => ({ id, attempt }))
     if (first.length === 0) return

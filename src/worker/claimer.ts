@@ -1,9 +1,9 @@
 /**
- * Asks for jobs, and remembers how far it got: see marks.ts. One statement for all queues.
+ * Claims jobs from the claim cursors of marks.ts, with a single statement for all queues.
  *
- * Invariant: a claim begins behind its mark only by the look-back, and at the start only when a sweep is due; that a
- * claim came back short is no reason to sweep. Sweeps that cost something are taken in turns with all workers, so that
- * twenty of them do not each walk over a million; but each sweeps every 30 s at least: others may lack its kinds.
+ * Invariant: a claim starts at the claim cursor minus the look-back, or from the start of the queue if a full scan is due; a claim with
+ * fewer jobs than wanted is no reason for a full scan. Expensive full scans are taken in turns among all workers, so that 20 workers do not
+ * each scan 1,000,000 rows; but each worker scans every 30 s at least, because others may lack its kinds.
  */
 import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,9 +14,9 @@ import { takeSweepTurns } from '../store/queue.ts'
 import { Marks, sweepAtMostMs } from './marks.ts'
 import { Overrides } from './overrides.ts'
 
-/** A sweep that takes less is not worth asking whose turn it is. */
+/** Below this duration a full scan runs without asking for a turn. */
 const cheapMs = 5
-/** See store/floor.ts: once in that time at most, where a sweep takes so much longer than other claims. */
+/** The job floor (store/floor.ts) is raised at most once per second, if a full scan takes at least 20 ms longer than other claims. */
 const raiseEveryMs = 1000
 const raiseFromMs = 20
 
@@ -26,11 +26,11 @@ export class Claimer {
   readonly #takes: Takes
   readonly #overrides: Overrides
   readonly #marks = new Marks()
-  /** Something was asked for from a mark since the last sweep. */
+  /** True if a claim started from a claim cursor since the last full scan. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
   #raisedAt = Number.NEGATIVE_INFINITY
-  /** Milliseconds that the last claim from a mark took. */
+  /** Duration of the last claim from a claim cursor, in milliseconds. */
   #claimCost = 0
 
   constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
@@ -48,7 +48,7 @@ export class Claimer {
     const from = (queue: string) => (rank: number) => this.#marks.from(queue, rank, at)
     const asked = wants.map(each => (swept.has(each.queue) ? each : { ...each, from: from(each.queue) }))
     const claimed = await claimJobs(this.#db, { wants: asked, ...this.#takes, worker }, this.#clock.instant())
-    // What it costs is not known when others had the turn: as much as before.
+    // If another worker had the turn, the cost of the full scan is unknown: keep the last cost.
     const took = this.#clock.elapsed() - at
     if (due) this.#marks.swept(at, swept.size > 0 ? took : this.#marks.sweepCost)
     if (swept.size === 0) this.#claimCost = took
@@ -69,7 +69,10 @@ export class Claimer {
     this.#marks.forget(queue)
   }
 
-  /** Where sweeps pass dead entries, so would counts. Nobody waits for it, and whoever counts does without where it fails. */
+  /**
+   * Raises the job floors if full scans pass dead index entries, because counts would pass the same entries. Runs in the background; if the
+   * write fails, counts work without a new floor.
+   */
   #raise(queues: readonly string[], at: number): void {
     const dead = this.#marks.sweepCost - this.#claimCost
     if (dead < raiseFromMs || at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
@@ -77,7 +80,7 @@ export class Claimer {
     raiseFloors(this.#db, queues).catch(() => {})
   }
 
-  /** The queues to sweep now. */
+  /** The queues to scan fully now. */
   async #turns(queues: readonly string[]): Promise<Set<string>> {
     if (this.#marks.sweepCost < cheapMs) return new Set(queues)
     const won = await takeSweepTurns(this.#db, queues, this.#marks.sweepEvery, this.#clock.instant())
@@ -87,8 +90,8 @@ export class Claimer {
   }
 
   /**
-   * When to ask once more though nobody says that there is work: a hint that came while no sweep was due may have been of
-   * a late commit, behind the mark.
+   * The instant of the next claim without a hint: a hint that came while no full scan was due may announce a late commit behind the claim
+   * cursor.
    */
   get sweepAt(): number {
     return this.#unswept ? this.#marks.sweepAt : Number.POSITIVE_INFINITY

@@ -1,9 +1,9 @@
 /**
- * Everything attempts write goes through here, each sort of it in flushes of its own (group-commit.ts). The writes of one
- * attempt keep their order, because each is awaited before the next: an attempt ends only when its steps have.
+ * Writes everything for attempts, each sort of write in its own write batcher (group-commit.ts). The writes of an attempt keep their order
+ * because each write is awaited before the next: an attempt ends only after its steps.
  *
- * Invariant: `settle` resolves with 'landed' once the outcome is in the database, with 'lost' once it is certain that the
- * lease is lost, and with 'left' or 'refused' when nothing could be written: the job is still ours and still running.
+ * Invariant: `settle` resolves with `written` once the outcome is in the database, with `lease_lost` once the lease is certainly lost, and
+ * with `unwritten` or `rejected` if nothing could be written: the job is still leased by this worker and still `running`.
  */
 import { asText, cleanText } from '../core/json.ts'
 import type { Failure } from '../core/outcome.ts'
@@ -17,14 +17,14 @@ import { createGroupCommit, type Landed } from './group-commit.ts'
 
 export interface Committer {
   settle(settle: Settle): Promise<Landed>
-  /** 'refused': PostgreSQL does not take the value. */
+  /** `rejected`: PostgreSQL does not accept the value. */
   save(checkpoint: Checkpoint): Promise<Landed>
   note(note: Note): Promise<Landed>
-  /** The batch of that job stands still, if the job is still ours. */
+  /** Pauses the batch of the job if the lease still holds. */
   pause(pausing: Pausing): Promise<Landed>
-  /** For how long the oldest write has waited. */
+  /** Milliseconds that the oldest write has waited. */
   readonly unwrittenMs: number
-  /** From now on a failing database is no longer waited for: what is unwritten is left to the watchdog. */
+  /** Stops waiting for a failing database: unwritten items are left to the watchdog. */
   giveUp(): void
 }
 
@@ -33,7 +33,7 @@ export function createCommitter(options: {
   worker: string
   clock: Clock
   log: Log
-  /** That batch was paused by one of its jobs. */
+  /** A job of this batch has paused the batch. */
   paused: (batch: MovedBatch) => void
 }): Committer {
   const { db, worker, clock, log, paused } = options
@@ -79,8 +79,8 @@ export function createCommitter(options: {
   const all = [settles, checkpoints, notes, pauses]
 
   /**
-   * The outcome that PostgreSQL refuses becomes a failure of that attempt, and only that one. Where the failure is refused
-   * as well, the job ends without it; it must not run again for ever because its end cannot be told.
+   * Replaces an outcome rejected by PostgreSQL by a failure of this attempt only. If PostgreSQL rejects the failure too, the job ends
+   * without the failure: a job must not run forever because its outcome cannot be written.
    */
   function instead({ id, attempt, outcome }: Settle, error: unknown): Settle | undefined {
     if (outcome.state === 'refused') {

@@ -1,4 +1,4 @@
-/** What a handler gets besides its input. Its parts are made when they are asked for: most jobs ask for none. */
+/** Gives a handler the context of its attempt. The context builds its parts on first use, because most jobs use none. */
 import type {
   EachOptions,
   IsolatedOptions,
@@ -26,7 +26,7 @@ import type { Place } from './place.ts'
 import { askProvider, type ProviderHost } from './provider.ts'
 import type { Steps } from './steps.ts'
 
-/** What a context needs of its attempt at once, and what when the handler keeps something. */
+/** The attempt, as the context sees it. `host` is called on the first use of steps, files, progress or providers. */
 interface Running {
   readonly claimed: {
     readonly id: string
@@ -43,14 +43,14 @@ export interface ContextHost extends ProviderHost {
   readonly steps: Steps
   readonly place: Place
   readonly files: JobFiles
-  /** The database's clock, as far as we can tell without asking it, in milliseconds. */
+  /** Estimates the database clock without a query, in milliseconds. */
   now(): number
   look(query: JobQuery): Promise<Answer>
-  /** Answers what its function returned, as core/value.ts writes it. */
+  /** Returns the result of the isolated function, encoded by core/value.ts. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
-  /** Ends the attempt, to begin again after so many milliseconds. */
+  /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
   rest(ms: number): void
-  /** Ends the attempt, because no child process is free. */
+  /** Ends the attempt because no child process is free. */
   goBack(noChild: Error): void
 }
 
@@ -97,7 +97,7 @@ export class Context implements JobContext {
     return resume === null ? undefined : decodeValue(resume)
   }
 
-  // Verbs are getters, so that they work without their context: `run: ({ step }) => step(…)`.
+  // Verbs are getters, so that a handler can destructure the context: `run: ({ step }) => step(…)`.
 
   get step(): JobContext['step'] {
     return (name, run, options) => this.#outside('step', () => this.#host.steps.step(name, run, options))
@@ -168,7 +168,7 @@ export class Context implements JobContext {
     const left = until - this.#host.now()
     if (left <= 0) return
     this.#host.rest(left)
-    // Never: this attempt is over, and the next comes by here again.
+    // This promise never resolves: the attempt is over, and the next attempt reaches this sleep again.
     await new Promise<never>(() => {})
   }
 
@@ -197,7 +197,7 @@ export class Context implements JobContext {
     return { open: id => heard(open(id)), path: id => heard(path(id)) }
   }
 
-  /** One that nobody waits for is told when the handler ends. */
+  /** Runs a call of the handler. A step without `await` is reported when the handler ends. */
   #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
     const work = async () => {
       refuseInside(this.#running, what)
@@ -207,7 +207,7 @@ export class Context implements JobContext {
   }
 }
 
-/** That something failed which nobody waits for must not end the process. */
+/** Keeps an unhandled rejection from ending the process if the handler does not await `work`. */
 function heard<T>(work: Promise<T>): Promise<T> {
   work.catch(() => {})
   return work

@@ -1,9 +1,9 @@
 /**
- * Files as they lie on this machine's disk for handlers that want a path: a folder for a worker, in it one for each attempt, gone
- * when that ends. Nobody else may look into it.
+ * Copies files to the local disk for handlers that need a path: a folder per worker with a folder per attempt, removed when the attempt
+ * ends. Only the owner may read the folders.
  *
- * Invariant: nothing of an attempt that has ended stays, however it ended. A process that was killed leaves its folder, which
- * names it; the next worker that begins on this machine takes away those whose process is gone.
+ * Invariant: no copy outlives its attempt, whatever the outcome. A killed process leaves its folder behind; the folder name holds the
+ * process id, and the next worker started on this machine removes folders of ended processes.
  */
 import { mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,17 +22,17 @@ export class Copies {
   #folder: Promise<string> | undefined
   readonly #of = new Map<string, Of>()
 
-  /** `place`: the system's folder for what is temporary. */
+  /** `place`: the temporary folder of the system. */
   constructor(place: string) {
     this.#place = place
   }
 
-  /** Where it is. Asked again for the same file, it is the same. */
+  /** The path of the copy. A second call for the same file returns the same path. */
   copy(attempt: string, file: OpenFile): Promise<string> {
     return this.of(attempt)(file)
   }
 
-  /** The same for later: an attempt that ends in between finds its folder here, and nothing is written any more. */
+  /** Like `copy`, for later: if the attempt ends in between, the folder is already known and removed, and nothing is written. */
   of(attempt: string): (file: OpenFile) => Promise<string> {
     const { folder, files } = this.#forAttempt(attempt)
     return file => {
@@ -47,7 +47,7 @@ export class Copies {
     }
   }
 
-  /** That attempt has ended. Never throws: what cannot be removed now is, with the whole folder. */
+  /** Removes the copies of an ended attempt. Never throws: leftovers are removed with the worker's folder. */
   drop(attempt: string): Promise<void> | undefined {
     const of = this.#of.get(attempt)
     if (of === undefined) return undefined
@@ -68,17 +68,17 @@ export class Copies {
       await mkdir(own, { mode: 0o700 })
       return own
     })
-    folder.catch(() => {}) // whoever writes into it hears of it; nobody may
+    folder.catch(() => {}) // the writer of a copy receives this error; there may be no writer
     const made = { folder, files: new Map() }
     this.#of.set(attempt, made)
     return made
   }
 }
 
-/** Tells this process from an earlier one that had its number. */
+/** Tells this process from an earlier process with the same process id. */
 const born = Math.round(performance.timeOrigin)
 
-/** With the ending of its name, which some go by. */
+/** Keeps the file extension, because some programs depend on the extension. */
 async function write(folder: Promise<string>, { id, name, bytes }: OpenFile): Promise<string> {
   const path = join(await folder, `${id}${/\.\w{1,10}$/.exec(name)?.[0] ?? ''}`)
   const file = await open(path, 'wx', 0o600)
@@ -95,7 +95,7 @@ async function write(folder: Promise<string>, { id, name, bytes }: OpenFile): Pr
 
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
-/** What processes that are gone have left behind; answers how many folders. */
+/** Removes the folders of ended processes; returns the number of removed folders. */
 export async function removeLeftCopies(place: string): Promise<number> {
   let removed = 0
   for (const name of await readdir(place)) {

@@ -1,8 +1,8 @@
 /**
- * Whose code is running right now: for the stack of a blocked loop, for an error that nobody caught, for process.exit.
+ * Tells the job of the code running now: for the stack of a blocked loop, for an uncaught error, for `process.exit`.
  *
- * The first, synchronous part of a handler is known at no cost. What runs after its first await is followed only when asked:
- * Node 20 then follows every promise of the process, which makes quick jobs slower. Nothing is followed while none asked.
+ * The first synchronous part of a handler is known at no cost. Code after the first `await` is tracked only on request: with
+ * AsyncLocalStorage, Node 20 tracks every promise of the process, which slows down quick jobs. Without a request no promise is tracked.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -16,7 +16,7 @@ const followed = new AsyncLocalStorage<Current>()
 let open = 0
 let starting: Current | undefined
 
-/** Runs the handler of that job; `follow`: known after its first await, too. Without `follow` no promise is made here. */
+/** Runs the handler of a job. `follow`: the job is known after the first `await` too. Without `follow` no promise is created here. */
 export function runAs<T>(job: Current, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
   return follow ? runFollowed(job, work) : begin(job, work)
 }

@@ -1,8 +1,9 @@
 /**
- * When the attempts of one life are out of time: one alarm for all of them, and what is taken off it while a loop, or the
- * whole process, stood still.
+ * Times out the attempts of an incarnation: a single timer for all attempts, and the extension of deadlines after a blocked loop or a pause
+ * of the whole process.
  *
- * Invariant: nobody is out of time for what was not its own doing; before any is told, the loop is asked whether it stood.
+ * Invariant: no attempt times out because of time blocked by something else. Before any attempt times out, `isTime` checks whether the loop
+ * was blocked.
  */
 import type { Clock } from '../lib/clock.ts'
 import { Alarm } from './alarm.ts'
@@ -11,13 +12,13 @@ import type { Attempt } from './attempt.ts'
 export interface DeadlinesOptions {
   clock: Clock
   attempts: Iterable<Attempt>
-  /** Asked before anything is out of time: has the loop stood still? */
+  /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
 }
 
 export class Deadlines {
   readonly #options: DeadlinesOptions
-  /** Rings when the first of them is out of time. */
+  /** Fires at the first deadline. */
   readonly #alarm: Alarm
 
   constructor(options: DeadlinesOptions) {
@@ -25,12 +26,12 @@ export class Deadlines {
     this.#alarm = new Alarm(options.clock, () => this.#timeOut())
   }
 
-  /** When the first of them is out of time, at the earliest. */
+  /** The first deadline, at the earliest. */
   get first(): number {
     return this.#alarm.due
   }
 
-  /** When the last is of those that run in this very process; undefined: none does. */
+  /** The last deadline of the handlers in this process; undefined: none runs here. */
   lastHere(now: number): number | undefined {
     let last: number | undefined
     for (const attempt of this.#options.attempts)
@@ -38,23 +39,23 @@ export class Deadlines {
     return last
   }
 
-  /** Its clock goes. */
+  /** Starts watching the deadline of an attempt. */
   watch({ time }: Attempt): void {
     this.#alarm.set(time.deadline)
   }
 
-  /** So much time was nobody's doing, but for that of one attempt if it is known. */
+  /** Extends all deadlines by `ms`, except the deadline of the attempt named `culprit`, if known. */
   stoodStill(ms: number, culprit?: string): void {
     for (const attempt of this.#options.attempts)
       if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
   }
 
-  /** For good. */
+  /** Stops the timer for good. */
   off(): void {
     this.#alarm.off()
   }
 
-  /** Answers when the first of the others is out of time. */
+  /** Returns the next deadline among the remaining attempts. */
   #timeOut(): number {
     const { attempts, clock, isTime } = this.#options
     isTime()
@@ -62,7 +63,7 @@ export class Deadlines {
     let next = Number.POSITIVE_INFINITY
     for (const attempt of attempts) {
       if (attempt.time.deadline <= now) attempt.timeOut()
-      // Or it has more time now.
+      // `timeOut` may have extended the deadline.
       if (attempt.time.deadline > now) next = Math.min(next, attempt.time.deadline)
     }
     return next

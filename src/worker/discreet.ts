@@ -1,4 +1,4 @@
-/** What an attempt threw may quote an address with its keys; it is kept, told and logged without them. */
+/** Removes secrets from an outcome before it is stored, published and logged: an error may quote an address with credentials. */
 import type { Failure, Outcome } from '../core/outcome.ts'
 import { withoutSecrets } from '../lib/redact.ts'
 

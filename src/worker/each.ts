@@ -1,9 +1,9 @@
 /**
- * `ctx.each`: a step for every element of a list, so that a job which was interrupted goes on inside the list.
+ * `ctx.each`: runs a step for every element of a list, so that an interrupted job continues inside the list.
  *
- * Invariant: an element that was saved is not run again. By index only while the list is the same: its print is the first
- * thing saved. One that fails stops the others from beginning, and what has begun is waited for; or, where it collects, is
- * an answer among the others. What ends the whole attempt is never one element's failure.
+ * Invariant: a saved element never runs again. Without `key`, elements are matched by index, so the list must stay the same: the first
+ * checkpoint holds a hash of the list. If an element fails, no further element starts and the started elements finish; with `collect` the
+ * failure is a result among the others. An error that ends the whole attempt never counts as the failure of an element.
  */
 import { createHash } from 'node:crypto'
 import type { Collected, EachOptions } from '../core/context.ts'
@@ -68,7 +68,7 @@ export async function each<Item, Result>(
   return results
 }
 
-/** Not a lost lease, a time that is up, a worker that stops; nor a mistake in how the list is named. */
+/** False for a lost lease, a timeout or a stopping worker, and for a repeated element name. */
 const isOfElement = (error: unknown, steps: Steps): boolean =>
   !steps.isOver && !isRetomaError(error, 'step_twice') && !isRetomaError(error, 'attempt_over')
 

@@ -1,7 +1,7 @@
 /**
- * What an attempt comes to: from what its handler returned or threw, and from what it was told meanwhile.
+ * Decides the outcome of an attempt from the handler's result or error and from the reason of an abort.
  *
- * Invariant: it never throws. What a handler answered may throw when it is looked at: then that is how it ended.
+ * Invariant: never throws. Reading a result may throw; this error then decides the outcome.
  */
 import { handBackOf, isNoChildFree } from '../core/hand-back.ts'
 import { decide, type Ended, type Outcome, unanswered } from '../core/outcome.ts'
@@ -16,9 +16,9 @@ export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 interface About {
   claimed: Claimed
   policy: Policy
-  /** Why it was told to stop; undefined: it was not. */
+  /** The reason of the abort; undefined: no abort. */
   reason: Error | undefined
-  /** A stopped provider it was let through to, and has not heard of; or its batch, which is paused and for which it tries. */
+  /** A stopped provider that the attempt probes without an answer yet, or the paused batch that the attempt probes for. */
   probed: string | undefined
   random: Random
 }
@@ -33,14 +33,14 @@ export function endOf(ended: Ended, about: About): AttemptEnd {
 
 function judge(ended: Ended, about: About): AttemptEnd {
   const { reason } = about
-  // Without its child process the handler knows nothing of the job, whatever it answers.
+  // Without its child process the handler knows nothing about the job, so its result does not count.
   if (isNoChildFree(reason)) return decided({ thrown: reason }, about)
   if (reason === undefined || !('thrown' in ended)) return decided(ended, about)
   if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
-  // Told to stop, and it was handing back anyway.
+  // The signal aborted, but the handler was deferring the job anyway.
   if (handBackOf(ended.thrown) !== undefined) return decided(ended, about)
   if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
-  // Out of time: the timeout is the news; what the handler made of its signal is kept as the cause.
+  // After a timeout the failure is the timeout; the handler's error is kept as the cause.
   if (ended.thrown !== reason) reason.cause = ended.thrown
   return decided({ ...ended, thrown: reason, timedOut: true }, about)
 }

@@ -1,8 +1,8 @@
 /**
- * Asks for jobs of queues that have limits, going round their keys in turns.
+ * Claims jobs of queues with limits, taking the limit keys in turn.
  *
- * Invariant: a claim that brings fewer than wanted has been once round all keys, or the queue as a whole allows no more;
- * so what is left waits for a slot of its gate, for a time, or for another kind of worker.
+ * Invariant: a claim with fewer jobs than wanted has visited all keys once, or the limit of the queue allows no more. So every remaining
+ * job waits for its limit, for an instant, or for a worker with other kinds.
  */
 import type { Takes } from '../core/version.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -12,9 +12,9 @@ import type { Db } from '../store/db.ts'
 import { addGates } from '../store/gate.ts'
 import { Overrides } from './overrides.ts'
 
-/** Most lanes that one statement looks at. */
+/** The maximum of lanes per statement. */
 const mostLanes = 1000
-/** A gate that was made and is gone again was pruned in that moment; so often is a mistake. */
+/** A bound for the loop. A limit counter that was just added and is missing again was pruned in between; 1000 times is a bug. */
 const mostRounds = 1000
 
 export class GatedClaimer {
@@ -31,7 +31,7 @@ export class GatedClaimer {
     this.#overrides = overrides
   }
 
-  /** Hands over what each statement brings; answers when to ask again though nobody says that there is work. */
+  /** Passes the jobs of each statement to `took`; returns the milliseconds until the next claim without a hint. */
   async claim(
     worker: string,
     queue: string,
@@ -78,11 +78,11 @@ export class GatedClaimer {
   }
 }
 
-/** Who got something comes last next time; but nobody is asked twice when there is nobody else. */
+/** Keys that received jobs come last in the next claim; but if no other key waits, the same keys are not visited twice. */
 function turnAfter({ claimed, last, lanes }: GatedClaim, asked: number): Turn {
   const key = claimed.map(each => each.gate_key).reduce((a, b) => (isBefore(a, b) ? b : a))
   return lanes < asked && key === last?.key ? firstTurn : after(key)
 }
 
-/** As the database orders keys: by their bytes. */
+/** Compares keys by bytes, as the database does. */
 const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0

@@ -1,37 +1,37 @@
 /**
- * Many small writes as few large ones: while one flush is on its way the next gathers. That a flush has landed is told when
- * the next one has been sent: what hundreds of jobs do on hearing it then happens while PostgreSQL works.
+ * Joins many small writes into a few large statements: while a flush is under way, the next flush gathers. The results of a flush are
+ * delivered after the next flush is sent, so that the reactions of hundreds of jobs run while PostgreSQL works.
  *
- * Invariant: `add` resolves once it is certain what became of the item. What a reconnect can cure is tried again, in order,
- * for as long as it takes; an item that PostgreSQL refuses is found by halves and never blocks its neighbours.
+ * Invariant: `add` resolves once the result of the item is certain. Errors that a reconnect can fix are retried, in order, for as long as
+ * necessary. An item that PostgreSQL rejects is found by bisection and never blocks other items.
  */
 import type { Clock } from '../lib/clock.ts'
 import { afterThis } from '../lib/later.ts'
 import type { Log } from '../lib/log.ts'
 import { isFaultOfRow } from '../store/trouble.ts'
 
-/** In the database; certain that the lease is lost; nothing could be written; PostgreSQL takes it in no form. */
+/** The item is in the database; the lease is certainly lost; nothing could be written; PostgreSQL rejects the item in every form. */
 export type Landed = 'landed' | 'lost' | 'left' | 'refused'
 
 export interface GroupCommit<Item> {
   add(item: Item): Promise<Landed>
-  /** Since when the oldest item that is not in the database has waited; undefined: none has. */
+  /** The instant since which the oldest unwritten item waits; undefined: no item waits. */
   readonly waitingSince: number | undefined
-  /** From now on a failing database is no longer waited for. */
+  /** Stops waiting for a failing database. */
   giveUp(): void
 }
 
 export interface GroupCommitOptions<Item> {
   clock: Clock
   log: Log
-  /** For the log: what these are. */
+  /** The name of the items in the log. */
   what: string
-  /** Writes them in one statement; answers those that landed. */
+  /** Writes the items in a single statement; returns the written items. */
   write(items: readonly Item[]): Promise<ReadonlySet<Item>>
   weigh(item: Item): number
-  /** At most one item of a job in a flush: two would be one update of one row, which takes either. Default: any number. */
+  /** At most one item per job in a flush: two items would update the same row, and either could win. Default: no bound. */
   oneOfJob?: boolean
-  /** What to write in the place of an item that PostgreSQL refuses alone; undefined: nothing, it is over. */
+  /** The replacement for an item that PostgreSQL rejects; undefined: no replacement, the result is `rejected`. */
   instead(item: Item, error: unknown): Item | undefined
 }
 
@@ -48,7 +48,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
   const ending = new AbortController()
   const gathered: Entry<Item>[] = []
   let flushing = false
-  /** Of the first that is gathered, and of the first that is on its way. */
+  /** The instants of the first gathered item and of the first item under way. */
   let gatheredAt = 0
   let sentAt = 0
 
@@ -86,7 +86,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     }
   }
 
-  /** PostgreSQL refuses a row: halves, until it is alone. */
+  /** PostgreSQL rejects a row: split into halves until the row is alone. */
   async function divide(entries: Entry<Item>[], error: unknown): Promise<void> {
     if (entries.length > 1) {
       const half = Math.ceil(entries.length / 2)
@@ -100,7 +100,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     }
   }
 
-  /** How many make one flush: bounded by rows and by what they weigh, and always at least one. */
+  /** The number of items in the next flush: bounded by rows and by weight, and always at least one. */
   function fitting(): number {
     const jobs = new Set<string>()
     let length = 0
@@ -126,7 +126,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
         flushing = true
         gatheredAt = clock.elapsed()
         sentAt = gatheredAt
-        // What others have ready at this moment goes with it: hundreds may have heard the same news.
+        // Items added in the same turn of the loop join this flush: hundreds of jobs may have received results at once.
         afterThis(clock, () => void flush())
       }),
     get waitingSince() {

@@ -1,6 +1,6 @@
 /**
- * Who is inside of whose transaction. Steps, sleeps and the like cannot be used there: they are written on other connections,
- * which would wait for the transaction's locks while it waits for them.
+ * Tracks the code that runs inside a transaction of an attempt. Steps, sleeps and similar calls are rejected there: these calls write on
+ * other connections, which would wait for the locks of the transaction while the transaction waits for the call.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { doNotRetry } from '../core/outcome.ts'
@@ -10,7 +10,7 @@ const inside = new AsyncLocalStorage<{ attempt: object; step: string }>()
 
 let open = 0
 
-// Switched off while no transaction is open: Node 20 follows every promise of the process for it, which makes all jobs slower.
+// Switched off while no transaction is open: with AsyncLocalStorage, Node 20 tracks every promise of the process and slows down all jobs.
 export async function runInside<T>(attempt: object, step: string, work: () => Promise<T>): Promise<T> {
   open++
   try {
@@ -20,7 +20,7 @@ export async function runInside<T>(attempt: object, step: string, work: () => Pr
   }
 }
 
-/** Throws when it is called from inside a transaction of the same attempt. */
+/** Throws if called inside a transaction of the same attempt. */
 export function refuseInside(attempt: object, what: string): void {
   const at = inside.getStore()
   if (at?.attempt === attempt)

@@ -1,10 +1,9 @@
 /**
- * How jobs come into a worker: asks for as many as its slots can take, starts them, hands back what waits too long. One loop,
- * woken by hints, by freed slots and by the time the next job is due; it polls as the truth behind them.
+ * Claims jobs for a worker: as many as the slots can take. Starts the jobs, and releases jobs that wait too long. A single loop runs on
+ * hints, on freed slots and at the instant of the next job; polling finds what the hints missed.
  *
- * Invariant: never more attempts at once in a queue than its concurrency. Once close() was called nothing starts: what a
- * claim on its way still brings goes back unbegun. What a claim brings belongs to the life that asked for it. Jobs that may
- * have killed a process go their own way, through quarantine.ts.
+ * Invariant: a queue never has more attempts at once than its concurrency. No attempt starts after `close()`: jobs from a claim under way
+ * are released unstarted. Claimed jobs belong to the incarnation that sent the claim. Jobs suspected of a crash go through quarantine.ts.
  */
 import { setMaxListeners } from 'node:events'
 import type { AnyJob } from '../core/job.ts'
@@ -32,14 +31,14 @@ export interface IntakeOptions {
   random: Random
   jobs: ReadonlyMap<string, AnyJob>
   takes: Takes
-  /** Queue name to how many of its jobs run at once here. */
+  /** Queue name to the number of jobs of this queue that run at once in this worker. */
   queues: Readonly<Record<string, number>>
   pollMs: number
-  /** The present one. */
+  /** The current incarnation. */
   life: () => Life
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
-  /** An answer was lost: something may be ours in the database that we do not know of. */
+  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
   unsure: () => void
 }
 
@@ -49,14 +48,14 @@ interface Want {
   want: number
 }
 
-/** Outcomes on their way at once: beyond it nothing is started, so that a database that is away stops the work. */
+/** The bound of outcomes under way. Beyond this bound no attempt starts, so that work stops while the database is unreachable. */
 const mostUnsettled = 1000
 /**
- * After so many starts the event loop turns once before the next: claims and outcomes are sent, and their answers read, while
- * quick jobs run. Otherwise PostgreSQL would wait until hundreds of jobs that never leave this process had ended.
+ * After 64 starts the event loop turns once before the next start, so that claims and outcomes are sent, and answers read, while quick jobs
+ * run. Otherwise PostgreSQL would wait until hundreds of jobs without I/O had ended.
  */
 const startsPerTurn = 64
-/** A claimed job that has not started by then is handed back, so that others may run it. */
+/** A claimed job not started after 1 s is released for other workers. */
 const startWithinMs = 1000
 
 export class Intake {
@@ -66,14 +65,14 @@ export class Intake {
   readonly #gatedClaimer: GatedClaimer
   readonly #outlook: Outlook
   readonly #quarantine: Quarantine
-  /** Handlers that run. */
+  /** The number of running handlers. */
   #running = 0
-  /** Starts until the event loop has to turn. */
+  /** The number of starts until the event loop has to turn. */
   #startsLeft = startsPerTurn
   #pumpsSoon = false
   #loop: Loop | undefined
   #suspended = false
-  /** When it last went round without trouble. */
+  /** The instant of the last claim round without an error. */
   #askedAt: number | undefined
   #givingBack = false
   readonly #closing = new AbortController()
@@ -81,7 +80,7 @@ export class Intake {
   constructor(options: IntakeOptions) {
     const { db, clock, random, takes, queues, pollMs } = options
     this.#options = options
-    // Every slot that rests waits for it.
+    // Every paused slot waits for this signal.
     setMaxListeners(0, this.#closing.signal)
     this.#quarantine = new Quarantine(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
@@ -95,7 +94,7 @@ export class Intake {
     return this.#slots.map(slots => slots.queue)
   }
 
-  /** How many more of that queue's jobs could start now. */
+  /** The number of further jobs of this queue that could start now. */
   free(queue: string): number {
     const slots = this.#slotsOf(queue)
     return slots === undefined || this.#quarantine.holds ? 0 : Math.max(slots.free - slots.waiting, 0)
@@ -105,30 +104,30 @@ export class Intake {
     const { clock, log, pollMs, unsure } = this.#options
     const failed = (error: unknown) => {
       log.warn({ err: error }, 'claiming failed; trying again')
-      // Its answer may be lost and not its commit.
+      // The claim may be committed although the answer is lost.
       unsure()
     }
     this.#askedAt = this.#now()
     this.#loop = loop({ clock, every: pollMs, tick: () => this.#tick(), failed })
   }
 
-  /** Milliseconds since it could last ask, or had nothing to ask for; undefined: it does not go round, or no more. */
+  /** Milliseconds since the last claim round, or since no slot was free; undefined: the loop has not started or has closed. */
   get unaskedMs(): number | undefined {
     return this.#askedAt === undefined || this.#isClosed ? undefined : this.#now() - this.#askedAt
   }
 
-  /** Takes nothing more, at once; resolves when no claim is on its way. */
+  /** Stops claiming at once; resolves when no claim is under way. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#loop?.stop()
   }
 
-  /** Asks for nothing until it begins anew: the worker was declared dead. */
+  /** Stops claiming until `beginAnew`: the worker was declared dead. */
   suspend(): void {
     this.#suspended = true
   }
 
-  /** For a new life. The dead are given nothing, which says nothing of what waits: claims go from the start. */
+  /** Restarts claiming under a new worker id. Empty claims by a dead worker do not mean empty queues, so the claim cursors are reset. */
   beginAnew(): void {
     for (const queue of this.queues) this.#claimer.forget(queue)
     this.#suspended = false
@@ -144,20 +143,20 @@ export class Intake {
     return slots !== undefined && slots.free > slots.waiting && !this.#quarantine.holds && !this.#isClosed
   }
 
-  /** What was held in that queue, and passed by, may be claimed again. */
+  /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
   unheld(queue: string): void {
     this.#outlook.forget()
     this.wake(queue)
   }
 
-  /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
+  /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
   async holdBack(queue: string, batch: string): Promise<void> {
     const isOfIt = ({ claimed }: Attempt) => claimed.batch_id === batch
     await this.#giveBack([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#quarantine.takeOut(isOfIt)])
     this.#pump()
   }
 
-  /** A handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
+  /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
   ended(claimed: Claimed, ms: number | undefined, restMs = 0): void {
     this.#running--
     if (claimed.care === null || !this.#quarantine.ended(claimed)) {
@@ -175,7 +174,7 @@ export class Intake {
     this.#pump()
   }
 
-  /** A lease has ended: where it counted against a limit, another job may start, here or elsewhere. */
+  /** A lease has ended. If the lease counted against a limit, another job may start, here or elsewhere. */
   leaseEnded(queue: string): void {
     const slots = this.#slotsOf(queue)
     if (slots?.gated) {
@@ -185,7 +184,7 @@ export class Intake {
     this.#pumpSoon()
   }
 
-  /** Claims and runs until nothing is ready; for tests, which own the clock. */
+  /** Claims and runs jobs until none is ready; for tests, which own the clock. */
   async drain(): Promise<number> {
     await this.#lookAhead()
     for (let total = 0; ; ) {
@@ -198,13 +197,13 @@ export class Intake {
 
   async #tick(): Promise<number | undefined> {
     if (this.#suspended) return undefined
-    // Before the claim: what falls due between the two is then ready for the claim, or known to be due.
+    // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
     if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
     await this.#claim()
     this.#askedAt = this.#now()
     if (this.#isWorthAsking()) return 0
     if (this.#quarantine.holds || this.#slots.every(slots => slots.free <= 0)) {
-      // Nothing is looked for meanwhile, what falls due included: the first slot that is freed asks.
+      // No lookahead happens meanwhile, not even for due jobs: the first freed slot triggers a claim.
       for (const slots of this.#slots) slots.more = true
       return undefined
     }
@@ -220,17 +219,17 @@ export class Intake {
   async #claim(): Promise<number> {
     const all = this.#slots.map(slots => ({ slots, queue: slots.queue, want: this.#want(slots) }))
     const wants = all.filter(each => each.want > 0)
-    // Not asked: whatever woke us is asked for when a slot is free.
+    // This queue is not part of the claim: the first freed slot triggers a claim.
     for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0 || this.#isClosed) return 0
-    // Known again when it is answered. Meanwhile what this claim brings, or does not bring, is no reason for another.
+    // `more` is set again by the answer. Until then, this claim is no reason for another claim.
     for (const { slots } of wants) slots.more = false
     const life = this.#options.life()
     const taken = new Map<string, number>()
     const late: Claimed[] = []
     const refused: Attempt[] = []
     let delayMs = 0
-    // As it comes: when a later statement fails, what an earlier one brought runs all the same.
+    // Start jobs per statement: if a later statement fails, the jobs of an earlier statement run anyway.
     const took = (claimed: readonly Claimed[]) => {
       if (this.#isClosed) return void late.push(...claimed)
       for (const each of claimed) {
@@ -273,9 +272,9 @@ export class Intake {
     }
   }
 
-  /** Once for all handlers that end, and all outcomes that land, at the same moment: there may be hundreds. */
+  /** Runs `#pump` once for all handlers and outcomes that end in the same turn of the loop: there may be hundreds. */
   #pumpSoon(): void {
-    // Whoever drains by hand asks at once what runs.
+    // Without a loop (`drain`), the caller reads the running attempts at once.
     if (this.#loop === undefined) return void this.#pump()
     if (this.#pumpsSoon) return
     this.#pumpsSoon = true
@@ -285,7 +284,7 @@ export class Intake {
     })
   }
 
-  /** Starts what waits for a slot, and asks for more before it runs out. */
+  /** Starts the jobs that wait for a slot, and claims more before the slots run empty. */
   #pump(): void {
     if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
     const life = this.#options.life()
@@ -322,7 +321,7 @@ export class Intake {
     this.#pump()
   }
 
-  /** While anything is claimed and not started: once a second, what has waited too long goes back. */
+  /** Once a second while claimed jobs wait: releases the jobs that have waited too long. */
   async #giveBackLate(): Promise<void> {
     if (this.#givingBack || this.#loop === undefined) return
     this.#givingBack = true
@@ -334,7 +333,10 @@ export class Intake {
     this.#givingBack = false
   }
 
-  /** Of those that wait for their turn: who has lost its lease goes, who has waited too long goes back; the others' time begins anew. */
+  /**
+   * Handles the suspected jobs that wait: drops jobs with a lost lease, releases jobs that waited too long, and renews the claims of the
+   * rest.
+   */
   async #tendSuspects(): Promise<void> {
     const life = this.#options.life()
     const gone = this.#quarantine.takeOut(each => !life.leases.has(each))
@@ -356,7 +358,7 @@ export class Intake {
       })
   }
 
-  /** How many of a queue to claim now; none while outcomes pile up. */
+  /** The number of jobs of a queue to claim now; 0 while too many outcomes are under way. */
   #want(slots: Slots): number {
     return this.#options.life().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
   }

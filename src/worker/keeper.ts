@@ -1,4 +1,4 @@
-/** What attempts keep on their way: read for a later attempt, written through the committer; and the files they read. */
+/** Stores the checkpoints, progress and warnings of attempts through the committer, and reads checkpoints, files and provider states. */
 import { opened } from '../core/file.ts'
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -23,12 +23,12 @@ export function createKeeper(given: {
   committer: Committer
   clock: Clock
   copies: Copies
-  /** A provider that had stopped answers again. */
+  /** A stopped provider answers again. */
   answered: () => Promise<void>
 }): Keeper {
   const { db, worker, committer, clock, copies, answered } = given
 
-  /** That the database is away is no failure of the job. */
+  /** Retries while the database is unreachable, because an outage is no failure of the job. */
   async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
     for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
       signal.throwIfAborted()
@@ -42,12 +42,12 @@ export function createKeeper(given: {
   }
 
   const keeper: Keeper = {
-    // A first attempt has nobody before it.
+    // A first attempt has no earlier checkpoints.
     load: async ({ id, attempt }, signal) =>
       attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
     async provider({ id, kind }, name, word, signal) {
       const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
-      // What was answered is not kept waiting for it.
+      // The handler's result must not wait for the report of an answer.
       const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
       if (goesOn) await answered()
       return stand
@@ -75,8 +75,8 @@ export function createKeeper(given: {
 }
 
 /**
- * To a statement of a handler's: what PostgreSQL says of it, and not of itself. 25006 is for one that writes, as it is when a server
- * only reads; 57014 for one that took too long.
+ * True if an error is PostgreSQL's answer to a handler's statement, false if the error concerns the server. 25006 rejects a write in a
+ * read-only transaction, also on a read-only server; 57014 ends a statement after its timeout.
  */
 const isAnswer = (error: unknown): boolean =>
   isFaultOfRow(error) ||

@@ -1,8 +1,8 @@
 /**
- * What one attempt keeps on its way: its steps and its place, both made when its handler first asks. They go through the
- * attempt's keeper, and whoever finds the lease lost there tells the handler (`told`).
+ * Serves the context of a handler: steps and progress, both built on first use. All writes go through the attempt's storage (`Keeper`), and
+ * a write that finds the lease lost aborts the handler's signal (`told`).
  *
- * Invariant: what is begun is waited for by close(), and its time stands still while it waits for the database.
+ * Invariant: `close()` waits for everything the handler has begun. The attempt's time pauses during waits for the database.
  */
 import type { JobFiles, JobQuery, JobTransaction } from '../core/context.ts'
 import { type FileView, opened } from '../core/file.ts'
@@ -21,9 +21,9 @@ import { type Noted, Place } from './place.ts'
 import { Steps } from './steps.ts'
 import type { Transacted } from './transact.ts'
 
-/** Where an attempt's checkpoints are. */
+/** The storage of an attempt: checkpoints, progress, files, providers and warnings. */
 export interface Keeper {
-  /** What earlier attempts have saved; waits for a database that is away. */
+  /** Loads the checkpoints of earlier attempts; waits while the database is unreachable. */
   load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
   save(claimed: Claimed, name: string, value: string): Promise<Landed>
   transact(
@@ -33,24 +33,24 @@ export interface Keeper {
     signal: AbortSignal,
   ): Promise<Transacted>
   note(claimed: Claimed, note: Noted): Promise<Landed>
-  /** Reads for the handler; waits for a database that is away. */
+  /** Runs a read-only query for the handler; waits while the database is unreachable. */
   look(query: JobQuery, signal: AbortSignal): Promise<Answer>
-  /** How that provider stands now, after that word. Waits for a database that is away, but for the news of an answer. */
+  /** The state of the provider after `word`. Waits while the database is unreachable, except for the report of an answer. */
   provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
-  /** null: there is none. Waits for a database that is away, as do the other two. */
+  /** null: no such file. Waits while the database is unreachable; so do `piece` and `copy`. */
   file(claimed: Claimed, id: string, signal: AbortSignal): Promise<FileView | null>
-  /** Throws file_gone. */
+  /** Throws `file_gone`. */
   piece(claimed: Claimed, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
-  /** Where a copy of it is on this machine's disk until the attempt ends; null: there is none. */
+  /** The path of a local copy of the file, kept until the attempt ends; null: no such file. */
   copy(claimed: Claimed, id: string, signal: AbortSignal): Promise<string | null>
-  /** Into the job's history. */
+  /** Writes a warning to the job's history. */
   warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** The attempt it belongs to. */
+/** The attempt, as this file uses the attempt. */
 interface Of {
   readonly claimed: Claimed
-  /** When it was claimed, in this process's milliseconds. */
+  /** The instant of the claim, in milliseconds of this process. */
   readonly claimedAt: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
@@ -64,15 +64,15 @@ interface KeptOptions {
   clock: Clock
   random: Random
   keeper: Keeper
-  /** Asked before anything is out of time: has the loop stood still? */
+  /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
-  /** Ends the attempt, to begin again after so many milliseconds. */
+  /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
   rest: (ms: number) => void
-  /** Ends the attempt, because no child process is free. */
+  /** Ends the attempt because no child process is free. */
   goBack: (noChild: Error) => void
 }
 
-/** A list may have been long. */
+/** A bound for the names in a warning: `ctx.each` over a long list has many steps. */
 const mostNames = 20
 
 export class Kept implements ContextHost {
@@ -90,7 +90,7 @@ export class Kept implements ContextHost {
     this.goBack = options.goBack
   }
 
-  /** There is something to close. */
+  /** True if `close` has work to do. */
   get isUsed(): boolean {
     return this.#place !== undefined
   }
@@ -172,14 +172,16 @@ export class Kept implements ContextHost {
     return this.#of.claimed.started_ms + this.#options.clock.elapsed() - this.#of.claimedAt
   }
 
-  /** Nothing more comes in, and what was begun has landed; answers the steps that nobody had awaited. */
+  /** Accepts no more calls and waits for the writes under way; returns the steps without an `await`. */
   async close(): Promise<readonly string[]> {
     const left = await this.#steps?.close()
     await this.#place?.close()
     return left ?? []
   }
 
-  /** The code has changed, or goes another way: what an older attempt saved was of no use. Nothing to fail for. */
+  /**
+   * Warns about saved steps of older attempts that this attempt did not use: the code has changed, or took another branch. Not a failure.
+   */
   async tellUnused(log: Log): Promise<void> {
     const unused = (await this.#steps?.unused()) ?? []
     if (unused.length === 0) return

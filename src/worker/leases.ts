@@ -1,9 +1,9 @@
 /**
- * The leases of one life: which attempts it holds, and how it gives them back. The database has the last word on whose a job
- * is; this is our side of it, and the two are compared now and then.
+ * Keeps the leases of an incarnation: the attempts of this worker, and their release. The database decides who has a lease; this list is
+ * the worker's view, and both are compared regularly.
  *
- * Invariant: an attempt is held from its claim until its outcome has landed, it was given back, or its lease is known to be
- * lost. Who is no longer held never begins.
+ * Invariant: an attempt is in the list from its claim until its outcome is written, the job is released, or the lease is known to be lost.
+ * An attempt outside the list never starts.
  */
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -14,26 +14,26 @@ import { type Held, nameOf } from '../store/heartbeat.ts'
 import type { Attempt } from './attempt.ts'
 
 export interface LeasesOptions {
-  /** The worker's. */
+  /** The worker id. */
   id: string
   db: Db
   clock: Clock
   log: Log
-  /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
+  /** A job of this queue was released unstarted and is ready again after `delayMs`. */
   gaveBack: (queue: string, delayMs: number) => void
 }
 
-/** Whoever watches has a minute of patience (core/verdict.ts). */
+/** The watchdog tolerates one minute (core/verdict.ts), so smaller values are not written. */
 const worthExtendingMs = 5000
 
 export class Leases {
   readonly #options: LeasesOptions
   readonly #held = new Map<string, Attempt>()
   #over = false
-  /** What the database said we hold and we did not know, when last compared. */
+  /** Attempts that the last comparison found in the database and not here. */
   #unknown = new Set<string>()
   readonly #handedBack = new Set<string>()
-  /** So much of its time the database knows not to be the attempt's. */
+  /** The blocked time of each attempt that the database already knows, in milliseconds. */
   readonly #extended = new WeakMap<Attempt, number>()
 
   constructor(options: LeasesOptions) {
@@ -52,14 +52,14 @@ export class Leases {
     return this.#held.get(nameOf(held))
   }
 
-  /** One that has not begun and is not held never will: whoever would start it looks here first. */
+  /** False for an attempt without a lease. Callers check here before starting an attempt. */
   has(attempt: Attempt): boolean {
     return this.#held.get(attempt.name) === attempt
   }
 
   /**
-   * False: the claim was on its way while this life was declared dead, and the watchdog gives the job back; or for so long
-   * that it was handed back as one whose answer was lost.
+   * False if the claim was under way while this incarnation was declared dead (the watchdog recovers the job), or for so long that
+   * `reconcile` released the job after a lost answer.
    */
   add(attempt: Attempt): boolean {
     if (this.#over || this.#handedBack.delete(attempt.name)) return false
@@ -67,28 +67,28 @@ export class Leases {
     return true
   }
 
-  /** Its outcome has landed, or its lease is lost. */
+  /** The outcome is written, or the lease is lost. */
   delete(attempt: Attempt): void {
     this.#held.delete(attempt.name)
   }
 
-  /** Hands back attempts that have not begun: nothing of them is counted. */
+  /** Releases unstarted attempts; these attempts are not counted. */
   async giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const claims = attempts.filter(each => !each.started).map(each => each.claimed)
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
-    // When this fails, beats find them unheld and give them back.
+    // If the release fails, a later heartbeat finds the jobs without a lease here and releases the jobs.
     await this.#handBack(claims, delayMs)
   }
 
-  /** They wait for their turn: until then no time of theirs is counted. */
+  /** Renews the claims of attempts that wait for their turn, so that the wait does not count. */
   async renew(attempts: readonly Attempt[]): Promise<void> {
     const { db, id, clock } = this.#options
     const claims = attempts.map(each => each.claimed)
     if (claims.length > 0) await renewClaims(db, id, claims, clock.instant())
   }
 
-  /** The database learns what of their time was not theirs, so that whoever watches there does not count it. */
+  /** Writes the blocked time of attempts to the database, so that the watchdog does not count this time. */
   async extend(): Promise<void> {
     const { db, id } = this.#options
     const more = [...this.#held.values()]
@@ -103,7 +103,7 @@ export class Leases {
     for (const { attempt } of more) this.#extended.set(attempt, attempt.time.stolenMs)
   }
 
-  /** What a claim brought when nothing more may start. */
+  /** Releases jobs from a claim that arrived when no attempt may start any more. */
   async refuse(claims: readonly Held[]): Promise<void> {
     if (claims.length > 0) await this.#handBack(claims)
   }
@@ -114,8 +114,8 @@ export class Leases {
   }
 
   /**
-   * What the database says we hold and we do not know of, twice in a row so that it is no claim or settle on its way: the
-   * answer to a claim was lost, and the job goes back.
+   * Releases attempts that the database assigns to this worker and that are unknown here in two comparisons in a row, so that a claim or
+   * settle under way does not count. The answer to their claim was lost.
    */
   async reconcile(held: readonly Held[]): Promise<void> {
     const unknown = held.filter(each => !this.#held.has(nameOf(each)))
@@ -127,7 +127,7 @@ export class Leases {
     this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
   }
 
-  /** Cancelled or recovered: the handlers hear it. */
+  /** Aborts attempts with a lost lease: the job was cancelled or recovered. */
   lose(lost: readonly Held[]): void {
     for (const each of lost) {
       const attempt = this.find(each)
@@ -135,7 +135,7 @@ export class Leases {
     }
   }
 
-  /** Declared dead: every attempt hears that its lease is gone, and nothing is held any more. */
+  /** The worker was declared dead: aborts every attempt with `lease_lost` and accepts no more leases. */
   loseAll(): void {
     this.#over = true
     for (const each of this.#held.values()) this.#lose(each)

@@ -1,6 +1,6 @@
 /**
- * Attempts whose outcome is decided and whose handler goes on all the same. Each keeps its slot until its handler has ended,
- * or is abandoned.
+ * Watches handlers that still run after the outcome of their attempt is decided. Each keeps its slot until the handler has ended or is
+ * abandoned.
  */
 import type { Attempt } from './attempt.ts'
 
@@ -11,7 +11,7 @@ export class LeftBehind {
     return this.#all.size
   }
 
-  /** Resolves when its place is free. */
+  /** Resolves when the slot is free. */
   async outlive(attempt: Attempt): Promise<void> {
     const cleared = attempt.cleared()
     this.#all.set(attempt, cleared)
@@ -19,12 +19,12 @@ export class LeftBehind {
     this.#all.delete(attempt)
   }
 
-  /** Nobody looks after them any more. */
+  /** Stops watching all handlers. */
   forget(): void {
     for (const attempt of this.#all.keys()) attempt.forget()
   }
 
-  /** Resolves when those of now are out of the way. */
+  /** Resolves when the current handlers have ended or are abandoned. */
   async over(): Promise<void> {
     await Promise.all(this.#all.values())
   }

@@ -1,8 +1,8 @@
 /**
- * One life of a worker: an id, its row in the database, the attempts it holds (leases.ts) and runs. A worker that was
- * declared dead ends its life and begins another, so nothing of the old id can be mistaken for the new one's.
+ * Runs an incarnation of a worker: a worker id, a row in the database, the leases (leases.ts) and the running attempts. A worker declared
+ * dead ends the incarnation and starts another, so that writes of the old id cannot be mistaken for writes of the new id.
  *
- * Invariant: whatever starts here ends here, and is settled before its lease is let go: landed, lost, or left to the
+ * Invariant: every attempt started here ends here, and is settled before the lease is dropped: written, lease lost, or left to the
  * watchdog.
  */
 import { causeOf } from '../core/cause.ts'
@@ -44,37 +44,37 @@ export interface LifeOptions {
   copies: Copies
   isolate: Isolate
   memoryBytes?: number | undefined
-  /** The handler has ended, after so many milliseconds if that says anything: its slot is free, once it has rested for so long. */
+  /** The handler has ended: the slot is free after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
   ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
-  /** An attempt of a job of a batch has failed, and that is written. */
+  /** An attempt of a job of a batch has failed, and the failure is committed. */
   failed: (failed: { batch: string; id: string; cause: string; code: string | null; message: string }) => void
-  /** An attempt of a job of that batch has succeeded, or was skipped. */
+  /** An attempt of a job of this batch has succeeded, or was skipped. */
   succeeded: (batchId: string) => void
-  /** It was handed back, because no child process was free for it. */
+  /** The job was deferred because no child process was free. */
   waitsForChild: (claimed: Claimed) => void
-  /** The outcome is in the database, the lease is lost, or nothing could be written; `delay`: it waits again, for that long. */
+  /** The outcome is written, the lease is lost, or nothing could be written. `delay`: the job waits again for `delay` milliseconds. */
   settled: (claimed: Claimed, delay: number | undefined) => void
-  /** Something of that queue was handed back unbegun, and is ready again after so many milliseconds. */
+  /** A job of this queue was released unstarted and is ready again after `delayMs`. */
   gaveBack: (queue: string, delayMs: number) => void
   /** A handler starts. */
   started: (attempt: Attempt) => void
-  /** Asked before anything is out of time: has the loop stood still? */
+  /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
-  /** Whether every handler is followed. */
+  /** True if the async context of every handler is tracked. */
   follows: () => boolean
-  /** A handler was given up, or one that was has ended after all. */
+  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   abandoned: (more: 1 | -1) => void
-  /** That batch was paused by one of its jobs. */
+  /** A job of this batch has paused the batch. */
   paused: (batch: MovedBatch) => void
-  /** A provider that had stopped answers again. */
+  /** A stopped provider answers again. */
   answered: () => Promise<void>
 }
 
-/** A slot whose job was handed back takes the next one after so long, or when its wait is over. */
+/** The slot of a deferred job stays closed until the deferral is over, at most 1 s. */
 const longestRestMs = 1000
-/** Of what failed so much is kept with the batch. */
+/** The length of a failure message kept with the batch. */
 const mostMessage = 500
-/** How long a child goes on whose job may run elsewhere. */
+/** The time until a child is killed when its job may run elsewhere. */
 const lastWordMs = 500
 
 export class Life {
@@ -82,15 +82,15 @@ export class Life {
   readonly #options: LifeOptions
   readonly #committer: Committer
   readonly #forAttempts: AttemptOptions
-  /** For whoever finds us dead. */
+  /** The in-flight journal, read after a crash of this process. */
   readonly #starts: Starts
   readonly leases: Leases
-  /** How its attempts have ended. */
+  /** Counts the outcomes of the attempts. */
   readonly tally = new Tally()
   #running = 0
   #handling = 0
   readonly #leftBehind = new LeftBehind()
-  /** Told when nothing runs. */
+  /** Callbacks for the moment when no attempt runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
   readonly #deadlines: Deadlines
@@ -109,31 +109,32 @@ export class Life {
     }
   }
 
-  /** Attempts whose handler has ended and whose outcome is on its way. */
+  /** Attempts with an ended handler and an outcome under way. */
   get unsettled(): number {
     return this.#unsettled
   }
 
-  /** Handlers that run; those left behind not counted. */
+  /** The number of running handlers, without overrunning handlers of ended attempts. */
   get handling(): number {
     return this.#handling
   }
 
-  /** The one whose handler runs, when there is just one. */
+  /** The attempt of the running handler if exactly one handler runs. */
   get sole(): Attempt | undefined {
     if (this.#handling !== 1) return undefined
     for (const attempt of this.leases) if (attempt.running) return attempt
     return undefined
   }
 
-  /** When the first of them is out of time, at the earliest. */
+  /** The first deadline, at the earliest. */
   get due(): number {
     return this.#deadlines.first
   }
 
   /**
-   * When whoever could block the loop is out of time, whichever it is: of those that run here the last. One that was given
-   * up, and goes on, has been already. Undefined: nobody could.
+   * The latest deadline of all handlers running in this process. If the event loop is still blocked then, every handler that could block
+   * the loop has timed out. A handler that still runs after its attempt ended has already timed out, so counts as `now`. Undefined: no
+   * handler runs.
    */
   allDue(now: number): number | undefined {
     const last = this.#deadlines.lastHere(now)
@@ -144,19 +145,19 @@ export class Life {
     return this.#committer.unwrittenMs
   }
 
-  /** The loop stood still for so long, because of that attempt if it is known: the time of the others did, too. */
+  /** Discounts a blocked loop of `ms` milliseconds for all attempts except `culprit`, if known. */
   stoodStill(ms: number, culprit: string | undefined): void {
-    // Who runs alone has nobody else to blame.
+    // A handler that runs alone has blocked the loop itself.
     if (this.#handling > 1) this.#deadlines.stoodStill(ms, culprit)
   }
 
-  /** The whole process stood still for so long: that is nobody's doing. */
+  /** Discounts a pause of the whole process, which no attempt caused. */
   stopped(ms: number): void {
     this.#deadlines.stoodStill(ms)
   }
 
   /**
-   * This worker cannot be heard, and will be taken for dead: what runs in a child of its own must not go on beside its
+   * Aborts isolated attempts: this worker cannot write heartbeats and will be declared dead. A handler in a child must not run beside the
    * next attempt elsewhere.
    */
   cannotBeat(): void {
@@ -167,18 +168,19 @@ export class Life {
     }
   }
 
-  /** Undefined: its lease is not ours any more. */
+  /** Undefined: the lease is already lost. */
   hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
     const attempt = new Attempt(claimed, job, this.#forAttempts)
     return this.leases.add(attempt) ? attempt : undefined
   }
 
-  /** `follow`: its code is known as its own after its first await, too. */
+  /** `follow`: the async context of the handler is tracked after the first `await` too. */
   start(attempt: Attempt, follow: boolean): void {
     this.#running++
     this.#handling++
     const place = this.#starts.note(attempt.name)
-    // Before the handler begins: its first synchronous part may block the loop for ever, and its deadline must be known by then.
+    // Set the deadline before the handler begins: the first synchronous part may block the loop forever, and the heartbeat thread must know
+    // the deadline by then.
     attempt.allow()
     this.#deadlines.watch(attempt)
     this.#options.started(attempt)
@@ -192,17 +194,17 @@ export class Life {
     let delay: number | undefined
     let how: Landed | undefined
     try {
-      // It always ends, and never throws.
+      // `run` always ends and never throws.
       const end = await attempt.run(follow)
       this.#handling--
       void this.#options.copies.drop(attempt.name)
       const ms = clock.elapsed() - startedAt
-      // Before its slot is free: who must be alone waits for its outcome, too.
+      // Count the outcome before the slot is free: a job that must run alone waits for outcomes too.
       this.#unsettled++
-      // One that was handed back has not shown how long its kind takes.
+      // A deferred attempt says nothing about the duration of its kind.
       const isBack = end.state === 'handed_back'
       const took = isBack ? undefined : ms
-      // Its neighbours in line would most likely go back as well: for as long as they wait the slot need not hurry.
+      // The next jobs would most likely be deferred too, so the slot pauses for as long as this job waits.
       const rest = isBack && !end.forChild ? Math.min(end.delay, longestRestMs) : 0
       if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
       else ended(claimed, took, rest)
@@ -228,10 +230,10 @@ export class Life {
         log.warn(facts, 'lease lost; the outcome of this attempt was not accepted')
       }
     } catch (error) {
-      // A mistake of ours must not end the process: a later beat finds the job unheld and gives it back.
+      // A bug here must not end the process: a later heartbeat finds the job without a lease here and releases the job.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     }
-    // What could not be written is still ours: handed back it would run again, and nobody would count it.
+    // An unwritten attempt keeps its lease: if released, the job would run again without counting the attempt.
     if (how !== 'left' && how !== 'refused') {
       this.leases.delete(attempt)
       this.#starts.free(place)
@@ -262,7 +264,7 @@ export class Life {
     return this.#committer.settle({ id, attempt, outcome: end })
   }
 
-  /** If it can be: who is let through next meets the same. */
+  /** Reports the trouble if the database is reachable; otherwise the next probe meets the same trouble. */
   async #tell(asker: Asker, { provider, message }: Trouble): Promise<void> {
     const { db, clock, log } = this.#options
     await tellProvider(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
@@ -270,22 +272,25 @@ export class Life {
     )
   }
 
-  /** The batch first: once its job waits again it may be claimed again. Should we die in between, it is the orphan of a batch that stands. */
+  /**
+   * Pauses the batch before releasing the job, because another worker could claim the released job first. If this process crashes in
+   * between, the job is recovered as an orphan of a paused batch.
+   */
   async #pause(held: Held, outcome: Outcome, pause: PauseReason): Promise<Landed> {
     const how = await this.#committer.pause({ ...held, reason: JSON.stringify(pause) })
     return how === 'left' ? how : this.#committer.settle({ ...held, outcome })
   }
 
-  /** Declared dead: every attempt hears that its lease is gone. */
+  /** The worker was declared dead: aborts every attempt with `lease_lost`. */
   end(): void {
     this.#deadlines.off()
     this.leases.loseAll()
     void this.idle().then(() => this.#starts.close())
-    // Their jobs may run elsewhere soon: whatever runs in a child has heard it, and is dead a moment later.
+    // The jobs may run elsewhere soon: the signal of every isolated attempt has aborted, and the child is killed 500 ms later.
     for (const each of this.leases) if (each.isAway) void each.killChild(lastWordMs)
   }
 
-  /** Tells every handler to stop and resolves when each has ended or been handed back. */
+  /** Aborts every handler; resolves when each attempt has ended or was released. */
   async stop(): Promise<void> {
     for (const attempt of this.leases) {
       if (attempt.started) attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
@@ -299,20 +304,20 @@ export class Life {
     this.#starts.close()
   }
 
-  /** The database is no longer waited for: what is unwritten is left to the watchdog. */
+  /** Stops waiting for the database: unwritten outcomes are left to the watchdog. */
   giveUp(): void {
     this.#deadlines.off()
     this.#committer.giveUp()
     this.#leftBehind.forget()
   }
 
-  /** Resolves when nothing runs, and nothing that was left behind is looked after. */
+  /** Resolves when no attempt runs and no handler of an ended attempt is watched. */
   async over(): Promise<void> {
     await this.idle()
     await this.#leftBehind.over()
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no attempt runs. */
   async idle(): Promise<void> {
     while (this.#running > 0) await new Promise<void>(resolve => void this.#idlers.push(resolve))
   }

@@ -1,10 +1,10 @@
 /**
- * How far this worker has claimed in each lane (a queue and a rank), so that a claim does not walk again over what is
- * long claimed and not yet vacuumed away.
+ * Keeps the claim cursors: the position reached in each lane (a queue and a claim rank), so that a claim does not scan claimed rows again
+ * before vacuum removes the rows.
  *
- * Everything that enters `waiting` does so at the present or later, so it lies ahead of every mark; only a commit that
- * took its time can lie behind one. A claim therefore begins a little before its mark, and now and then at the start:
- * when twenty times the cost of the last such sweep has passed, so that sweeping never costs more than 5 %.
+ * Every job enters `waiting` at the current instant or later, so ahead of every claim cursor; only a late commit can be behind a cursor. A
+ * claim therefore starts slightly before its cursor, and sometimes with a full scan: after 20 times the cost of the last full scan, so that
+ * full scans never cost more than 5 % of the time.
  */
 
 import { lookBackMs, type Mark } from '../store/claim.ts'
@@ -25,12 +25,12 @@ interface Past {
 
 export class Marks {
   readonly #lanes = new Map<string, Past[]>()
-  /** By queue: before this, nothing waits that this worker could have claimed. */
+  /** By queue: before this position no job waits that this worker could have claimed. */
   readonly #floors = new Map<string, Mark>()
   #sweptAt = Number.NEGATIVE_INFINITY
   #sweepCost = 0
 
-  /** Where the next claim of a lane begins: at the mark of a quarter second ago, or 2,000 rows back if that is nearer. */
+  /** The start of the next claim of a lane: the cursor of 250 ms ago, or 2,000 rows back if nearer. */
   from(queue: string, rank: number, at: number): Mark {
     const floor = this.#floors.get(queue) ?? start
     const mark = this.#claimedFrom(queue, rank, at)
@@ -47,7 +47,7 @@ export class Marks {
     return isPast(past[0]!, at, rows) ? past[0]!.mark : start
   }
 
-  /** These rows of a lane were claimed. */
+  /** Records the claimed rows of a lane. */
   took(queue: string, rank: number, claimed: readonly Mark[], at: number): void {
     const name = laneName(queue, rank)
     const past = this.#lanes.get(name) ?? []
@@ -57,12 +57,12 @@ export class Marks {
     this.#lanes.set(name, past)
   }
 
-  /** A claim brought less than it wanted: up to that instant all was seen, also what is held and was passed by. */
+  /** A claim received fewer jobs than wanted: everything up to `upTo` was seen, including skipped jobs with blocked claims. */
   sawAll(queue: string, upTo: string): void {
     this.#floors.set(queue, { runAt: upTo, id: '0' })
   }
 
-  /** What was passed by may be claimed after all: from the start once more. */
+  /** Skipped jobs may be claimable: the next claim scans from the start. */
   forget(queue: string): void {
     this.#floors.delete(queue)
     for (const name of this.#lanes.keys()) if (name.slice(name.indexOf(' ') + 1) === queue) this.#lanes.delete(name)
@@ -76,7 +76,7 @@ export class Marks {
     return Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
   }
 
-  /** Milliseconds the last sweep took. */
+  /** Duration of the last full scan, in milliseconds. */
   get sweepCost(): number {
     return this.#sweepCost
   }
@@ -95,7 +95,7 @@ const laneName = (queue: string, rank: number) => `${rank} ${queue}`
 
 const isPast = (past: Past, at: number, rows: number) => past.at <= at - lookBackMs || rows - past.rows >= lookBackRows
 
-/** Texts of one form: a shorter fraction is a prefix of a longer one, and '-infinity' comes before every digit. */
+/** Compares texts of the same format: a shorter fraction is a prefix of a longer fraction, and '-infinity' sorts before every digit. */
 function isAfter(a: Mark, b: Mark): boolean {
   if (a.runAt !== b.runAt) return a.runAt > b.runAt
   return a.id.length === b.id.length ? a.id > b.id : a.id.length > b.id.length

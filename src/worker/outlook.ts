@@ -1,9 +1,9 @@
 /**
- * What a worker knows of the work to come, from its last look ahead: when the next scheduled job is due, which of its queues
- * have limits, and where its marks can no longer be trusted.
+ * Keeps the lookahead of a worker: the instant of the next scheduled job, the queues with limits, and the queues with outdated claim
+ * cursors.
  *
- * Invariant: a look is due by polling at the latest, whatever is known; an instant told while a look is on its way is
- * not forgotten. Instants here are this process's milliseconds; only `seen` is the database's, and compared with its own.
+ * Invariant: a lookahead is due by polling at the latest. An instant reported while a lookahead query is under way is not forgotten.
+ * Instants here are milliseconds of this process; only `seen` comes from the database, and is compared only with instants of the database.
  */
 import type { Clock } from '../lib/clock.ts'
 import { lookAhead } from '../store/claim.ts'
@@ -26,17 +26,17 @@ export class Outlook {
     this.#pollMs = pollMs
   }
 
-  /** When to look again: when the next scheduled job is due, as far as we know; and by polling, whatever we know. */
+  /** The instant of the next lookahead: when the next known scheduled job is due, and by polling in any case. */
   get lookAt(): number {
     return Math.min(this.#dueAt, this.#askedAt + this.#pollMs)
   }
 
-  /** The database's instant of the last look, which every later claim is later than. */
+  /** The instant of the last lookahead on the database clock. Every later claim is later than this instant. */
   get seen(): string | undefined {
     return this.#seen
   }
 
-  /** Something is due after so many milliseconds; answers whether that is sooner than all we knew. */
+  /** Reports that a job is due after `ms` milliseconds; returns true if this is sooner than every known instant. */
   dueIn(ms: number): boolean {
     const dueAt = this.#clock.elapsed() + ms
     const sooner = dueAt < this.#dueAt
@@ -44,15 +44,15 @@ export class Outlook {
     return sooner
   }
 
-  /** What is known is out of date: look before the next claim. */
+  /** The known facts are out of date: run a lookahead before the next claim. */
   forget(): void {
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** `gated`: the queues with limits. `anew`: those whose marks say nothing of what waits behind them by now. */
+  /** `gated`: the queues with limits. `anew`: the queues with outdated claim cursors. */
   async look(): Promise<{ gated: readonly string[]; anew: readonly string[] }> {
     const before = this.#askedAt
-    // Before the answer: whoever is told to look meanwhile looks once more.
+    // Set before the answer arrives, so that a `forget` during the query causes another lookahead.
     this.#askedAt = this.#clock.elapsed()
     this.#dueAt = Number.POSITIVE_INFINITY
     const { dueMs, gated, seen, unheld } = await lookAhead(this.#db, this.#queues, this.#clock.instant()).catch(
@@ -61,7 +61,7 @@ export class Outlook {
         throw error
       },
     )
-    // After a failover to a clock that runs behind, what comes in lies before everything seen so far.
+    // After a failover to a slower clock, new jobs may sort before every job seen so far.
     const back = this.#seen !== undefined && seen < this.#seen
     const anew = this.#queues.filter(queue => back || unheld[queue] !== this.#unheld[queue])
     this.#seen = seen

@@ -1,16 +1,16 @@
 /**
- * What batches ask for their items in place of what their kind says, handed to each job that a claim brought. It never changes,
- * so it is read once for each batch that a worker meets, and jobs without a batch cost nothing.
+ * Adds the policy override of the batch to each claimed job. The override of a batch never changes, so each worker reads the override once
+ * per batch, and jobs without a batch cost nothing.
  *
- * Invariant: no job of a batch starts before that is known. Where it cannot be read the claim has failed, like one whose answer
- * was lost: its jobs are found unheld, and go back unbegun.
+ * Invariant: no job of a batch starts before its override is known. If the read fails, the claim fails like a claim with a lost answer:
+ * `reconcile` finds the jobs unknown and releases the jobs unstarted.
  */
 import type { Policy } from '../core/policy.ts'
 import type { Claimed } from '../store/claim.ts'
 import type { Db } from '../store/db.ts'
 import { readOverrides } from '../store/override.ts'
 
-/** Batches that are remembered; beyond it they are read anew. */
+/** The maximum of cached batches; beyond this number the cache starts empty again. */
 const most = 10_000
 
 export class Overrides {

@@ -1,18 +1,18 @@
 /**
- * How many jobs of a queue a worker may claim ahead of its free slots. Claiming ahead saves round trips when jobs are
- * short, and keeps others from running them when they are long: so it starts at nothing and grows only as far as the
- * slowest twentieth of each kind's recent runs allows.
+ * Sizes the prefetch: the number of jobs a worker may claim beyond its free slots. A prefetch saves round trips when jobs are short, and
+ * keeps jobs from other workers when jobs are long. So the prefetch starts at 0 and grows only as far as the slowest 5 % of each kind's
+ * recent attempts allow.
  */
 
 const remembered = 64
 const enough = 20
 const judgeEvery = 16
-/** What lies ahead should be started within about this time. */
+/** The worker should start all prefetched jobs within about 50 ms. */
 const targetMs = 50
-/** A kind is known to be quick by that many runs, the slowest twentieth of the last below so many milliseconds. */
+/** A kind is quick after 100 attempts (`known`) if the slowest 5 % of the last 64 took less than 20 ms (`quickMs`). */
 const known = 100
 const quickMs = 20
-/** Nothing is known to be quicker than this: clocks tick in milliseconds. */
+/** The lower bound of a measured duration, because clocks tick in milliseconds. */
 const quickestMs = 0.5
 
 interface Recent {
@@ -29,16 +29,16 @@ export class Pace {
     const recent = this.#recent.get(kind) ?? { ms: [], runs: 0, quick: false }
     recent.ms[recent.runs++ % remembered] = ms
     this.#recent.set(kind, recent)
-    // A slow run counts at once; that runs have become quick may take a few to be seen.
+    // A slow attempt counts at once. A change to quick attempts may take a few attempts to show.
     if (ms > this.#slowest || recent.runs % judgeEvery === 0) this.#slowest = this.#judge()
   }
 
-  /** Whether jobs of that kind have lately been over in no time. */
+  /** True if the recent attempts of this kind were quick. */
   isQuick(kind: string): boolean {
     return this.#recent.get(kind)?.quick ?? false
   }
 
-  /** How many more than `slots`; at most `most`. */
+  /** The number of jobs to claim beyond `slots`; at most `most`. */
   ahead(slots: number, most: number): number {
     return Math.min(most, Math.floor((slots * targetMs) / this.#slowest))
   }
@@ -49,7 +49,7 @@ export class Pace {
       const { ms, runs } = recent
       const slow = nthLargest(ms, ms.length - Math.floor(ms.length * 0.95))
       recent.quick = runs >= known && slow < quickMs
-      // A kind that has hardly run may be slow.
+      // A kind with fewer than 20 attempts may be slow.
       slowest = ms.length < enough ? Number.POSITIVE_INFINITY : Math.max(slowest, slow)
     }
     return slowest
@@ -58,7 +58,7 @@ export class Pace {
 
 const largest = new Float64Array(Math.ceil(remembered * 0.05) + 1)
 
-/** The value that `n - 1` others exceed. Makes no copy of the values: this runs for every sixteenth job. */
+/** The value with `n - 1` larger values. Copies no values, because the function runs for every sixteenth job. */
 function nthLargest(values: readonly number[], n: number): number {
   largest.fill(Number.NEGATIVE_INFINITY)
   for (const value of values) {

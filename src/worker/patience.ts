@@ -1,6 +1,6 @@
 /**
- * How long a handler that was told to end is waited for. First its grace: then its attempt goes on without it. Then, unless
- * the whole worker stops, until ten seconds after it was told: then it is abandoned, and others take its place.
+ * Waits for a handler after its signal aborted. After the stop grace the attempt ends without the handler. Unless the whole worker stops,
+ * the handler has 10 s after the signal; then the handler is abandoned, and other jobs get the slot.
  */
 import { abandonAfter } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -9,7 +9,7 @@ export interface PatienceOptions {
   clock: Clock
   graceMs: number
   stopping: boolean
-  /** The attempt goes on without its handler. */
+  /** Ends the attempt without the handler. */
   leave: () => void
   abandon: () => void
 }
@@ -32,7 +32,7 @@ export class Patience {
     if (!signal.aborted) abandon()
   }
 
-  /** It has ended, or nobody asks any more. */
+  /** The handler has ended, or no caller waits for the handler any more. */
   end(): void {
     this.#over.abort('over')
   }

@@ -1,11 +1,12 @@
 /**
- * How far an attempt is, for people and for the stall clock: the name of its last checkpoint, its progress, its own data.
+ * Writes the progress of an attempt for people and for the stall clock: the name of the last checkpoint, the progress, and the handler's
+ * checkpoint data.
  *
- * Invariant: at most one note a second, the newest of each; what a handler said is written before its attempt ends. Only
- * `keep` is waited for: it is the place its code goes on from. That a step was saved is told by its checkpoint: here it is
- * mentioned while a long attempt goes on, and a short one, which most are, writes nothing for it.
+ * Invariant: at most one write per second, with the newest value of each field; values from the handler are written before the attempt
+ * ends. Only `keep` is awaited, because the next attempt continues from its data. The checkpoint row already records a saved step: here the
+ * name is added only during a long attempt, so that a short attempt, the common case, writes nothing.
  *
- * One after the other: of two notes of one job in a flush PostgreSQL takes one, and it need not be the newer.
+ * Writes are sequential: of two writes for the same job in a flush, PostgreSQL takes only one, and possibly the older.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Landed } from './group-commit.ts'
@@ -25,9 +26,9 @@ export class Place {
   #pending: Noted | undefined
   #notedAt = Number.NEGATIVE_INFINITY
   readonly #begunAt: number
-  /** Something is pending that a handler said. */
+  /** True if a value from the handler is pending. */
   #owed = false
-  /** The last that was begun. */
+  /** The last write begun. */
   #writing: Promise<unknown> = Promise.resolve()
 
   constructor(clock: Clock, write: (note: Noted) => Promise<Landed>) {
@@ -36,13 +37,13 @@ export class Place {
     this.#begunAt = clock.elapsed()
   }
 
-  /** Soon, and before the attempt ends. */
+  /** Writes soon, and before the attempt ends. */
   note(noted: Noted): void {
     this.#owed = true
     this.#gather(noted, this.#notedAt)
   }
 
-  /** Within a second, if the attempt lasts that long. */
+  /** Writes within 1 s if the attempt lasts that long. */
   mention(noted: Noted): void {
     this.#gather(noted, Math.max(this.#notedAt, this.#begunAt))
   }
@@ -55,20 +56,20 @@ export class Place {
     void this.#clock.sleep(rest, this.#ended.signal).then(() => this.#flush())
   }
 
-  /** At once, and waited for. */
+  /** Writes at once and is awaited. */
   keep(noted: Noted): Promise<Landed> {
     const all = { ...this.#taken(), ...noted }
     return this.#inTurn(() => all)
   }
 
   async close(): Promise<void> {
-    // With a reason, so that none is made: this is once for every job with steps.
+    // An explicit reason avoids building an error: this runs once for every job with steps.
     this.#ended.abort('over')
     if (!this.#owed) this.#pending = undefined
     await this.#flush()
   }
 
-  /** What is gathered until its turn comes goes with it. */
+  /** Includes everything gathered until the write's turn. */
   #flush(): Promise<unknown> {
     return this.#inTurn(() => this.#taken())
   }

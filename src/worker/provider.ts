@@ -1,10 +1,11 @@
 /**
- * `ctx.provider`: asks a service outside, unless it waits or is stopped; what it says of itself reaches all workers before the
- * handler hears it.
+ * `ctx.provider`: calls a provider unless the provider waits or is stopped. A wait or a stop reaches all workers before the handler
+ * receives the error.
  *
- * Invariant: it is asked only after its row was read, and what it said is written before this throws. Somebody who dies in
- * between has told nobody: the next one asks, and is told the same. That it answered is written if it can be, and an answer is
- * never lost for it: who asks next makes it good. Whoever is let through to one that has stopped pays for no trouble there.
+ * Invariant: `ask` runs only after a read of the provider's row, and a wait or stop is written before this function throws. If the process
+ * crashes in between, nothing is written: the next job calls the provider and gets the same answer. A success is written if possible, and
+ * an answer is never lost because of a failed write: the next call writes the success. A probe of a stopped provider is not charged for
+ * trouble of the provider.
  */
 import { handBack, handBackOf } from '../core/hand-back.ts'
 import { asText } from '../core/json.ts'
@@ -37,10 +38,10 @@ export async function askProvider<T>(
     answer = await ask(host.signal)
   } catch (error) {
     const said = handBackOf(error)
-    // Told to end while it waited, it has not heard whether it answers; of an item that cannot be answered it has.
+    // After an abort it is unknown whether the provider works. A non-retryable error of this item means the provider works.
     if (said === undefined && stand.probe && !host.signal.aborted && !isFinal(error))
       throw handBackTo(name, await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }), error)
-    // What another provider said, asked inside of this one, has been told already.
+    // The wait or stop of another provider, called inside this call, is already written.
     if (said === undefined || said.why === 'pause' || said.why === 'child' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said
     const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }

@@ -1,9 +1,8 @@
 /**
- * A worker's proof of life, as its main loop has a part in it: it says over and over that it comes round, so that its heart
- * can tell when it does not; asks which attempts it still holds; and beats by itself where it has no heart, or one that
- * cannot.
+ * Proves from the main loop that a worker lives. The main loop writes each turn to shared memory, so that the heartbeat thread notices a
+ * blocked loop; checks which leases are lost; and writes heartbeats itself if there is no heartbeat thread, or if the thread cannot.
  *
- * Invariant: while the database is there, a worker that lives is heard of within two beats, whichever of the two fails.
+ * Invariant: while the database is reachable, a living worker writes a heartbeat within two intervals, even if one of both writers fails.
  */
 
 import { beatEvery } from '../core/policy.ts'
@@ -24,13 +23,13 @@ import type { Life } from './life.ts'
 
 export { defaultMemoryCap } from '../heart/memory.ts'
 
-/** How a heart is to be; without it the main loop beats alone. */
+/** Settings of the heartbeat thread; without settings only the main loop writes heartbeats. */
 export interface HeartSettings {
-  /** Past any pooler. */
+  /** A direct connection, without a pooler. */
   url: string
   killWhenHung: boolean
   memoryBytes: number
-  /** Unable to beat for so long, the worker takes itself for dead: what runs in children ends. */
+  /** After this time without a heartbeat the worker considers itself dead and ends isolated attempts. */
   silentMs: number
 }
 
@@ -40,20 +39,20 @@ export interface PulseOptions {
   log: Log
   heart: HeartSettings | undefined
   queues: readonly string[]
-  /** The present one. */
+  /** The current incarnation. */
   life: () => Life
   free: (queue: string) => number
   abandoned: () => number
-  /** With each beat. */
+  /** Called with each heartbeat. */
   search: (life: Life) => Promise<void>
-  /** That life was declared dead. Tried again until it succeeds. */
+  /** Starts a new incarnation after `life` was declared dead. Retried until it succeeds. */
   startOver: (life: Life) => Promise<void>
 }
 
 const deadlineMs = beatEvery - 500
-/** A loop that is so late has stood still: from here on nobody is charged for it. */
+/** From this delay on the loop was blocked, and other attempts are not charged for the time. */
 const stoodMs = 500
-/** From here on it is worth knowing who did it. */
+/** From this delay on the cause is worth finding. */
 const worthKnowingMs = 1000
 
 export class Pulse {
@@ -65,11 +64,11 @@ export class Pulse {
   #dead: string | undefined
   readonly #stops = new Stops()
   #standsIn = false
-  /** When the main loop's own last beat landed. */
+  /** The instant of the main loop's own last heartbeat. */
   #beatAt = Number.NEGATIVE_INFINITY
-  /** What must be added to the clock's milliseconds to make shared ones. */
+  /** The difference between the shared clock and `clock.elapsed()`, in milliseconds. */
   #offset = 0
-  /** The loop stood still and nobody could tell because of whom: from now on every handler is followed. */
+  /** True after a blocked loop of unknown cause: from now on the async context of every handler is tracked. */
   followAll = false
 
   constructor(options: PulseOptions) {
@@ -86,12 +85,12 @@ export class Pulse {
     this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
   }
 
-  /** Looks soon. */
+  /** Runs the next tick soon. */
   wake(): void {
     this.#loop?.wake()
   }
 
-  /** Another life has begun. */
+  /** A new incarnation has begun. */
   live(id: string): void {
     this.#heart?.live(id)
   }
@@ -121,7 +120,10 @@ export class Pulse {
     this.#stopAnswering = answerHeart(() => this.#current())
   }
 
-  /** One of the two cannot beat. The worker is not heard of only when neither has, for long enough. */
+  /**
+   * Handles a failed heartbeat of the thread or the main loop. The worker counts as silent only if neither wrote a heartbeat for
+   * `silentMs`.
+   */
   #silent(): void {
     const { heart: settings, clock, life } = this.#options
     if (settings === undefined) return
@@ -129,7 +131,7 @@ export class Pulse {
     if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
   }
 
-  /** The loop comes round. Called as well before anything is out of time: whoever waited for a loop that stood still is not. */
+  /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
   turn(): void {
     const heart = this.#heart
     if (heart === undefined) return
@@ -149,7 +151,7 @@ export class Pulse {
     signs[sign.turnAt] = now
   }
 
-  /** A handler starts: it may be the one that blocks the loop, before that comes round again. */
+  /** Records the start of a handler, which may block the loop before the next turn. */
   started(attempt: Attempt): void {
     const life = this.#options.life()
     if (this.#heart === undefined) return
@@ -177,12 +179,12 @@ export class Pulse {
     life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)
   }
 
-  /** Asked by the heart in the middle of whatever runs: whose code is it? */
+  /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
   #current(): Running | undefined {
     const life = this.#options.life()
     const known = currentJob()
     const sole = life.sole
-    // A quick kind is not followed beyond its first await; when nothing else runs, it is that one.
+    // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.leases.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
@@ -203,7 +205,7 @@ export class Pulse {
   async #isAlive(life: Life): Promise<boolean> {
     const { db, clock, log, queues, free, abandoned } = this.#options
     const standsIn = this.#heart?.isBeating === false
-    // A heart that is gone has been told of.
+    // The end of the heartbeat thread was already logged.
     if (standsIn && !this.#standsIn && this.#heart?.isThere)
       log.warn({ worker: life.id }, 'the heart of this worker does not beat; its main loop does instead')
     this.#standsIn = standsIn

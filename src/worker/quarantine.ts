@@ -1,10 +1,10 @@
 /**
- * Jobs that may have killed a process (core/care.ts), in one worker: beside the normal slots, and at most two at a time.
+ * Runs jobs with a crash suspicion (core/care.ts) beside the normal slots of a worker, at most two at a time.
  *
- * Invariant: no two suspects of one death run here at once. One that must be alone, and cannot run in a process of its own,
- * runs while nothing else does: from its turn on nothing else starts, until it has ended. So that nobody starves, what waits
- * for its turn too long goes back, for another worker; and after the worker stood still for one that must be alone, it
- * works for the others for as long. It is more patient each time that was in vain: handlers end, at their time-out at last.
+ * Invariant: two suspects of the same crash never run here at once. A job that must run alone, and cannot run in its own process, runs
+ * while no other job does: from its turn on no other job starts until the job has ended. Against starvation, a job that waits too long is
+ * released for another worker, and after a time of running alone the worker runs other jobs for as long. The wait for running alone doubles
+ * each time it was in vain, because handlers end, by their timeout at the latest.
  */
 import type { Care } from '../core/care.ts'
 import { runsInProcess } from '../isolation/able.ts'
@@ -15,10 +15,13 @@ import { nameOf } from '../store/heartbeat.ts'
 import type { Attempt } from './attempt.ts'
 
 const most = 2
-/** How long one waits for its turn here; one that must be alone up to the other, when it was in vain before. */
+/** The wait of a job for its turn; for a job that must run alone up to 15 minutes, after waits in vain. */
 const patienceMs = 30_000
 const mostPatienceMs = 15 * 60_000
-/** Handed back, it may be claimed again after one to two times this; while the worker rests from standing still, later. */
+/**
+ * The delay before a released job may be claimed again, times a random factor of 1 to 2; longer while the worker runs other jobs after an
+ * alone run.
+ */
 const delayMs = 1000
 const restingDelayMs = 5000
 
@@ -31,7 +34,7 @@ export class Quarantine {
   readonly #random: Random
   #waiting: Attempt[] = []
   readonly #running = new Map<string, Attempt>()
-  /** Waits for all others to end, or runs: from then on. */
+  /** The job that waits for all others to end, or runs alone, and the instant this began. */
   #alone: { attempt: Attempt; since: number } | undefined
   #patience = patienceMs
   #freeAt = Number.NEGATIVE_INFINITY
@@ -42,7 +45,7 @@ export class Quarantine {
     this.#random = random
   }
 
-  /** One runs alone, or waits for that: nothing else may start. */
+  /** A job runs alone or waits to run alone: no other job may start. */
   get holds(): boolean {
     return this.#alone !== undefined
   }
@@ -51,13 +54,13 @@ export class Quarantine {
     return this.#waiting
   }
 
-  /** Takes it in, or answers after how many milliseconds it may be claimed again. `quiet`: nothing runs here. */
+  /** Accepts the attempt, or returns the milliseconds before the job may be claimed again. `quiet`: no handler runs here. */
   admit(attempt: Attempt, quiet: boolean): number | undefined {
     if (this.#waiting.length + this.#running.size >= most) return this.#delay(delayMs)
     if (mustBeAlone(attempt)) {
       if (this.holds) return this.#delay(delayMs)
       const now = this.#clock.elapsed()
-      // There may be nobody to rest for.
+      // There may be no other jobs to run.
       if (now < this.#restUntil && !(quiet && now >= this.#freeAt + delayMs)) return this.#delay(restingDelayMs)
       this.#alone = { attempt, since: now }
     }
@@ -65,7 +68,7 @@ export class Quarantine {
     return undefined
   }
 
-  /** The next one to start, counted as running from here on. `quiet`: nothing runs here, and no outcome is on its way. */
+  /** The next attempt to start, counted as running from here on. `quiet`: no handler runs here, and no outcome is under way. */
   next(quiet: boolean): Attempt | undefined {
     const next = this.#waiting.find(each => this.#mayStart(each, quiet))
     if (next === undefined) return undefined
@@ -81,7 +84,7 @@ export class Quarantine {
     return ![...this.#running.values()].some(({ claimed }) => claimed.care!.death === death)
   }
 
-  /** Its handler has ended, or it never began; answers whether it was one of these. */
+  /** The handler has ended, or never began; returns false for an attempt that is not in quarantine. */
   ended(claimed: Claimed): boolean {
     const attempt = this.#running.get(nameOf(claimed))
     if (attempt === undefined) return false
@@ -90,7 +93,7 @@ export class Quarantine {
     return true
   }
 
-  /** Takes out those that have waited for too long; `delayMs`: when they may be claimed again. */
+  /** Removes attempts that waited too long; `delayMs`: the delay before the jobs may be claimed again. */
   overdue(): { late: Attempt[]; delayMs: number } {
     const now = this.#clock.elapsed()
     const late = this.takeOut(
@@ -99,7 +102,7 @@ export class Quarantine {
     return { late, delayMs: this.#delay(delayMs) }
   }
 
-  /** Takes out those that wait and shall not start. */
+  /** Removes matching attempts that wait. */
   takeOut(which: (attempt: Attempt) => boolean): Attempt[] {
     const out = this.#waiting.filter(which)
     this.#waiting = this.#waiting.filter(each => !out.includes(each))
@@ -107,7 +110,7 @@ export class Quarantine {
     return out
   }
 
-  /** The worker works for the others again, for as long as it stood still. */
+  /** Lets the worker run other jobs again, for as long as it ran nothing else. */
   #release(attempt: Attempt, patience: number): void {
     if (this.#alone?.attempt !== attempt) return
     this.#freeAt = this.#clock.elapsed()

@@ -17,7 +17,7 @@ test('a worker that is never out of work does not keep the attempts it has run',
     ran.push(new WeakRef(slots.take()!))
     slots.ended('quick', 1)
   }
-  // A WeakRef keeps its target until the present turn of the loop is over.
+  // A WeakRef keeps its target until the current turn of the loop is over.
   await new Promise(resolve => setImmediate(resolve))
   collect()
   expect(ran.filter(each => each.deref() !== undefined).length).toBeLessThan(2000)

@@ -1,32 +1,32 @@
 /**
- * The places of one queue in a worker: handlers that run, and attempts claimed ahead that wait for a place.
+ * Keeps the slots of a queue in a worker: running handlers, and prefetched attempts that wait for a slot.
  *
- * Invariant: never more handlers at once than `size`, those places counted that rest. Claiming ahead is bounded by what the kinds' slowest runs allow
- * (pace.ts) and by the memory that inputs take.
+ * Invariant: never more handlers at once than `size`, paused slots included. The prefetch is bounded by the slowest attempts of each kind
+ * (pace.ts) and by the memory of the inputs.
  */
 import type { Attempt } from './attempt.ts'
 import { Pace } from './pace.ts'
 
-/** A claim may bring at most about this many bytes of input, judged by the largest seen lately. */
+/** A claim may bring at most about 8 MiB of input, estimated by the largest recent input. */
 const maxBytes = 8 * 1024 * 1024
 const mostAhead = 1000
 
 export class Slots {
   readonly queue: string
   readonly size: number
-  /** There may be more: the last claim took all it asked for, or could not ask. So a freed slot is worth another claim. */
+  /** True if the last claim received all wanted jobs, or this queue was not part of the claim. A freed slot is then worth another claim. */
   more = false
   /** The queue has limits. */
   gated = false
-  /** Its own: how quick the jobs of one queue are says nothing of another's. */
+  /** Separate for each queue: the durations of one queue say nothing about another queue. */
   readonly #pace = new Pace()
   #used = 0
-  /** Of those in use: they rest after a job that was handed back. */
+  /** Slots in use without a handler: paused after a deferred job. */
   #resting = 0
   #waiting: Attempt[] = []
   #next = 0
   #largest = 0
-  /** Something claimed ahead had to be handed back: until a slot is freed, claiming ahead only keeps others from it. */
+  /** A prefetched job had to be released: until a slot is freed, a prefetch only keeps jobs from other workers. */
   #blocked = false
 
   constructor(queue: string, size: number) {
@@ -42,14 +42,15 @@ export class Slots {
     return this.#waiting.length - this.#next
   }
 
-  /** Whether jobs of that kind have lately been over in no time. */
+  /** True if the recent attempts of this kind were quick. */
   isQuick(kind: string): boolean {
     return this.#pace.isQuick(kind)
   }
 
-  /** How many to claim now: for the free slots, and ahead when at least half of what may lie ahead is gone. */
+  /** The number of jobs to claim now: for the free slots, and for the prefetch once at least half of the prefetch has started. */
   want(): number {
-    // What a limit lets through is for those who run it now; while places rest, what is ready may well go back.
+    // No prefetch of limited jobs, because a limited job should run at once; and none while slots are paused, because ready jobs may be
+    // deferred too.
     const ahead = this.#blocked || this.gated || this.#resting > 0 ? 0 : this.#pace.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
@@ -59,15 +60,15 @@ export class Slots {
 
   add(attempt: Attempt, inputBytes: number): void {
     this.#waiting.push(attempt)
-    // Forgotten slowly: one large input among many small ones holds claims back for a while, not for ever.
+    // The largest size decays slowly: a large input among many small inputs lowers claims for a while, not forever.
     this.#largest = Math.max(inputBytes, this.#largest * 0.999)
   }
 
-  /** The next attempt to start, now counted as running. */
+  /** The next attempt to start, counted as running from here on. */
   take(): Attempt | undefined {
     if (this.#used >= this.size || this.waiting === 0) return undefined
     const attempt = this.#waiting[this.#next++]!
-    // With work that never ends the list never runs empty: what was taken must not stay in it.
+    // With endless work the list never runs empty, so started attempts must be removed.
     if (this.#next === this.#waiting.length || this.#next > mostAhead) {
       this.#waiting = this.#waiting.slice(this.#next)
       this.#next = 0
@@ -76,19 +77,19 @@ export class Slots {
     return attempt
   }
 
-  /** What was taken never began. */
+  /** Frees the slot of an attempt that never began. */
   release(): void {
     this.#used--
   }
 
-  /** A handler has ended, after so many milliseconds; undefined: that says nothing of how quick its kind is. */
+  /** A handler has ended after `ms` milliseconds; undefined: the duration says nothing about the kind. */
   ended(kind: string, ms: number | undefined): void {
     this.release()
     this.#blocked = false
     if (ms !== undefined) this.#pace.ended(kind, ms)
   }
 
-  /** A handler has ended, and its place is not free before `rested`. */
+  /** A handler has ended, and the slot is paused until `rested`. */
   rest(): void {
     this.#resting++
   }
@@ -98,14 +99,14 @@ export class Slots {
     this.release()
   }
 
-  /** Takes out those claimed before that instant: others may run them sooner. */
+  /** Removes attempts claimed before the instant `before`: other workers may run the jobs sooner. */
   overdue(before: number): Attempt[] {
     const late = this.takeOut(each => each.claimedAt < before)
     if (late.length > 0) this.#blocked = true
     return late
   }
 
-  /** Takes out those that wait for a place and shall not get one. */
+  /** Removes matching attempts that wait for a slot. */
   takeOut(which: (attempt: Attempt) => boolean): Attempt[] {
     const waiting = this.#waiting.slice(this.#next)
     const out = waiting.filter(which)

@@ -1,11 +1,11 @@
-/** An attempt as a span: below the trace that enqueued its job, with what became of it. */
+/** Traces an attempt as a span below the trace of the enqueue, with the outcome. */
 import type { Ended } from '../core/outcome.ts'
 import { openSpan, type Span } from '../lib/trace.ts'
 import type { Claimed } from '../store/claim.ts'
 import type { Away } from './away.ts'
 import type { AttemptEnd } from './ending.ts'
 
-/** Undefined: nobody traces. */
+/** Undefined: tracing is off. */
 export const spanOf = ({ id, attempt, kind, queue, trace }: Claimed): Span | undefined =>
   openSpan(`job ${kind}`, () => ({
     parent: trace,
@@ -20,7 +20,7 @@ export const spanOf = ({ id, attempt, kind, queue, trace }: Claimed): Span | und
     },
   }))
 
-/** One that failed is told as such, also when it is tried again. */
+/** Marks a failed attempt as failed, even if the job is retried. */
 export function closeSpan(span: Span, end: AttemptEnd, ended: Ended | Away): void {
   span.note('retoma.job.outcome', end.state)
   const failure = 'failure' in end ? end.failure : null

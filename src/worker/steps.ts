@@ -1,8 +1,8 @@
 /**
- * The named parts of one attempt. A step that was saved by an earlier attempt is not run again: what it returned comes back.
+ * Runs the steps of an attempt. A step saved by an earlier attempt does not run again: `step` returns the saved result.
  *
- * Invariant: `step` resolves only once its checkpoint is committed, and only while the attempt holds the job; so whatever
- * follows it may count on it, after any crash. An attempt does not end before its steps have.
+ * Invariant: `step` resolves only after the commit of the checkpoint, and only while the attempt has the lease. So the code after a step
+ * may rely on the step after any crash. An attempt does not end before its steps have ended.
  */
 import { backoffAfter } from '../core/backoff.ts'
 import type { JobTransaction } from '../core/context.ts'
@@ -17,19 +17,19 @@ import { inSpan } from '../lib/trace.ts'
 import type { Landed } from './group-commit.ts'
 import type { Transacted } from './transact.ts'
 
-/** What steps need of the attempt they are in. */
+/** The attempt, as the steps see it. */
 export interface StepHost {
   readonly job: string
   readonly clock: Clock
   readonly random: Random
   readonly signal: AbortSignal
-  /** For how long the attempt's time has stood still because of another job. */
+  /** The total time during which another job blocked this attempt. */
   readonly stoodMs: number
-  /** What earlier attempts have saved. */
+  /** Loads the checkpoints of earlier attempts. */
   load(): Promise<ReadonlyMap<string, unknown>>
-  /** Answers once it is certain; a lost lease has been told to the attempt by then. */
+  /** Resolves with a certain write result. On a lost lease the attempt's signal has aborted by then. */
   save(name: string, value: string): Promise<Landed>
-  /** Likewise, with what `work` asks in the same transaction; it answers what to save. */
+  /** Like `save`, with the queries of `work` in the same transaction; `work` returns the text to save. */
   transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<Transacted>
 }
 
@@ -48,7 +48,7 @@ export class Steps {
     return this.keep(checkStepName(name), run, checkStepOptions(options))
   }
 
-  /** The same, with what was asked already checked. */
+  /** Like `step`, with checked arguments. */
   keep<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options: CheckedStep): Promise<T> {
     return this.#begin(name, async () => {
       const value = await this.#tries(options, () => this.#once(name, run, options.timeoutMs))
@@ -79,7 +79,7 @@ export class Steps {
     return kept
   }
 
-  /** The handler has ended: waits for steps it did not wait for, and answers their names. From here on none begins. */
+  /** The handler has ended: waits for open steps, and returns the names of steps without an `await`. No step begins after this call. */
   async close(): Promise<string[]> {
     const left = [...this.#open.keys()]
     this.#over = true
@@ -87,19 +87,19 @@ export class Steps {
     return left
   }
 
-  /** The attempt has ended, or has been told to. */
+  /** True once the attempt has ended or its signal has aborted. */
   get isOver(): boolean {
     return this.#over || this.#host.signal.aborted
   }
 
-  /** What earlier attempts saved and this one never asked for. Not looked for by an attempt that asked for nothing. */
+  /** Saved steps of earlier attempts that this attempt never used. Empty if the attempt used no steps. */
   async unused(): Promise<string[]> {
-    // What could not be loaded was told to whoever asked for a step.
+    // The caller of a step has already received the load error.
     const saved = (await this.#saved?.catch(() => undefined)) ?? new Map<string, unknown>()
     return [...saved.keys()].filter(name => !this.#begun.has(name))
   }
 
-  /** What an earlier attempt saved under this name. */
+  /** The result saved under this name by an earlier attempt. */
   async saved(name: string): Promise<{ value: unknown } | undefined> {
     this.#saved ??= this.#host.load()
     const all = await this.#saved
@@ -136,7 +136,7 @@ export class Steps {
     }
   }
 
-  /** Never left behind: what is on its way to be committed is waited for, however late it is. */
+  /** Waits for a commit under way even after a timeout. */
   async #transact<T>(
     name: string,
     run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
@@ -148,7 +148,7 @@ export class Steps {
       const done = await this.#host.transact(
         name,
         async tx => {
-          // From here: a database that is away is waited for, however long.
+          // The time starts here: the wait for an unreachable database does not count.
           time.begin()
           value = await run(tx, time.signal)
           time.end()
@@ -163,7 +163,7 @@ export class Steps {
     }
   }
 
-  /** `signal`: the attempt's, and when the time from `begin` on is up; `late` rejects then. */
+  /** `signal` aborts with the attempt or on the timeout, counted from `begin`; `late` rejects on the timeout. */
   #timed(name: string, timeoutMs: number): Timed {
     const tooLong = new AbortController()
     let ended: AbortController | undefined
@@ -192,7 +192,7 @@ export class Steps {
     }
   }
 
-  /** So much of the attempt's own time. */
+  /** Waits for `ms` of the attempt's own time. */
   async #passes(ms: number, over: AbortSignal): Promise<void> {
     const { clock } = this.#host
     const begunAt = clock.elapsed() - this.#host.stoodMs
@@ -212,7 +212,7 @@ interface Timed {
   end: () => void
 }
 
-/** What is kept of it. */
+/** Encodes the result of a step for a checkpoint. */
 export function textOf(name: string, value: unknown, most: number): string {
   const encoded = encodeValue(value, { root: 'result' })
   if (!encoded.ok) throw unkept(name, encoded.problem)
@@ -221,7 +221,7 @@ export function textOf(name: string, value: unknown, most: number): string {
   return encoded.text
 }
 
-/** The work is done and would be done again for nothing: not retried. */
+/** Not retried: the work is done, and would be done again for nothing. */
 const unkept = (name: string, problem: Saying) =>
   doNotRetry(
     new RetomaError('bad_value', {

@@ -1,8 +1,8 @@
 /**
- * What one life of a worker has counted: how its attempts ended, and how long they took. In memory, at a cost of some ten
- * nanoseconds a job; written every ten seconds when something has changed (store/metric.ts).
+ * Counts the outcomes and durations of an incarnation's attempts. Counts in memory at about 10 ns per job; written every 10 s if something
+ * changed (store/metric.ts).
  *
- * Invariant: numbers only grow. What a life had counted since its last write is lost with it.
+ * Invariant: numbers only grow. Counts since the last write are lost if the process ends.
  */
 import { durationBuckets, mostSeries, other, systemMetrics } from '../core/metric.ts'
 import type { Series } from '../store/metric.ts'
@@ -14,7 +14,7 @@ interface Counts {
   queue: string
   kind: string
   ends: Record<How, number>
-  /** One for each bucket, one for what is above, and the sum in seconds. */
+  /** A count per bucket, a count above the last bucket, and the sum in seconds. */
   durations: number[]
 }
 
@@ -25,7 +25,7 @@ const sum = above + 1
 export class Tally {
   readonly #byQueue = new Map<string, Map<string, Counts>>()
   #size = 0
-  /** Something was counted since it was last taken. */
+  /** True if something was counted since the last `take`. */
   changed = false
 
   ended({ queue, kind }: { queue: string; kind: string }, end: AttemptEnd, ms: number): void {
@@ -52,7 +52,7 @@ export class Tally {
     return counts
   }
 
-  /** All of it, as it is to be written. */
+  /** All series, ready to be written. */
   take(): Series[] {
     this.changed = false
     return [...this.#byQueue.values()].flatMap(kinds => [...kinds.values()].flatMap(seriesOf))

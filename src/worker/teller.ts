@@ -1,8 +1,8 @@
 /**
- * Tells the database what a worker has counted of its attempts, beside its beats.
+ * Writes the attempt metrics of a worker to the database, alongside the heartbeats.
  *
- * Invariant: never two writes at a time, and all that was counted is told again with the next, so that none can be lost or
- * count twice. Nothing of it is thrown, and no beat waits for it.
+ * Invariant: never two writes at a time. Each write contains all counts again, so that no count is lost or counted twice. Errors are not
+ * thrown, and no heartbeat waits for a write.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -14,7 +14,7 @@ export interface TellerOptions {
   db: Db
   clock: Clock
   log: Log
-  /** The present one. */
+  /** The current incarnation. */
   life: () => Life
 }
 
@@ -29,7 +29,7 @@ export class Teller {
     this.#options = options
   }
 
-  /** The worker beats: every other time it is told. */
+  /** Called with each heartbeat; writes at every second call. */
   beat(): void {
     if (++this.#beats % beatsBetweenTellings !== 0) return
     this.#telling ??= this.#tell().finally(() => {
@@ -37,7 +37,7 @@ export class Teller {
     })
   }
 
-  /** Before the worker's row goes: without it nothing more is taken of it. */
+  /** Writes before the worker row is removed: without the row the database accepts no metrics. */
   async last(): Promise<void> {
     await this.#telling
     await this.#tell()

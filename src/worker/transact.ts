@@ -1,10 +1,10 @@
 /**
- * `ctx.transaction`: a handler's work in a transaction that its checkpoint is part of (store/fenced.ts).
+ * `ctx.transaction`: runs a handler's work in a transaction that includes the checkpoint (store/fenced.ts).
  *
- * Invariant: what the work wrote is committed at most once for a job and a name, and it is known whether it was before this
- * resolves: after a commit that nobody answered the checkpoint is read, for as long as it takes. Once the signal has aborted
- * nothing is committed that was not on its way. A database that is away is waited for and costs no try; a link that is cut
- * under the work rolls it back, and it is called again, three times at most: it may cost money.
+ * Invariant: the writes of `work` are committed at most once per job and step name, and the result of the commit is known before this
+ * function resolves: after a commit without an answer the checkpoint is read, for as long as necessary. After the signal aborts, nothing
+ * new is committed. The wait for an unreachable database counts as no call of `work`. A connection lost during `work` rolls back, and
+ * `work` is called again, at most three times in total, because calls may cost money.
  */
 import type { JobTransaction } from '../core/context.ts'
 import { doNotRetry } from '../core/outcome.ts'
@@ -22,12 +22,12 @@ export interface Transact {
   worker: string
   job: { id: string; attempt: number }
   name: string
-  /** Answers what to keep, as JSON text. */
+  /** Returns the value to save, as JSON text. */
   work: (tx: JobTransaction) => Promise<string>
   signal: AbortSignal
 }
 
-/** 'there': an earlier one of this name was committed; what it kept. */
+/** 'there': a transaction of this name is already committed; `value` is its checkpoint. */
 export type Transacted = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
 
 const mostCalls = 3
@@ -62,7 +62,7 @@ async function begin({ db, clock, signal }: Transact): Promise<Begun> {
   }
 }
 
-/** `failed`: nothing of it is in the database, and trying again may help. */
+/** `failed`: nothing is committed, and another call may succeed. */
 async function attempt(given: Transact, { loan, mark }: Begun): Promise<Transacted | { failed: unknown }> {
   const { worker, job, name, work, signal, clock } = given
   const tx = new Tx(loan, name, signal)
@@ -89,13 +89,13 @@ async function commit(given: Transact, loan: Loan): Promise<Transacted | { faile
     loan.giveBack('ended')
     return { how: 'landed' }
   } catch (error) {
-    // A deferred constraint, or a lost answer: the checkpoint knows.
+    // A deferred constraint failed, or the answer was lost: the checkpoint decides.
     loan.giveBack('in doubt')
     return settled(given, error)
   }
 }
 
-/** `error`: why nobody knows whether it was committed. */
+/** Reads the checkpoint to learn whether the transaction is committed. `error`: the reason of the doubt. */
 async function settled(given: Transact, error: unknown): Promise<Transacted | { failed: unknown }> {
   const { db, clock, job, name, signal } = given
   for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
@@ -106,7 +106,7 @@ async function settled(given: Transact, error: unknown): Promise<Transacted | { 
       continue
     }
     if (kept !== undefined && error === undefined) return { how: 'there', value: kept.value }
-    // A later attempt's: it has done this, because ours was rolled back.
+    // A checkpoint of a later attempt: our transaction was rolled back, and the later attempt did the work.
     if (kept !== undefined) return { how: kept.attempt === job.attempt ? 'landed' : 'lost' }
     signal.throwIfAborted()
     if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }

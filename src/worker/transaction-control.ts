@@ -1,17 +1,19 @@
 /**
- * Recognizes a statement that would end the transaction of a handler or begin another one, such as `commit`. `rollback to` a savepoint
- * is not one of them.
+ * Recognizes a statement that would end the transaction of a handler or begin another transaction, such as `commit`. A `rollback to` a
+ * savepoint is allowed.
  *
- * Invariant: the work grows with the length of the statement, and no faster.
+ * Invariant: the work grows linearly with the length of the statement.
  */
 
 const control =
   /^(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!(?:\s+(?:work|transaction))?\s+to))\b/i
 
-/** What may stand before the first word of a statement: blanks, semicolons, comments. One piece at a time, so that no text is read twice. */
+/**
+ * Blanks, semicolons and comments before the first word of a statement. Matches a single piece at a time, so that no text is read twice.
+ */
 const before = /[\s;]+|--[^\n]*\n?|\/\*/y
 
-/** A statement from its first word on; '' when it has none. */
+/** A statement from the first word on; '' without a word. */
 function fromFirstWord(text: string): string {
   for (let at = 0; ; at = before.lastIndex) {
     before.lastIndex = at
@@ -22,7 +24,7 @@ function fromFirstWord(text: string): string {
   }
 }
 
-/** Comments of PostgreSQL nest. One that does not end goes to the end of the text, and PostgreSQL refuses it. */
+/** Comments of PostgreSQL nest. An unterminated comment reaches to the end of the text, and PostgreSQL rejects the statement. */
 function commentEnd(text: string, start: number): number {
   const marks = /\/\*|\*\//g
   marks.lastIndex = start

@@ -1,8 +1,8 @@
 /**
- * The transaction as a handler sees it: it asks, and neither begins nor ends.
+ * The transaction of a handler: runs queries, and neither begins nor ends the transaction.
  *
- * Invariant: nothing is asked through it before its work or after; what it may have asked without waiting is answered before
- * the checkpoint is written. Once the signal has aborted its connection is gone, and what was asked on it with it.
+ * Invariant: no query runs before or after `work`; queries without an `await` are answered before the checkpoint is written. When the
+ * signal aborts, the connection is closed, and all queries on the connection end.
  */
 import type { JobQuery, JobTransaction } from '../core/context.ts'
 import { asText } from '../core/json.ts'
@@ -17,7 +17,7 @@ export class Tx {
   readonly #name: string
   readonly #signal: AbortSignal
   readonly #asked = new Set<Promise<unknown>>()
-  /** The first statement that PostgreSQL refused: nothing after it is taken. */
+  /** The first statement rejected by PostgreSQL: PostgreSQL accepts nothing after this statement. */
   #refused: unknown
   #over = false
 
@@ -41,14 +41,14 @@ export class Tx {
     try {
       return await Promise.race([work({ query: (query, values) => this.#heard(query, values) }), aborted])
     } finally {
-      // What is being committed is no longer cut.
+      // From here on the signal no longer closes the connection: the commit follows.
       this.#over = true
       await Promise.allSettled(this.#asked)
       ended.abort()
     }
   }
 
-  /** What an error means: thrown when it is the handler's own, answered as `failed` when calling it again may help. */
+  /** Classifies an error: throws an error of the handler, and returns `failed` if another call may succeed. */
   judge(error: unknown): { failed: unknown } {
     const step = this.#name
     const { trouble } = this.#loan
@@ -59,14 +59,14 @@ export class Tx {
     throw error
   }
 
-  /** A statement of it had failed, and whoever asked for it went on. */
+  /** The error for a transaction that continued after a rejected statement. */
   aborted(error: unknown): unknown {
     if (this.#refused === undefined) return error
     const problem = asText((this.#refused as Error).message)
     return new RetomaError('transaction_aborted', { step: this.#name, problem }, { cause: this.#refused })
   }
 
-  /** One that nobody waits for must not end the process when it fails. */
+  /** Keeps an unhandled rejection from ending the process if the handler does not await the query. */
   #heard(query: string | JobQuery, values?: readonly unknown[]): Promise<never> {
     const answer = this.#query(query, values)
     answer.catch(() => {})
@@ -90,7 +90,7 @@ export class Tx {
         ...(rowMode === undefined ? {} : { rowMode }),
         ...(types === undefined ? {} : { types: guarded(types) }),
       })
-      // Plain data, so that a handler may return it as it is.
+      // Plain data, so that a handler may return the rows unchanged.
       return { command, rowCount, rows }
     } catch (error) {
       this.#signal.throwIfAborted()
@@ -100,7 +100,10 @@ export class Tx {
   }
 }
 
-/** The driver asks for parsers where an error ends the process, and calls them where it fails the statement. */
+/**
+ * Defers errors of custom type lookups: the driver calls `getTypeParser` where an error ends the process, and calls the parser where an
+ * error only fails the statement.
+ */
 const guarded = (types: NonNullable<JobQuery['types']>): NonNullable<JobQuery['types']> => ({
   getTypeParser(id, format) {
     try {

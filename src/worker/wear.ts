@@ -1,18 +1,17 @@
 /**
- * How worn a worker is: handlers that did not end though they were told to, and hold what they hold for as long as the process
- * lives.
+ * Counts abandoned handlers: handlers that did not end after their signal and occupy memory and connections as long as the process runs.
  *
- * Invariant: with half of its slots or more taken by such handlers a worker is worn, once and for good. Where somebody can
- * start another in its place it is told to stop; elsewhere it goes on, and only says so.
+ * Invariant: once abandoned handlers take half of the slots or more, the worker needs a restart, once and for good. Under a supervisor the
+ * worker stops, and the supervisor starts another; elsewhere the worker continues and only logs the need.
  */
 import type { Log } from '../lib/log.ts'
 import { papersFolder } from '../supervisor/papers.ts'
 
 export interface WearOptions {
   log: Log
-  /** The worker's id of now. */
+  /** The current worker id. */
   id: () => string
-  /** Of all its queues. */
+  /** The sum over all queues. */
   slots: number
   stop: () => Promise<void>
 }
@@ -22,7 +21,7 @@ export class Wear {
   #abandoned = 0
   #isWorn = false
   #out: () => void = () => {}
-  /** Resolves when it was worn and has stopped, for another to take its place. */
+  /** Resolves when the worker has stopped because of abandoned handlers. */
   readonly out = new Promise<void>(resolve => {
     this.#out = resolve
   })
@@ -35,7 +34,7 @@ export class Wear {
     return this.#abandoned
   }
 
-  /** A handler was given up, or one that was has ended after all. */
+  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   count(more: 1 | -1): void {
     const { log, id, slots, stop } = this.#options
     this.#abandoned += more

@@ -1,9 +1,9 @@
 /**
- * A worker: a row in the database that beats (pulse.ts), and behind it the jobs of its queues, claimed for the kinds it has
- * handlers for and run (intake.ts takes them in, life.ts holds them). Declared dead, it starts over under a new id.
+ * Runs a worker: a row in the database with heartbeats (pulse.ts), and the jobs of the worker's queues. intake.ts claims jobs of the kinds
+ * with a handler here; life.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker id.
  *
- * Invariant: nothing is claimed under an id whose row is not known to be there and alive: such a claim would be an orphan
- * from its first moment. Once stop() was called nothing starts.
+ * Invariant: a worker claims nothing under a worker id before the row of this id exists and is alive; the claim would create an orphan at
+ * once. No attempt starts after `stop()`.
  */
 import { hostname } from 'node:os'
 import type { AnyJob } from '../core/job.ts'
@@ -37,34 +37,34 @@ export interface WorkerOptions {
   random: Random
   version: string
   jobs: ReadonlyMap<string, AnyJob>
-  /** Queue name to how many of its jobs run at once here. */
+  /** Queue name to the number of jobs of this queue that run at once in this worker. */
   queues: Readonly<Record<string, number>>
   graceMs: number
   pollMs: number
   settled: (jobId: string) => void
-  /** A job of that batch has ended, or may have. */
+  /** A job of this batch has reached a final state, or may have. */
   batchMoved: (batchId: string) => void
-  /** An attempt of a job of a batch has failed, and that is written. */
+  /** An attempt of a job of a batch has failed, and the failure is committed. */
   failed: LifeOptions['failed']
-  /** An attempt of a job of that batch has succeeded, or was skipped. */
+  /** An attempt of a job of this batch has succeeded, or was skipped. */
   succeeded: (batchId: string) => void
-  /** A job of that queue waits again, ready after so many milliseconds: others, here and elsewhere, may have a slot for it. */
+  /** A job of this queue waits again and is ready after `delayMs`. Another slot, in this process or elsewhere, may be free for the job. */
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
-  /** That batch was paused by one of its jobs. */
+  /** A job of this batch has paused the batch. */
   paused: (batch: MovedBatch) => void
-  /** A provider that had stopped answers again: what stood still for it goes on. */
+  /** A stopped provider answers again: batches and jobs paused by the stop continue. */
   answered: () => Promise<void>
-  /** Undefined: the main loop beats, as it does on a clock that a test moves. */
+  /** Undefined: the main loop writes the heartbeats, as with the virtual clock. */
   heart?: HeartSettings | undefined
 }
 
-/** How much longer than a handler's grace a worker that stops waits for the database, and then for its goodbye. */
+/** When the worker stops: the wait for the database beyond the stop grace, then the time to remove the worker row. */
 const lastWriteMs = 2000
 const leaveMs = 1000
 const beatsBetweenSearches = 12
 
-/** Undefined: nobody could tell later that it has ended. */
+/** Undefined: no other process could find out later whether this process has ended. */
 function workerProcess(): WorkerProcess | undefined {
   const self = thisProcess()
   if (self === undefined || papersFolder() === undefined) return self && { ...self, supervisor: null }
@@ -81,21 +81,21 @@ export class Worker {
   readonly #calls: Calls
   readonly #waiters: ChildWaiters
   #life: Life
-  /** The present one, and those declared dead whose handlers have not all ended. */
+  /** The current incarnation, and incarnations declared dead with a handler still running. */
   readonly #lives = new Set<Life>()
   readonly #pulse: Pulse
   readonly #wear: Wear
   readonly #teller: Teller
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
-  /** Resolves when it has stopped, whoever asked for it. */
+  /** Resolves when the worker has stopped, for any reason. */
   readonly stopped = new Promise<void>(resolve => {
     this.#ended = resolve
   })
   #searches = 0
   #beatsSince = 0
 
-  /** Resolves once the worker's row is there, so that its first claim is never an orphan's. */
+  /** Resolves once the worker row exists, so that the first claim never creates an orphan. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
     await checkHandlers(options.jobs.values())
     const worker = new Worker(options)
@@ -136,7 +136,7 @@ export class Worker {
     return this.#life.id
   }
 
-  /** Resolves when half of its slots were taken by handlers that do not end, and it has stopped for another to take its place. */
+  /** Resolves when abandoned handlers took half of the slots and the worker has stopped for another worker to take over. */
   get worn(): Promise<void> {
     return this.#wear.out
   }
@@ -145,42 +145,41 @@ export class Worker {
     return this.#intake.queues
   }
 
-  /** Milliseconds since it could last ask for jobs, or had no slot to ask for; undefined: it does not ask by itself. */
+  /** Milliseconds since the worker last claimed or had no free slot; undefined: the worker has no claim loop. */
   get unaskedMs(): number | undefined {
     return this.#intake.unaskedMs
   }
 
   /**
-   * There may be work: in that queue, or anywhere; at once, or after so many milliseconds. Answers whether it has a free slot
-   * for it.
+   * Reports possible work: in `queue` or in any queue, now or after `delayMs`. Returns true if the worker has a free slot for the queue.
    */
   wake(queue?: string, delayMs = 0): boolean {
     return this.#intake.wake(queue, delayMs)
   }
 
-  /** What was held in that queue, and passed by, may be claimed again. */
+  /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
   unheld(queue: string): void {
     this.#intake.unheld(queue)
   }
 
-  /** Nothing more of that batch may start: what is claimed of it and not begun goes back. */
+  /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
   async holdBack(queue: string, batch: string): Promise<void> {
     await this.#intake.holdBack(queue, batch)
   }
 
-  /** One that is worked by hand beats too, with its clock: time that a test moves on is no silence of the worker's. */
+  /** Writes heartbeats with the virtual clock too: time advanced by a test must not look like a silent worker. */
   beat(): void {
     this.#pulse.start()
   }
 
-  /** Claims and runs until nothing is ready; for tests, which own the clock. */
+  /** Claims and runs jobs until none is ready; for tests, which own the clock. */
   drain(): Promise<number> {
     return this.#intake.drain()
   }
 
   /**
-   * Takes nothing new, tells the handlers, hands back what does not end within the grace. Resolves within the grace and
-   * three seconds, whatever the database does. Safe to call twice.
+   * Stops claiming, aborts the signals of the handlers, and releases attempts still running after the stop grace. Resolves within the stop
+   * grace plus 3 s, even if the database does not answer. Safe to call twice.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop().finally(this.#ended)
@@ -191,8 +190,8 @@ export class Worker {
     const { clock, graceMs, db, log } = this.#options
     const over = new AbortController()
     const late = clock.sleep(graceMs + lastWriteMs, over.signal).then(() => 'late' as const)
-    // At once: handlers hear it while a claim is still on its way. The beat goes on until the last attempt is settled: a
-    // slow goodbye must not look like a death.
+    // Abort the handlers at once, while a claim may still be under way. Heartbeats continue until the last attempt is settled: a slow stop
+    // must not look like a dead worker.
     const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
     const ended = all.then(() => this.#teller.last()).then(() => this.#pulse.stop())
     if ((await Promise.race([ended, late])) === 'late') {
@@ -243,13 +242,13 @@ export class Worker {
   #comesBack(queue: string, delay: number): void {
     const { hint, pollMs } = this.#options
     this.wake(queue, delay)
-    // What is further off, every worker sees in time when it polls.
+    // Every worker finds later jobs in time by polling.
     if (delay < pollMs) hint(queue, delay)
   }
 
   /**
-   * Sends the two statements of every job, for no job, while the row of this worker is written: PostgreSQL opens connections and
-   * makes plans meanwhile, and the first jobs do not wait for that. Whoever needs them hears of what goes wrong.
+   * Sends the claim and settle statements with no jobs while the worker row is being written. PostgreSQL opens connections and plans the
+   * statements meanwhile, so that the first jobs do not wait. Errors are only logged: the first real statement reports the same problem.
    */
   #prepare(): void {
     const { db, clock, log } = this.#options
@@ -259,7 +258,7 @@ export class Worker {
       each.catch(error => log.debug({ err: error }, 'statements could not be prepared'))
   }
 
-  /** Nobody waits for it. */
+  /** Runs in the background; no caller awaits the result. */
   #tidy(): void {
     const { log } = this.#options
     removeLeftCopies(temporaryPlace()).catch(error =>
@@ -276,19 +275,19 @@ export class Worker {
 
   #startLoops(): void {
     const { log, queues, jobs } = this.#options
-    // The heart first: the first job may block the loop.
+    // Start the heartbeat thread first: the first job may block the loop.
     this.#pulse.start()
     this.#intake.start()
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
-  /** Something of ours may be in the database that we do not know of: an answer was lost. */
+  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
   #unsure(): void {
     this.#searches = 2
     this.#pulse.wake()
   }
 
-  /** Looks for it at the next two beats, and once a minute anyway. */
+  /** Looks for unknown attempts at the next two heartbeats after `#unsure`, and once a minute anyway. */
   async #search(life: Life): Promise<void> {
     this.#teller.beat()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
@@ -309,7 +308,7 @@ export class Worker {
     void life.over().then(() => this.#lives.delete(life))
     const next = this.#newLife()
     await this.#register(next.id).catch(error => {
-      // It has a file of its own, and would leave one behind at each try.
+      // The incarnation has its own in-flight journal, and would leave a file behind at each try.
       next.end()
       throw error
     })
