@@ -173,7 +173,7 @@ async function bodyOf({ body, ...bounds }: Route, request: Request, shares: Shar
 
 async function jsonBody(request: Request, { body, turn }: Shares, bounds: BodyBounds): Promise<unknown> {
   const bytes = await readBytes(request, body, bounds)
-  // A request that waits for its turn keeps only bytes, nothing parsed.
+  // A waiting request keeps only the bytes, nothing parsed.
   if (bytes.byteLength > sliceLength) await turn.take()
   const text = await decoded(bytes)
   const type = request.headers.get('content-type') ?? ''

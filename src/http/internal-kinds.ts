@@ -3,8 +3,8 @@
  * defined with `internal: true`, such as the kinds of a system. A handler of such a kind trusts its input: a notice is signed and sent as
  * its job says.
  *
- * Invariant: no request creates a job of an internal kind or reruns a succeeded job of such a kind. Retrying a failed job is safe,
- * because the input comes from the program itself.
+ * Invariant: no request creates or reruns a job of an internal kind. Retrying a failed job is safe, because the input comes from the
+ * program itself.
  */
 import { type AnyJob, isInternalKind } from '../core/job.ts'
 import type { Engine } from '../engine.ts'

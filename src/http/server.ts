@@ -112,8 +112,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
       if (outgoing.headersSent) incoming.socket.destroy()
       else refuseOnSocket(tooSlow, incoming.socket)
     })
-    // No route reads these bodies: the bytes are discarded as they arrive, and the connection is cut if they arrive too slowly or do not
-    // end.
+    // No route reads these bodies: the bytes are discarded on arrival, and the connection is cut if a body is too slow or does not end.
     if (incoming.method === 'GET' || incoming.method === 'HEAD') incoming.resume()
   })
   return { server, arrivals }
