@@ -1,5 +1,5 @@
 /**
- * Reads multipart/form-data (RFC 7578) part by part. Nothing is read ahead of the consumer, so that for a body of any size only one chunk
+ * Reads multipart/form-data (RFC 7578) part by part. Nothing is read ahead of the consumer, so that for a body of any size only a piece
  * of the network and the length of a boundary are in memory.
  *
  * Invariant: every byte between the first boundary and the last belongs to a part with parsed headers, or the form is refused with the

@@ -178,7 +178,7 @@ class SseStream<T extends object> implements OpenStream {
     this.#flush()
   }
 
-  /** Sends all waiting bytes as one chunk, if the client waits for more. */
+  /** Sends all waiting bytes as a single piece, if the client waits for more. */
   #flush(): void {
     if (!this.#hungry || this.#gone) return
     if (this.#waiting.length > 0) {
