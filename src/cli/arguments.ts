@@ -1,4 +1,4 @@
-/** How the text of an argument or option becomes its value. What cannot is wrong use, said in both languages. */
+/** Parses arguments and options. An invalid text is `wrong_use`, worded in both languages. */
 import { type BatchState, batchStates } from '../core/batch-state.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { type State, states } from '../core/state.ts'
@@ -26,7 +26,7 @@ export const duration =
     throw wrongUse(word => word.wrong.duration(option, given))
   }
 
-/** ISO 8601; without a zone it is this machine's local time. */
+/** ISO 8601; without a zone, this machine's local time. */
 export const instant =
   (option: string) =>
   (given: string): Date => {
@@ -52,7 +52,7 @@ export function role(given: string): Role {
   throw wrongUse((word, language) => word.wrong.role(given, roles.join(', '), hint[language]))
 }
 
-/** Empty: of those without one. */
+/** An error fingerprint; empty: failures without a fingerprint. */
 export function cause(given: string): string {
   if (/^[0-9a-f]{0,40}$/.test(given)) return given
   throw wrongUse(word => word.wrong.cause(given))
@@ -60,11 +60,11 @@ export function cause(given: string): string {
 
 export type QueueSizes = Readonly<Record<string, number>>
 
-/** `classifier:20,sync:5`; a name alone has the size that `usual` gives it. */
+/** `classifier:20,sync:5`; a name alone gets the size of `usual`. */
 export function queueSizes(given: string, usual: QueueSizes): QueueSizes {
   const sizes = new Map<string, number>()
   for (const part of given.split(',').map(each => each.trim())) {
-    // A queue's name may hold colons itself; the size is what follows the last one.
+    // The name of a queue may contain colons; the size follows the last colon.
     const [, name, size] = /^(.+?)(?::(\d{1,5}))?$/.exec(part) ?? []
     if (name === undefined || (size !== undefined && !(Number(size) >= 1 && Number(size) <= 10_000))) {
       throw wrongUse(word => word.wrong.queueSizes(part))

@@ -1,8 +1,8 @@
 /**
- * A batch in words and figures for a person: each piece by itself, put together by `batch show`, its watch, `batch list`
- * and `status`. Nothing here asks the database or prints.
+ * Formats a batch for a person, part by part; `batch show`, `batch watch`, `batch list` and `status` combine the parts. Nothing here
+ * reads the database or prints.
  *
- * Invariant: the bar is full and the percentage 100 only when every item has ended.
+ * Invariant: the bar is full and the percentage 100 only if every item is in a final state.
  */
 import { oneDecimal, whole } from '../core/numbers.ts'
 import { span } from '../core/span.ts'
@@ -12,7 +12,7 @@ import { ago } from './times.ts'
 import type { Voice } from './voice.ts'
 import type { Words } from './words/index.ts'
 
-/** The width everything fits into. */
+/** The maximum width of a line. */
 export const page = 80
 
 export function stateSentence(batch: BatchView, { word }: Voice): string {
@@ -60,11 +60,11 @@ export function progressText(batch: BatchView, width: number, { word, language }
   return `${bar}  ${percentText(batch, language)}  ${numbers}`
 }
 
-/** Those that are not none, what has ended first. */
+/** The counts above 0, final states first. */
 export const countsText = (batch: BatchView, { word }: Voice): string =>
   countParts(batch, word).join(', ') || word.batch.noItems
 
-/** The same, to be wrapped: a number stays with its word. */
+/** The same for wrapping: a number stays with its word. */
 export const countsToWrap = (batch: BatchView, { word }: Voice): string =>
   countParts(batch, word)
     .map(part => part.replaceAll(' ', '\u00a0'))
@@ -76,30 +76,30 @@ function countParts(batch: BatchView, word: Words): string[] {
   return states.filter(state => batch[state] > 0).map(state => counts[state](batch[state]))
 }
 
-/** `41.3 items/s`, `2.5 items/h`; '' when unknown. */
+/** `41.3 items/s`, `2.5 items/h`; '' if unknown. */
 export const rateText = ({ rate }: BatchView, { word, language }: Voice): string =>
   rate === null ? '' : word.batch.rate(...rateIn(rate, language))
 
-/** In the unit that makes a number of it. */
+/** Per second, per minute or per hour: the first with a value of at least 1, otherwise per hour. */
 function rateIn(rate: number, language: Voice['language']): [number: string, unit: string] {
   const [number, unit] = rate >= 1 ? [rate, 's'] : rate * 60 >= 1 ? [rate * 60, 'min'] : [rate * 3600, 'h']
   return [number >= 100 ? whole(Math.round(number), language) : oneDecimal(number, language), unit]
 }
 
-/** `41.3 items/s, about 24 s left`, as far as it is known. */
+/** `41.3 items/s, about 24 s left`, as far as known. */
 export const paceText = (batch: BatchView, voice: Voice): string =>
   [rateText(batch, voice), batch.etaSeconds === null ? '' : voice.word.batch.left(span(batch.etaSeconds))]
     .filter(Boolean)
     .join(', ')
 
-/** The ref of the last item of which an attempt ended, and when that was; '' when none has. */
+/** The ref of the last item with an ended attempt, and the time since then; '' if there is none. */
 export function lastText({ lastRef, progressAt }: BatchView, now: Date, { word, language }: Voice): string {
   if (progressAt === null) return ''
   const at = ago(progressAt, now, language)
   return lastRef === null ? at : word.batch.last(short(lastRef, 40), at)
 }
 
-/** Many batches, a line each; when they were made is left out, and names are cut, where there is no room for them. */
+/** Many batches, with a line each; if the lines are too wide, the creation time is left out, then names are cut. */
 export function batchTable(batches: readonly BatchView[], now: Date, { word, language }: Voice): string[] {
   const right = (text: string): Cell => ({ right: text })
   const draw = (columns: readonly string[], longestName: number, fit?: number) =>
@@ -128,7 +128,7 @@ export function batchTable(batches: readonly BatchView[], now: Date, { word, lan
 export const percentText = ({ percent }: BatchView, language: Voice['language']): string =>
   percent === null ? '' : `${oneDecimal(percent, language)} %`
 
-/** A name or ref that leaves room for the rest of its line. */
+/** A name or ref, cut to leave room for the rest of the line. */
 export const short = (text: string, longest = 20): string => {
   const [line = ''] = text.split('\n', 1)
   return [...line].length > longest || line !== text ? `${[...line].slice(0, longest - 1).join('')}…` : line

@@ -1,8 +1,8 @@
 /**
- * What doctor found, for somebody who helps: versions, checks, sizes, queues, workers, and which settings are set.
+ * Collects doctor's findings for a helper: versions, checks, sizes, queues, workers, and the names of the settings in use.
  *
- * Invariant: no input, result, error or key of a job is in it, nothing of a setting but its name, and neither this
- * machine's name, its home folder nor whose database it is. Names of queues and kinds are.
+ * Invariant: the bundle contains no input, result, error or key of a job, no value of a setting, no name of this machine, its home folder
+ * or its database. The bundle contains the names of queues and kinds.
  */
 import { homedir, hostname } from 'node:os'
 import type { Check } from '../core/checkup/check.ts'
@@ -16,7 +16,7 @@ import type { Voice } from './voice.ts'
 
 export function bundleOf({ voice, settings, problems }: Context, found: Examined, now: Date): string {
   const { checks, server, schema, tables, queues, workers } = found
-  // The sentence about a bad setting quotes what was written.
+  // The sentence about a bad setting quotes the value.
   const unusable = problems.map(each => each.facts.name ?? each.code).join(', ')
   const bundle = {
     retoma: version,
@@ -37,7 +37,7 @@ export function bundleOf({ voice, settings, problems }: Context, found: Examined
   return `${JSON.stringify(scrub(bundle, privateNames()), null, 2)}\n`
 }
 
-/** A check as a program reads it. */
+/** A check in JSON. */
 export const checkWire = ({ name, verdict, sentence, advice }: Check, { language }: Voice) => ({
   check: name,
   verdict,

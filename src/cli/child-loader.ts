@@ -1,6 +1,6 @@
 /**
- * How a child of a worker that the command line started finds its handlers: in the retoma.config or a system of Retoma, by
- * kind, and in modules that only the config's loader can read. Loaded by address, in the child (src/isolation/handler.ts).
+ * Finds the handlers in a child of a worker that the command line started: by kind, in the retoma.config or in a system of Retoma, and in
+ * modules that only the config's loader can read. The child loads this file by address (src/isolation/handler.ts).
  */
 import { fileURLToPath } from 'node:url'
 import { RetomaError, say } from '../errors.ts'
@@ -9,7 +9,9 @@ import { readEnvironment, readSettings } from '../settings/index.ts'
 import { importModule as importFile } from './config.ts'
 import { loadAll } from './systems.ts'
 
-/** Where the systems are, too, which Node reads by itself: a loader would compile what they import anew in every child. */
+/**
+ * The folder of Retoma's own modules and systems, which Node loads directly: a loader would compile their imports again in every child.
+ */
 const ours = new URL('..', import.meta.url).href
 
 export const importModule: Loader['importModule'] = href =>

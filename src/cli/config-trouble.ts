@@ -1,4 +1,4 @@
-/** Turns whatever loading a config threw into one bad_config that names the user's own file and line. */
+/** Turns any error of loading a config into a `bad_config` with the user's own file and line. */
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
@@ -7,7 +7,7 @@ import { both } from './words/index.ts'
 export const badConfig = (file: string, problem: Saying, cause?: unknown): RetomaError =>
   new RetomaError('bad_config', { file, problem }, { cause })
 
-/** `folder`: what names in the message are relative to. */
+/** `folder`: the base of the paths in the message. */
 export function configTrouble(file: string, folder: string, error: unknown): RetomaError {
   const where = relative(folder, file)
   if (!(error instanceof Error)) return badConfig(where, { en: String(error), pt: String(error) }, error)
@@ -17,7 +17,7 @@ export function configTrouble(file: string, folder: string, error: unknown): Ret
   return badConfig(placeOf(error, dirname(file), folder) ?? where, problem, error)
 }
 
-/** The first line of the message; a syntax error of the loader's comes without its wrapping. */
+/** The first line of the message; a syntax error comes without the wrapping of the loader. */
 function title(error: Error): string {
   const [line = ''] = error.message.trim().split('\n')
   const text = line.trim()
@@ -26,10 +26,10 @@ function title(error: Error): string {
 
 const own = fileURLToPath(new URL('..', import.meta.url))
 
-/** `jobs/hello.ts:12`: the first place in the error that lies below the config's folder and is not somebody else's code. */
+/** `jobs/hello.ts:12`: the first position in the error below the config's folder, without packages and Retoma itself. */
 function placeOf(error: Error, below: string, folder: string): string | undefined {
   for (const line of `${error.message}\n${error.stack}`.split('\n')) {
-    // At most the end of a line: an error may quote anything, and the pattern tries every slash.
+    // Only the end of a line: an error may quote any text, and the pattern tries every slash.
     const end = line.replace('file://', '').slice(-1000).trimEnd()
     const [, path = '', number] = /(\/[^:]*)(?::(\d+)(?::\d+)?)?\)?$/.exec(end) ?? []
     if (!path.startsWith(`${below}/`) || path.includes('/node_modules/') || path.startsWith(own)) continue

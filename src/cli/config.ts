@@ -1,9 +1,8 @@
 /**
- * Finds and loads the user's retoma.config, TypeScript included, on a bare Node 20. Called by the commands that run or
- * enqueue jobs.
+ * Finds and loads the user's retoma.config, TypeScript included, on a bare Node 20. Called by the commands that run or enqueue jobs.
  *
- * Invariant: `import … from 'retoma'` in it is this very copy of the library, installed in that folder or not: two copies
- * would not know each other's errors and outcomes.
+ * Invariant: `import … from 'retoma'` in the config is this very copy of the library, installed in that folder or not: two copies would
+ * not recognise each other's errors and outcomes.
  */
 import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
@@ -22,14 +21,14 @@ import { badConfig, configTrouble } from './config-trouble.ts'
 import type { Context } from './context.ts'
 import { both } from './words/index.ts'
 
-/** What a config or a system brings, with nothing left out. */
+/** The definitions of a config or a system, with defaults filled in. */
 export interface Registered {
-  /** Those of the batches, schedules and guards included. */
+  /** Includes the jobs of the batches, schedules and guards. */
   readonly jobs: readonly AnyJob[]
   readonly batches: readonly AnyBatch[]
   readonly schedules: readonly Schedule[]
   readonly guards: readonly Guard[]
-  /** Every queue of the jobs, with how many of it run at once. */
+  /** Every queue of the jobs, with its concurrency per worker. */
   readonly queues: Readonly<Record<string, number>>
   readonly limits: Limits
   readonly routes: readonly Route[]
@@ -37,9 +36,9 @@ export interface Registered {
 }
 
 export interface LoadedConfig extends Registered {
-  /** Undefined: there is none, and nothing is registered. */
+  /** Undefined: there is no config, and nothing is registered. */
   readonly file: string | undefined
-  /** Whether those of Retoma run beside it. */
+  /** True if Retoma's own systems run beside the config. */
   readonly systems: boolean
 }
 
@@ -73,11 +72,11 @@ export function registered(config: Config): Registered {
   return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits, routes, errors }
 }
 
-/** Queues that are given limits though no job of the config is in them: a name with a typo limits nothing. */
+/** Queues with limits but without a job in the config: a misspelled name limits nothing. */
 export const strayLimits = ({ limits, queues }: Registered): string[] =>
   Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
 
-/** Why there is nothing to run, for those who need something. */
+/** The reason for having no jobs, for commands that need jobs. */
 export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): Saying =>
   both(word => (config.file === undefined ? word.config.missing : word.config.none(basename(config.file))))
 
@@ -97,9 +96,9 @@ const isFile = async (path: string): Promise<boolean> => {
   )
 }
 
-/** A module of the user's, loaded as the config is. */
+/** Loads a module of the user in the same way as the config. */
 export async function importModule<Module>(file: string): Promise<Module> {
-  // They take as long to load as all the rest, and only commands with a config need them.
+  // These modules take as long to load as all others together, and only commands with a config need them.
   const [{ createJiti }, library, http] = await Promise.all([
     import('jiti'),
     import('../index.ts'),
@@ -117,7 +116,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
   try {
     const loading = importModule<{ default?: unknown }>(file).then(module => module.default)
     const exported = await withDeadline(loading, longestLoad, () => new Error('it did not load within 60 s'))
-    // Read here, so that a getter that throws is a fault of the file's too.
+    // Read here, so that an error of a getter is reported as an error of the file too.
     return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported
   } catch (error) {
     throw configTrouble(file, folder, error)

@@ -1,4 +1,4 @@
-/** What every command has at hand once its settings are read: how to speak, where it is, what is set, where to log. */
+/** Holds the common values of every command after reading the settings: the output, the folder, the settings, the log. */
 import type { RetomaError } from '../errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
@@ -9,7 +9,7 @@ export interface Context {
   readonly voice: Voice
   readonly folder: string
   readonly settings: Settings
-  /** Settings that are not usable: only a command that examines them goes on with any. */
+  /** Unusable settings: only a command that examines settings continues with problems. */
   readonly problems: readonly RetomaError[]
   readonly log: Log
   /** From --config. */
@@ -22,9 +22,9 @@ export interface GlobalOptions {
 }
 
 export interface ActionOptions {
-  /** Commands that answer and end say only what is amiss, unless more is asked for. */
+  /** Commands that print a result and end log only warnings, unless LOG_LEVEL asks for more. */
   quiet: boolean
-  /** Go on with settings that are not usable, and say which those are. */
+  /** Continue with unusable settings, and report the problems. */
   examine?: true
 }
 
@@ -32,7 +32,7 @@ export function createContext(voice: Voice, options: GlobalOptions, { quiet, exa
   const folder = process.cwd()
   const environment = readEnvironment(folder, process.env)
   for (const name of ownVariables) delete environment[name]
-  // The user's own jobs read process.env and expect to find there what .env says.
+  // The user's own jobs read process.env and expect the values of .env there.
   Object.assign(process.env, environment)
   const { settings, problems } = examine
     ? examineSettings(environment)

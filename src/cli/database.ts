@@ -1,11 +1,11 @@
 /**
- * The database of a command: the one of DATABASE_URL, or the embedded server of this folder, attached to when it runs and
- * started for the moment when it does not.
+ * Opens the database of a command: the database of DATABASE_URL, or the embedded PostgreSQL of this folder. The command uses a running
+ * embedded server, or starts the server temporarily.
  *
- * Invariant: a command that only reads never makes a data folder.
+ * Invariant: a read-only command never creates a data folder.
  *
- * The engine, the embedded server and maintenance are loaded when a command comes to need them: most of the time that a command
- * takes to begin would be theirs, and one that is used wrongly, or asked for help, needs none of them.
+ * The engine, the embedded PostgreSQL and maintenance are loaded on first use: they would take most of a command's start time, and a
+ * command with wrong arguments or --help needs none of them.
  */
 import { resolve } from 'node:path'
 import type { Engine, EngineOptions } from '../engine.ts'
@@ -34,13 +34,13 @@ export async function openDatabase({ settings, folder, log }: Context): Promise<
   return { url: embedded.url, where: embedded.folder, embedded, leave: () => embedded.leave() }
 }
 
-/** Throws no_database where a server of this folder alone is not meant. */
+/** Throws `no_database` in production if neither DATABASE_URL nor the embedded server was chosen explicitly. */
 export function refuseInProduction({ settings }: Context): void {
   const isMeant = settings.DATABASE_URL !== undefined || isEmbedded(process.env)
   if (process.env.NODE_ENV === 'production' && !isMeant) throw new RetomaError('no_database', {})
 }
 
-/** What an engine is told of it. The direct address is that of DATABASE_URL's database, and of no other. */
+/** The engine's database options. DATABASE_DIRECT_URL belongs to the database of DATABASE_URL only. */
 export const databaseOf = ({ settings }: Context, { url, where, embedded }: Database) => ({
   databaseUrl: url,
   databaseDirectUrl: embedded === undefined ? settings.DATABASE_DIRECT_URL : undefined,
@@ -59,8 +59,8 @@ export async function refuseWithoutData(context: Context): Promise<void> {
 }
 
 /**
- * Does one thing with the database and leaves it as it was found. Asked to stop meanwhile, it cleans up and then ends by
- * that same signal, so that a shell's loop ends too.
+ * Runs `work` with the database and leaves the database as found. After a stop signal, cleans up and then ends by the same signal, so
+ * that a loop of the shell ends too.
  */
 export async function withDatabase<T>(
   context: Context,
@@ -79,7 +79,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The same with an engine on it. Unless told to it does not migrate: a database that others share changes by name only. */
+/** The same with an engine. Does not migrate by default: a shared database is migrated only on request. */
 export function withEngine<T>(
   context: Context,
   options: Pick<EngineOptions, 'jobs' | 'batches' | 'schedules' | 'guards' | 'migrate' | 'retention' | 'notify'>,

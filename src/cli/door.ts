@@ -1,6 +1,6 @@
 /**
- * The port of a server that is still starting: held from the beginning, so that nobody else takes it and its address is
- * known; until the app is there every request is told to come back.
+ * Takes the port of a starting server from the beginning, so that no other process takes the port and the address is known. Until the app
+ * is ready, every request gets 503 `starting` with Retry-After.
  */
 import { isIPv6 } from 'node:net'
 import { RetomaError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** What a dead process left, for a person: how it ended in one line, then the end of its stderr. */
+/** Formats the evidence of a crash for a person: the end of the process in one line, then the last lines of stderr. */
 import { megabytes } from '../core/megabytes.ts'
 import { brief } from './table.ts'
 import type { Words } from './words/index.ts'

@@ -1,4 +1,4 @@
-/** An explanation for a person: the sentence, the few facts that help to act on it, then what to do and what to type. */
+/** Formats an explanation for a person: the sentence, the few facts that help to act, then the advice and the command. */
 import { span } from '../core/span.ts'
 import type { Explanation } from '../index.ts'
 import { page } from './batch-lines.ts'
@@ -7,7 +7,7 @@ import { brief, fields, wrap } from './table.ts'
 import { ago } from './times.ts'
 import type { Voice } from './voice.ts'
 
-/** Of the facts, what is shown here. */
+/** The facts shown here. */
 interface Shown {
   now: string
   workerId?: string | null
@@ -42,11 +42,11 @@ export const sentenceLines = (sentence: string, room = page): string[] =>
 
 type Pair = readonly [label: string, value: string]
 
-/** Beside the longest label. */
+/** The width beside the longest label. */
 const room = page - 16
 const mostStack = 8
 const mostRunners = 3
-/** What went well says nothing about a failure before it. */
+/** With these verdicts an earlier failure is irrelevant. */
 const noFailure = ['ok', 'skipped', 'cancelled']
 
 export function explanationLines({ verdict, sentence, advice, facts }: Explanation, voice: Voice): string[] {
@@ -95,7 +95,7 @@ function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language 
   return lines
 }
 
-/** A frame a line, as its heart told them: the innermost first. */
+/** A line per frame, as reported by the heartbeat thread: the innermost first. */
 function stackLines(stack: string | null, { more, noStack }: Voice['word']['explain']): string[] {
   if (stack === null) return [noStack]
   const lines = stack.split(' < ').map(line => brief(line, page))

@@ -1,4 +1,4 @@
-/** What the watchdog has found and only reports, one line each. */
+/** Formats the findings of the watchdog, with a line each. */
 import type { FindingView } from '../index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { ago } from './times.ts'

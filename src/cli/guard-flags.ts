@@ -1,4 +1,4 @@
-/** A guard as flags describe it. What cannot be one is wrong use, in the words of the flags where there are any. */
+/** Builds a guard from command-line flags. An invalid guard is `wrong_use`, worded with the flags if possible. */
 import type { Duration } from '../core/duration.ts'
 import { defineGuard, type Guard } from '../core/guard.ts'
 import { parsePair } from '../core/guard-table.ts'
@@ -20,7 +20,7 @@ export interface GuardFlags {
   list?: true
 }
 
-/** Those that describe a guard, so that they go with --table. */
+/** The flags that describe a guard and so require --table. */
 export const oneOffFlags = ['status', 'signal', 'after', 'set', 'null', 'where', 'limit', 'timeZone'] as const
 
 export function guardOf(flags: GuardFlags & { table: string }): Guard {
@@ -50,13 +50,13 @@ export function guardOf(flags: GuardFlags & { table: string }): Guard {
   }
 }
 
-/** `now()` is the instant of the mark. */
+/** `now()` is the instant of the guard's write. */
 function assigned(text: string): readonly [string, GuardValue | Now] {
   const { column, value } = pair('--set', text)
   return [column, value === 'now()' ? now : value]
 }
 
-/** Values of one column are alternatives. */
+/** Several values of the same column are alternatives. */
 function gathered(pairs: readonly { column: string; value: string }[]): Record<string, string[]> {
   const values: Record<string, string[]> = {}
   for (const { column, value } of pairs) values[column] = [...(values[column] ?? []), value]

@@ -1,4 +1,4 @@
-/** What a guard did, would do, or did last, for a terminal. */
+/** Formats the results of guards for a terminal: a run, a dry run, and the list with each last run. */
 import { formatDuration } from '../core/duration.ts'
 import type { GuardRun, GuardView, RowKey } from '../index.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `retoma …`: where the command line begins. On a Node too old to load the rest it says so; that is why the rest is
- * imported only afterwards.
+ * Entry point of the command line `retoma …`. Reports a Node version that is too old to load the rest; so the rest is imported only after
+ * the check.
  */
 import { fileURLToPath } from 'node:url'
 import { languageOf, words } from './words/index.ts'

@@ -1,9 +1,9 @@
-/** What the settings say of the webhook that tells a person. */
+/** Reads the options of the notice webhook from the settings. */
 import { isIPv6 } from 'node:net'
 import type { NotifyOptions } from '../engine.ts'
 import type { Settings } from '../settings/index.ts'
 
-/** Undefined: nobody is told. */
+/** Undefined: no notices are sent. */
 export function notifyOf(settings: Settings): NotifyOptions | undefined {
   const { RETOMA_NOTIFY_URL: url, RETOMA_NOTIFY_SECRET: secret, RETOMA_NOTIFY_LANGUAGE: language } = settings
   if (url === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * The command line as a whole: every command, the options all of them have, and what becomes of an error. Exit codes are
- * 0 done, 1 failed, 2 wrong use.
+ * Assembles the command line: every command, the global options, and the handling of errors. Exit codes are 0 success, 1 failure, 2 wrong
+ * use.
  */
 import { Command, CommanderError } from 'commander'
 import type { ErrorCode, RetomaError } from '../errors.ts'
@@ -30,17 +30,19 @@ import { asWrongUse, speakHelp } from './usage.ts'
 import { allSaid, asRetomaError, createVoice, type Voice } from './voice.ts'
 import { languageOf } from './words/index.ts'
 
-/** What a command's file gets to hang itself into the program. */
+/** Passed to each command file to register its commands. */
 export interface Cli {
   readonly voice: Voice
-  /** Makes a commander action of a function that gets the context first; the number it may answer is the exit code. */
+  /**
+   * Makes a commander action from a function with the context as first argument; if `run` returns a number, the number is the exit code.
+   */
   action(
     run: (context: Context, ...given: never[]) => Promise<unknown>,
     options?: ActionOptions,
   ): (...given: unknown[]) => Promise<void>
 }
 
-/** Answers the exit code, when everything is said. */
+/** Returns the exit code after all output was written. */
 export async function main(argv: readonly string[]): Promise<number> {
   const before = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const voice = createVoice({ language: languageOf(process.env), json: before.includes('--json') })
@@ -60,7 +62,7 @@ async function run(voice: Voice, argv: readonly string[]): Promise<number> {
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
     const error = thrown instanceof CommanderError ? asWrongUse(thrown, program) : asRetomaError(thrown)
-    // Commander has shown the help already, which says more than the sentence.
+    // Commander has already shown the help, which says more than the sentence.
     const shown = thrown instanceof CommanderError && thrown.code === 'commander.help'
     if (!shown || voice.json) voice.complain(error)
     return exitCodeOf(error)

@@ -1,8 +1,8 @@
 /**
- * Lines that are drawn again in the same place of a terminal.
+ * Redraws lines in the same place of a terminal.
  *
- * Invariant: between two draws the terminal is as any program finds it, the cursor shown, at the beginning of a line, lines
- * wrapping; so whatever ends or stops the process, a SIGKILL too, leaves nothing to put right. A draw is one write.
+ * Invariant: between two draws the terminal is in its normal state: the cursor visible, at the beginning of a line, with wrapping on. So
+ * if the process ends or stops, even by SIGKILL, nothing needs repair. A draw is a single write.
  */
 import { cut } from './table.ts'
 import { printable } from './voice.ts'
@@ -15,9 +15,9 @@ export interface Terminal {
 
 export interface Screen {
   draw(lines: readonly string[]): void
-  /** What was drawn goes, and what is printed next stands in its place. */
+  /** Removes the drawn lines; the next output takes their place. */
   clear(): void
-  /** What was drawn stays; what a key left beside the cursor, such as ^C, goes. */
+  /** Keeps the drawn lines; removes a typed key beside the cursor, such as ^C. */
   leave(): void
 }
 
@@ -33,7 +33,7 @@ export function createScreen(terminal: Terminal): Screen {
   return {
     draw(lines) {
       const { columns = 80, rows = 24 } = terminal
-      // What scrolls off the top cannot be drawn over again.
+      // Lines that scroll off the top cannot be redrawn.
       const shown = lines.slice(0, Math.max(rows - 1, 1)).map(line => cut(oneLine(line), Math.max(columns - 1, 1)))
       const text = shown.map(line => `${line}${restOfLine}\n`).join('')
       terminal.write(`${quiet}${top()}${text}${restOfScreen}${usual}`)

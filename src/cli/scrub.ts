@@ -1,11 +1,11 @@
 /**
- * Takes names out of what is to be shown to somebody else. Used for doctor's bundle: a sentence in it may quote an error of
- * somebody else's, and that a URL, a folder or a machine.
+ * Removes private names from texts for other readers. Used for doctor's bundle: a sentence may quote a foreign error with a URL, a folder
+ * or a host name.
  *
- * Invariant: only texts change, never the name of a field; a name is found as a whole word, however short it is.
+ * Invariant: only texts change, never the name of a field; a name matches only as a whole word, however short.
  */
 
-/** The same value with `…` wherever a text has one of the names, or a user and password before an address. */
+/** Returns the same value with `…` in place of each name, and without the user and password before an address. */
 export function scrub(value: unknown, names: readonly string[]): unknown {
   const found = names
     .filter(name => name.length > 0)
@@ -24,10 +24,10 @@ export function scrub(value: unknown, names: readonly string[]): unknown {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** What tells nothing about whose database it is. */
+/** Names that do not identify the database. */
 const common = ['localhost', '127.0.0.1', '[::1]', 'retoma', 'postgres']
 
-/** Host, user, password and database of a connection string, and all of it. */
+/** The host, user, password and database of a connection string, and the whole string. */
 export function namesInUrl(url: string): string[] {
   if (!URL.canParse(url)) return [url]
   const { hostname, username, password, pathname, searchParams } = new URL(url)

@@ -1,9 +1,9 @@
 /**
- * The life of `up`, `serve` and `worker`: the same parts, started in order and stopped in order. A signal at any moment,
- * also half-way through the start, stops what is there: HTTP, worker, engine, database.
+ * Runs `up`, `serve` and `worker`: the same parts, started in order and stopped in order. A signal at any moment, even during the start,
+ * stops the started parts: HTTP, worker, engine, database.
  *
- * The port is taken first, so that one which is not free is told before anything slow begins; but whoever starts twice in
- * one folder is told about that, not about the port the first one holds.
+ * The port is taken first, so that a taken port is reported before anything slow begins. But a second start in the same folder is
+ * reported as such, not as a conflict about the port of the first process.
  */
 import { isIPv6 } from 'node:net'
 import { restartCode } from '../core/death.ts'
@@ -25,11 +25,11 @@ import { notifyOf } from './notify.ts'
 import { hearSignals, whenAborted } from './signals.ts'
 import type { Loaded } from './systems.ts'
 
-/** What a child of a worker loads the config with. */
+/** The module with which a child of a worker loads the config. */
 const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 
 export interface Parts {
-  /** Takes the data folder for itself, so that a second one is told where the first is. */
+  /** Reserves the data folder, so that a second process gets the address of the first. */
   alone: boolean
   http: boolean
   /** Queues and sizes; undefined: no worker. */
@@ -40,11 +40,11 @@ export interface Running {
   address: string | undefined
   where: string
   embedded: boolean
-  /** To this machine, without a token. */
+  /** This machine has access without a token. */
   open: boolean
 }
 
-/** Resolves with its exit code once everything is stopped again. `ready` is called when everything runs. */
+/** Resolves with the exit code after everything has stopped. Calls `ready` when everything runs. */
 export async function live(
   context: Context,
   loaded: Loaded,
@@ -88,7 +88,7 @@ class House {
     this.#context = context
   }
 
-  /** Undefined: it was asked to stop before everything ran. */
+  /** Returns undefined if a stop signal came before everything ran. */
   async open(loaded: Loaded, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
     const { settings, log, voice } = this.#context
     if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
@@ -123,7 +123,7 @@ class House {
     return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
   }
 
-  /** Whether a token is needed to come in; refuses to open to the network when there is none. */
+  /** True if requests need a token; refuses to listen on the network without a token. */
   async #lock(engine: Engine): Promise<boolean> {
     const { RETOMA_ADMIN_TOKEN } = this.#context.settings
     if (RETOMA_ADMIN_TOKEN !== undefined) await engine.keepAdminToken(RETOMA_ADMIN_TOKEN)
@@ -137,12 +137,12 @@ class House {
     if (!closed && !isLoopback(host)) throw new RetomaError('host_needs_token', { host })
   }
 
-  /** Resolves when the worker has stopped by itself, for another process to take its place. */
+  /** Resolves when the worker has stopped by itself and needs a restart of the process. */
   get worn(): Promise<void> {
     return this.#worker?.worn ?? new Promise(() => {})
   }
 
-  /** HTTP first, so that nothing new comes in; the worker hands its jobs back; then engine and database. */
+  /** HTTP first, so that no new requests come in; the worker releases its jobs; then engine and database. */
   async close(): Promise<void> {
     const last = [
       () => this.#door?.close(),
@@ -166,11 +166,11 @@ class House {
     }
   }
 
-  /** The one that has the port may be another `up` of this folder, perhaps one that has only just begun. */
+  /** The port may belong to another `up` of this folder, which may have only just started. */
   async #refuseIfInUse(asked: AbortSignal): Promise<void> {
     const { HOST, PORT } = this.#context.settings
     while (!asked.aborted && (await isStarting(HOST, PORT))) await systemClock.sleep(100, asked)
-    // Without data there can be no other `up` in this folder, and nothing is made just to say no.
+    // Without data there can be no other `up` in this folder, and a refusal must not create a data folder.
     if (asked.aborted || !(await hasData(this.#context))) return
     this.#database = await openDatabase(this.#context)
     const { embedded, where } = this.#database
@@ -179,7 +179,7 @@ class House {
   }
 
   async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
-    // `up` brings its own database with it, and says so; what runs on several hosts has none in common without an address.
+    // `up` starts a database of its own and says so; processes on several hosts share no database without a URL.
     if (!alone) refuseInProduction(this.#context)
     this.#database ??= await openDatabase(this.#context)
     const { embedded, where } = this.#database
@@ -196,7 +196,7 @@ const doorOptions = ({ PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
 })
 const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
 
-/** Whether a Retoma that is not yet up has this port: until it is, its door (door.ts) says so to everybody. */
+/** True if a starting Retoma process has this port: until the app is ready, its server (door.ts) responds `starting` to every request. */
 async function isStarting(host: string, port: number): Promise<boolean> {
   try {
     const address = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/health`

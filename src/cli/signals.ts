@@ -1,9 +1,9 @@
 /**
- * Signals that ask to stop. The first one aborts `asked`, and whoever is at work cleans up. A second one more than half
- * a second later leaves at once: npm and the terminal both deliver one Ctrl-C, so two within that time are one.
+ * Handles stop signals. The first signal aborts `asked`, and the running command cleans up. A second signal more than 500 ms later exits
+ * at once: npm and the terminal both deliver a Ctrl-C, so two signals within 500 ms count as one.
  *
- * Started by npm, a lost parent counts as SIGTERM: `npx` passes its signal to the shell between us, which dies of it
- * without a word, and we would go on with nobody to stop us. Likewise for a supervisor that was killed.
+ * If npm started this process, a lost parent counts as SIGTERM: `npx` passes its signal to the shell in between, which ends silently, and
+ * this process would continue with no parent to stop it. The same holds for a killed supervisor.
  */
 import { systemClock } from '../lib/clock.ts'
 import { whenParentIsGone } from '../lib/parent.ts'
@@ -14,9 +14,9 @@ type StopSignal = (typeof names)[number]
 
 export interface Signals {
   readonly asked: AbortSignal
-  /** Which one it was. */
+  /** The first signal. */
   readonly name: StopSignal | undefined
-  /** Signals have their usual effect again. */
+  /** Restores the default effect of the signals. */
   forget(): void
 }
 
@@ -50,7 +50,7 @@ export function hearSignals(): Signals {
   }
 }
 
-/** A supervisor may have gone before we look: it has told us who it is. */
+/** A supervisor may have ended before this check, so the supervisor passes its process id in the environment. */
 function neededParent(): number | undefined {
   const supervisor = process.env[supervisorVariable]
   if (supervisor !== undefined) return Number(supervisor)

@@ -1,8 +1,8 @@
 /**
- * Whether this process is only the parent of the one that works, and that parent's life. Asked before the rest of the command
- * line is loaded: a parent that stays small is not what the kernel kills when memory runs out.
+ * Decides whether this process is a supervisor, and runs the supervisor. Runs before the rest of the command line is loaded: the kernel
+ * does not choose a small parent process when memory runs out.
  *
- * Supervised are `worker` and `up`, unless told otherwise. Not under a debugger: it wants the process that works.
+ * `worker` and `up` are supervised by default. Not under a debugger: a debugger needs the worker process.
  */
 import { constants } from 'node:os'
 import type { Language } from '../errors.ts'
@@ -15,18 +15,18 @@ import { words } from './words/index.ts'
 const supervised = ['worker', 'up']
 const stopMs = 30_000
 
-/** A worker makes much garbage that is young: collected four times as often, it takes 30 MB less. What the user says counts. */
+/** A worker makes much short-lived garbage: four times as frequent collections save 30 MB. The user's NODE_OPTIONS take precedence. */
 const lean = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): string[] =>
   NODE_OPTIONS.includes('semi-space') ? [] : ['--max-semi-space-size=4']
 
-/** Undefined: this process does the work itself. Otherwise that of its child is done, and this is what to exit with. */
+/** Undefined: this process runs the command itself. Otherwise the child has ended, and the result is the exit code. */
 export async function superviseIfAsked(
   entry: string,
   argv: readonly string[],
   language: Language,
 ): Promise<number | undefined> {
   if (papersFolder() !== undefined) return undefined
-  // They come from a supervisor whose worker has started us, and are meant for that one.
+  // The variables come from a supervisor whose worker started this process, and belong to that worker.
   for (const name of ownVariables) delete process.env[name]
   const environment = surroundings()
   if (!supervised.includes(commandOf(argv) ?? '') || (await isTurnedOff(argv, environment))) return undefined
@@ -36,7 +36,7 @@ export async function superviseIfAsked(
     process.stderr.write(`${words[language].up.unsupervised}\n`)
     return undefined
   }
-  // A reader that goes away ends nothing.
+  // A closed reader of stdout or stderr ends nothing.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const { supervise } = await import('../supervisor/supervisor.ts')
   const env = { ...process.env, ...(process.stderr.isTTY ? { [terminalVariable]: '1' } : {}) }
@@ -47,7 +47,10 @@ export async function superviseIfAsked(
   return endBy(ending.signal as NodeJS.Signals)
 }
 
-/** What was killed in the middle of its goodbye has left its own PostgreSQL running: any command that comes by last stops it. */
+/**
+ * A child killed during its shutdown has left the embedded PostgreSQL running: the server stops with the last command that uses the
+ * server.
+ */
 async function stopServer(entry: string): Promise<void> {
   const { spawn } = await import('node:child_process')
   const last = spawn(process.execPath, [entry, 'status', '--json'], { stdio: 'ignore', timeout: stopMs })
@@ -57,7 +60,7 @@ async function stopServer(entry: string): Promise<void> {
   })
 }
 
-/** The first word that is neither an option nor the value of one. */
+/** The first word that is neither an option nor the value of an option. */
 function commandOf(argv: readonly string[]): string | undefined {
   return argv.find((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
 }
@@ -68,7 +71,7 @@ async function isTurnedOff(argv: readonly string[], environment: NodeJS.ProcessE
   return url() !== undefined
 }
 
-/** What cannot be read is told by the one that works. */
+/** The child reports an unreadable environment. */
 function surroundings(): NodeJS.ProcessEnv {
   try {
     return readEnvironment(process.cwd(), process.env)
@@ -79,13 +82,13 @@ function surroundings(): NodeJS.ProcessEnv {
 
 async function createLog({ LOG_LEVEL, LOG_FORMAT }: NodeJS.ProcessEnv): Promise<Log> {
   const log = await import('../lib/log.ts')
-  // Whatever had been ready found both of them usable.
+  // A child that became ready has validated both settings.
   const level = (LOG_LEVEL?.trim() || 'info') as LogLevel
   const format = (LOG_FORMAT?.trim() || (process.stderr.isTTY ? 'pretty' : 'json')) as LogFormat
   return log.createLog({ level, format })
 }
 
-/** As the child did, so that whoever waits for us sees what he would without us between. */
+/** Ends by the signal of the child, so that the caller sees the same end as without a supervisor. */
 function endBy(signal: NodeJS.Signals): Promise<never> | number {
   if (!['SIGTERM', 'SIGINT', 'SIGHUP'].includes(signal)) return 128 + constants.signals[signal]
   process.removeAllListeners(signal)

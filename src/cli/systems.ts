@@ -1,9 +1,9 @@
 /**
- * What `up`, `serve` and `worker` run: the user's retoma.config, and the systems of Retoma itself (apps/) beside it, unless
- * it says `systems: false`. Commands that only look know their kinds from here, too.
+ * Loads everything that `up`, `serve` and `worker` run: the user's retoma.config and, unless the config says `systems: false`, Retoma's
+ * own systems (apps/). Read-only commands also get the kinds from here.
  *
- * Invariant: no name stands for two things. A kind, a batch, a schedule, a guard, a job's queue or an error's code that is
- * a system's is refused in a config; how many of a system's queue run at once, and its limits, the config may say.
+ * Invariant: no name has two meanings. A config must not define a kind, batch, schedule, guard, queue of a job or error code of a system;
+ * a config may set the concurrency and the limits of a system's queue.
  */
 import { basename } from 'node:path'
 import type { Saying } from '../errors.ts'
@@ -15,7 +15,7 @@ import type { Context } from './context.ts'
 import { both } from './words/index.ts'
 
 export interface Loaded extends Registered {
-  /** The user's own, without the systems. */
+  /** The user's config alone, without the systems. */
   readonly config: LoadedConfig
   readonly systems: readonly System[]
 }
@@ -37,7 +37,7 @@ export function merged(config: LoadedConfig, systems: readonly System[]): Loaded
     guards: all.flatMap(each => each.guards),
     routes: all.flatMap(each => each.routes),
     errors: Object.assign({}, ...all.map(each => each.errors)),
-    // The config's last: what it says of a system's queue counts.
+    // The config comes last: its values for a system's queue take precedence.
     queues: Object.assign({}, ...all.map(each => each.queues)),
     limits: Object.assign({}, ...all.map(each => each.limits)),
   }
@@ -45,7 +45,7 @@ export function merged(config: LoadedConfig, systems: readonly System[]): Loaded
 
 type Open = (options: object) => System
 
-/** By address, for they are built apart from the rest, against the package as its users have it. */
+/** Imported by address, because the systems are built separately, against the published package. */
 async function openSystems(settings: Settings): Promise<System[]> {
   const place = import.meta.url.endsWith('.ts') ? ['../../apps', 'ts'] : ['../apps', 'js']
   const load = async (name: string, open: string): Promise<Open> => {

@@ -1,10 +1,10 @@
-/** Text in columns for a terminal: left aligned, numbers right; a column that is empty in every row is left out. */
+/** Formats columns for a terminal: text to the left, numbers to the right; a column without values is left out. */
 import { visibleLine } from '../lib/visible.ts'
 
-/** `right`: a number as a person reads it, such as 12,345. */
+/** `right`: a formatted number, such as 12,345. */
 export type Cell = string | number | { right: string }
 
-/** `fit`: the longest a line may be; what is longer is cut. */
+/** `fit`: the maximum length of a line; longer lines are cut. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -26,7 +26,7 @@ export function table(
   )
 }
 
-/** `label  value` lines; a value of several lines goes on below itself. */
+/** `label  value` lines; a value of several lines continues below. */
 export function fields(pairs: readonly (readonly [label: string, value: string])[]): string[] {
   const left = Math.max(...pairs.map(([label]) => width(label)))
   return pairs.flatMap(([label, value]) => {
@@ -35,19 +35,19 @@ export function fields(pairs: readonly (readonly [label: string, value: string])
   })
 }
 
-/** One line, cut to a length. */
+/** The first line, cut to a length. */
 export function brief(text: string, longest = 60): string {
   const [line = ''] = text.split('\n', 1)
   return line.length > longest || line !== text ? `${line.slice(0, longest - 1)}…` : line
 }
 
-/** Cut to a length, with … in the place of what is left out. */
+/** Cuts to a length, with … at the end. */
 export const cut = (line: string, longest: number): string =>
   width(line) > longest ? `${[...line].slice(0, longest - 1).join('')}…` : line
 
 /**
- * Broken between words, so that no line is longer; a word that is goes on a line of its own. A no-break space keeps words
- * together, and comes out as a space.
+ * Breaks between words at the maximum length; a longer word gets a line of its own. A no-break space keeps words together and is printed
+ * as a space.
  */
 export function wrap(text: string, longest: number): string[] {
   const lines: string[] = []

@@ -1,7 +1,7 @@
-/** The files that `retoma init` writes: text to be read and changed by whoever asked for it. */
+/** Generates the files of `retoma init`: text for the user to read and change. */
 import type { GuardProposal } from '../core/guard-proposal.ts'
 
-/** `guards`: what the tables of the database ask for; registered by whoever has looked at them. */
+/** `guards`: proposals from the tables of the database; the user registers them after a review. */
 export const firstConfig = (guards: readonly GuardProposal[] = []): string => `${imports(guards.length > 0)}
 
 /** What a hello job is given. To have it checked at run time, pass a schema of zod, valibot or arktype as \`input\`. */
@@ -46,7 +46,7 @@ const guardText = (guard: GuardProposal): string => `  // ${lookCommand(guard).r
     set: { ${Object.entries(guard.set).map(pair).join(', ')} },
   }),`
 
-/** What shows, and changes nothing, how many rows it would mark. */
+/** The command that shows, without changing anything, how many rows a guard would change. */
 export function lookCommand({ table, status, signal, set }: GuardProposal): string {
   const flags = [
     ['--table', table],
@@ -59,11 +59,11 @@ export function lookCommand({ table, status, signal, set }: GuardProposal): stri
 }
 
 const named = (column: string): string => (/["=]/.test(column) ? `"${column.replaceAll('"', '""')}"` : column)
-/** For a shell. */
+/** Quotes for a shell. */
 const typed = (value: string): string =>
   /^[\w.=@%+:,/-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
 
-/** For TypeScript, as a person would write it. */
+/** Quotes for TypeScript, in the form a person would write. */
 const quoted = (value: string): string =>
   /[\\'\p{Cc}\u2028\u2029]/u.test(value) ? JSON.stringify(value) : `'${value}'`
 const oneOrList = (values: readonly string[]): string =>
@@ -71,7 +71,7 @@ const oneOrList = (values: readonly string[]): string =>
 const pair = ([column, value]: [string, string]): string =>
   `${/^[A-Za-z_]\w*$/.test(column) ? column : quoted(column)}: ${quoted(value)}`
 
-/** Nothing in it but \`test\` comes from the runner, so it reads the same for any of them. */
+/** Only `test` comes from the runner, so the text is the same for every runner. */
 export const firstTest = (runner: 'node:test' | 'vitest'): string => `import assert from 'node:assert/strict'
 import { test } from '${runner}'
 import { testEngine } from 'retoma/testing'

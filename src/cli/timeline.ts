@@ -1,4 +1,4 @@
-/** What happened to a job as lines for a terminal of 80 columns: when, which attempt, what. */
+/** Formats the history of a job for a terminal of 80 columns: instant, attempt, event. */
 import { type Moment, timelineOf } from '../core/timeline.ts'
 import type { JobDetail } from '../index.ts'
 import { brief, table } from './table.ts'
@@ -8,7 +8,7 @@ import type { Words } from './words/index.ts'
 
 type Saved = Extract<Moment, { what: 'saved' }>
 
-/** What is left of 80 columns beside the instant and the attempt. */
+/** The rest of 80 columns beside the instant and the attempt. */
 const longest = 50
 
 export function timelineLines(job: JobDetail, { word }: Voice): string[] {
@@ -22,7 +22,7 @@ export function timelineLines(job: JobDetail, { word }: Voice): string[] {
     .map(line => `  ${line}`)
 }
 
-/** Elements of one list that one attempt saved one after the other are one line. */
+/** Joins consecutive saved elements of the same list and attempt into a single line. */
 function gathered(moments: readonly Moment[]): { moment: Moment; count: number }[] {
   const lines: { moment: Moment; count: number }[] = []
   for (const moment of moments) {

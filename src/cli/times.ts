@@ -1,4 +1,4 @@
-/** Instants for a person: this machine's local time, and how long ago or ahead that is. */
+/** Formats instants for a person: this machine's local time, and the distance from now. */
 import type { Language } from '../errors.ts'
 
 const units = [
@@ -21,7 +21,7 @@ export function relative(at: Date, now: Date, language: Language): string {
   return format.format(Math.trunc(seconds / size), unit)
 }
 
-/** For what has happened: the database's clock may be ahead of this machine's, and then it was now. */
+/** For past events: if the database's clock is ahead of this machine's, the event was now. */
 export const ago = (at: Date, now: Date, language: Language): string =>
   relative(new Date(Math.min(at.getTime(), now.getTime())), now, language)
 

@@ -1,11 +1,11 @@
-/** Commander in our two languages: its help texts, and its complaints about wrong use as errors of ours. */
+/** Translates commander: the help texts, and complaints about wrong use as Retoma errors. */
 import type { Command, CommanderError } from 'commander'
 import { RetomaError } from '../errors.ts'
 import { version } from '../version.ts'
 import { wrongUse } from './arguments.ts'
 import type { Voice } from './voice.ts'
 
-/** Set before commands are added: they inherit it. */
+/** Set before commands are added, because commands inherit the configuration. */
 export function speakHelp(program: Command, voice: Voice): void {
   const { help } = voice.word
   const titles: Record<string, string> = {
@@ -19,10 +19,10 @@ export function speakHelp(program: Command, voice: Voice): void {
   program
     .helpOption('-h, --help', help.help)
     .exitOverride()
-    // Errors are told by main, in one form for all of them.
+    // `main` prints all errors, in the same form.
     .configureOutput({
       outputError: () => {},
-      // Of its own accord it says two things on stdout: the version and the help.
+      // Commander itself prints two things on stdout: the version and the help.
       writeOut: text => voice.answer(text === `${version}\n` ? { version } : { help: text }, [text.trimEnd()]),
     })
     .configureHelp({
@@ -33,7 +33,7 @@ export function speakHelp(program: Command, voice: Voice): void {
     })
 }
 
-/** Commander says what is wrong in English only; the names are taken from its sentence. */
+/** Commander words problems in English only; the names are parsed from its sentence. */
 export function asWrongUse({ code, message }: CommanderError, program: Command): RetomaError {
   const name = /'(.*?)'/.exec(message)?.[1] ?? ''
   const [flag = ''] = name.split('=')

@@ -1,9 +1,9 @@
 /**
- * What the command line says and where: answers on stdout, everything else on stderr. With --json stdout carries JSON
- * documents and nothing else, an error being one of them, so a program reads one stream and the exit code.
+ * Prints the output of the command line: results on stdout, everything else on stderr. With --json stdout carries only JSON documents,
+ * errors included, so that a program reads a single stream and the exit code.
  *
- * Invariant: a reader that goes away (`| head`) ends nothing and raises nothing; text from the database cannot steer the
- * terminal. A stack is shown only when LOG_LEVEL is debug.
+ * Invariant: a closed reader (`| head`) ends nothing and raises nothing; text from the database cannot control the terminal. A stack is
+ * shown only if LOG_LEVEL is debug.
  */
 import { isRetomaError, type Language, RetomaError } from '../errors.ts'
 import { visibleText } from '../lib/visible.ts'
@@ -13,11 +13,11 @@ export interface Voice {
   readonly language: Language
   readonly json: boolean
   readonly word: Words
-  /** The answer of a command: a JSON document for a program, lines for a person. */
+  /** The result of a command: a JSON document for a program, lines for a person. */
   answer(wire: unknown, lines: readonly string[]): void
-  /** On the way to the answer, on stdout as well; nothing for a program. */
+  /** A message before the result, on stdout too; nothing for a program. */
   say(line: string): void
-  /** Something for a person besides the answer, on stderr; beside a program's answer too, whose stream it leaves alone. */
+  /** A message for a person besides the result, on stderr; also with --json, because stdout stays clean. */
   note(line: string): void
   complain(error: RetomaError): void
 }
@@ -49,18 +49,18 @@ export function createVoice({ language, json }: { language: Language; json: bool
   }
 }
 
-/** Whatever was thrown, as an error with a code. */
+/** Turns anything thrown into an error with a code. */
 export function asRetomaError(thrown: unknown): RetomaError {
   if (isRetomaError(thrown)) return thrown
   const problem = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
   return new RetomaError('unexpected', { problem }, { cause: thrown })
 }
 
-/** Resolves when what was said has left the process. */
+/** Resolves when all output has left the process. */
 export const allSaid = (): Promise<void> =>
   new Promise(resolve => process.stdout.write('', () => process.stderr.write('', () => resolve())))
 
-/** Indented where a person looks on, one line where a program reads. */
+/** Indented on a terminal, a single line for a program. */
 const document = (wire: unknown): string =>
   JSON.stringify(wire, null, process.stdout.isTTY ? 2 : 0).replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,

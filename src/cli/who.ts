@@ -1,11 +1,11 @@
-/** Who types, for what is noted of a press: the user of this machine, marked so that nobody takes it for the user of a token. */
+/** Names the actor of a command: the user of this machine, with the prefix `cli:` to distinguish it from the user of a token. */
 import { userInfo } from 'node:os'
 
 export function whoTypes(): { by?: string } {
   try {
     return { by: `cli:${userInfo().username}`.slice(0, 200) }
   } catch {
-    // A container may run as a number that has no name.
+    // A container may run as a user id without a name.
     return {}
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The bytes of large answers that a server has made and its clients have not taken yet. A client that asks and does not read makes the
- * server hold the whole answer: sixty such requests for one job with an input of 8 MB held 2.6 GB.
+ * Bounds the bytes of large responses that a server has made and the clients have not read yet. A client that sends requests and does not
+ * read makes the server keep the whole response: 60 such requests for one job with an input of 8 MB kept 2.6 GB.
  *
- * Invariant: large answers together hold at most `most` bytes, or one answer is the only one. What an answer took is given back when
- * its response closes, whether the client took the answer or went away.
+ * Invariant: large responses together keep at most `most` bytes, or a single response is the only one. The bytes of a response are given
+ * back when the response closes, whether the client read the response or disconnected.
  */
 import type { ServerResponse } from 'node:http'
 import { RetomaError } from '../errors.ts'
@@ -11,7 +11,7 @@ import { refusal } from './refusal.ts'
 import { secured } from './security.ts'
 
 const mostBytes = 64 * 1024 * 1024
-/** Smaller answers do not count: the number of connections bounds them. */
+/** Smaller responses do not count: the number of connections bounds them. */
 const uncounted = 256 * 1024
 const retrySeconds = 2
 
@@ -23,7 +23,7 @@ export class AnswerBudget {
     this.#most = most
   }
 
-  /** The answer itself, or 503 server_busy. */
+  /** Returns the response itself, or 503 `server_busy`. */
   admit(answer: Response, request: Request, outgoing: ServerResponse): Response {
     const bytes = request.method === 'HEAD' ? 0 : heldBytes(answer)
     if (bytes <= uncounted || outgoing.destroyed) return answer
@@ -39,7 +39,7 @@ export class AnswerBudget {
   }
 }
 
-/** Of an answer in JSON, which is one text in memory; a file is read as the client takes it. */
+/** Counts JSON responses, which are one text in memory. A file is read only as fast as the client reads. */
 const heldBytes = ({ headers }: Response): number =>
   headers.get('content-type') === 'application/json' && !headers.has('content-disposition')
     ? Number(headers.get('content-length') ?? 0)

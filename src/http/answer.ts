@@ -1,6 +1,6 @@
 /**
- * One request to one route: who asks, how often, what is asked, the answer. What is wrong is refused in this order: who (401,
- * 403), how often (429), then what (400, 413, 415), then what the route itself says.
+ * Handles a request to a route: authorization, rate limit, validation, response. Errors are checked in this order: role (401, 403),
+ * rate limit (429), input (400, 413, 415), then the errors of the route itself.
  */
 import { RetomaError, say } from '../errors.ts'
 import { sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
@@ -28,7 +28,7 @@ interface Given extends Asked {
   heavyWork: HeavyWork
 }
 
-/** What a request takes of the app, and gives back when it is answered. */
+/** The shares of the app's budgets that a request takes, and gives back after the response. */
 interface Shares {
   body: BodyShare
   turn: HeavyTurn
@@ -46,7 +46,7 @@ export async function answer(route: Route, { bodies, heavyWork, ...asked }: Give
     })
   if (route.limit === undefined) return answered()
   const left = await limited(asked, route.limit)
-  // What was counted is told of, also when it is then refused.
+  // The request was counted, so the response carries the RateLimit headers even if the request is then refused.
   return withHeaders(await answered().catch(error => refusal(error, request, log)), left)
 }
 
@@ -82,22 +82,22 @@ async function run(route: Route, call: Call): Promise<Response> {
   return json(value, status, call.headers)
 }
 
-/** 201 for what was made; with a key that is held, what was there already is 200. */
+/** 201 for a created resource; 200 if the unique key was in use and the existing resource is returned. */
 function statusOf({ status = 200 }: Route, value: unknown): number {
   return status === 201 && (value as { created?: unknown } | null)?.created === false ? 200 : status
 }
 
-/** A response that was fetched from elsewhere does not let its headers be changed. */
+/** Copies the response, because the headers of a fetched response cannot be changed. */
 function withHeaders({ body, status, statusText, headers }: Response, more: Record<string, string>): Response {
   const all = new Headers(headers)
   for (const [name, value] of Object.entries(more)) all.set(name, value)
   return new Response(body, { status, statusText, headers: all })
 }
 
-/** PostgreSQL keeps no NUL in a text, so nothing has a name with one, and no filter can ask for one. */
+/** PostgreSQL stores no NUL in a text, so no resource has a name with a NUL, and no filter can match a NUL. */
 function refuseNul({ errors = [] }: Route, { params, request }: Asked): void {
   const named = Object.values(params).find(each => each.includes('\0'))
-  // A route that knows names by heart refuses an unknown one with an error of its own.
+  // A route without `not_found` has a fixed set of names and refuses an unknown name with an error of its own.
   if (named !== undefined && errors.includes('not_found'))
     throw new RetomaError('not_found', { what: say('resource', 'recurso'), id: named.replaceAll('\0', '\\0') })
   if (!/%00/.test(request.url)) return
@@ -112,7 +112,7 @@ function refuseNul({ errors = [] }: Route, { params, request }: Asked): void {
       })
 }
 
-/** Bodies are read as they come: one that is compressed may be a thousand times as large as it says. */
+/** Bodies are read as sent. A compressed body may be 1,000 times as large as its declared length. */
 function refuseEncoded({ body, upload }: Route, { headers }: Request): void {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
   if ((body === undefined && upload === undefined) || encoding === '' || encoding === 'identity') return
@@ -121,7 +121,10 @@ function refuseEncoded({ body, upload }: Route, { headers }: Request): void {
 
 const mostParameters = 100
 
-/** What belongs into the body of a request that acts, and stands in its address, would act on more than was meant. */
+/**
+ * A field that belongs in the body of an action, but stands in the query, would be ignored, and the action would change more than the
+ * caller meant.
+ */
 function refuseStrayQuery({ method, role }: Route, request: Request): void {
   if (method === 'get' || (role !== 'operator' && role !== 'admin')) return
   const [name] = new URL(request.url).searchParams.keys()
@@ -132,7 +135,7 @@ function refuseStrayQuery({ method, role }: Route, request: Request): void {
     })
 }
 
-/** A name given twice is a list. */
+/** A name given twice becomes a list. */
 function checkedQuery(route: Route, request: Request): unknown {
   if (route.query === undefined) {
     refuseStrayQuery(route, request)
@@ -156,7 +159,7 @@ function checkedQuery(route: Route, request: Request): unknown {
   return checked(route.query, given, 'query')
 }
 
-/** undefined: it is no form, which is as well where the route takes JSON too. */
+/** Returns undefined if the request is no form and the route also takes JSON. */
 function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
   if (upload === undefined) return undefined
   if (isMultipart(request)) return partsOf(request, upload)
@@ -170,7 +173,7 @@ async function bodyOf({ body, ...bounds }: Route, request: Request, shares: Shar
 
 async function jsonBody(request: Request, { body, turn }: Shares, bounds: BodyBounds): Promise<unknown> {
   const bytes = await readBytes(request, body, bounds)
-  // Who waits holds bytes, and nothing that was parsed.
+  // A waiting request keeps only the bytes, nothing parsed.
   if (bytes.byteLength > sliceLength) await turn.take()
   const text = await decoded(bytes)
   const type = request.headers.get('content-type') ?? ''

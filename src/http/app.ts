@@ -1,9 +1,9 @@
 /**
- * The HTTP door as a fetch handler, Request to Response: runs under our own server and mounts in any framework, under any
- * base path.
+ * The HTTP API as a fetch handler, from Request to Response. Runs under Retoma's own server and mounts in any framework, under any base
+ * path.
  *
- * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every answer
- * carries the headers of security.ts.
+ * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every response carries
+ * the headers of security.ts.
  */
 import { Hono } from 'hono'
 import { processMetrics } from '../core/metric.ts'
@@ -31,27 +31,27 @@ import { welcomePage, welcomePolicy } from './welcome.ts'
 
 export interface AppOptions extends DoorOptions {
   log?: Log
-  /** Where it is mounted, such as /retoma. */
+  /** The path at which the app is mounted, such as /retoma. */
   basePath?: string
-  /** Routes of an app beside the engine's. */
+  /** Routes of an application beside the engine's routes. */
   routes?: readonly Route[]
 }
 
 export interface App {
-  /** `peer`: where the request came from, as the server knows. */
+  /** `peer`: the origin of the request, as the server knows the connection. */
   fetch(request: Request, peer?: Peer): Promise<Response>
-  /** Ends the streams of events, so that a server can close; whoever reads one comes back and goes on. */
+  /** Ends the event streams, so that a server can close. The clients reconnect and continue. */
   endStreams(): void
 }
 
-/** Also a function of a request itself: the same as its `fetch`, where nobody knows where a request came from. */
+/** The app is also a function of a request: the same as `fetch` without a `peer`. */
 export type FetchHandler = App & ((request: Request) => Promise<Response>)
 
 interface Bindings {
   Bindings: { place: Place }
 }
 
-/** All there are, the pages about them included. */
+/** Returns all routes, including the documentation pages. */
 export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 'basePath'>): readonly Route[] {
   const all: Route[] = [...engineRoutes, ...routes]
   all.push(...documentRoutes(() => openApiOf(all, basePath)))
@@ -121,7 +121,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   })
   app.onError((error, context) => refusal(error, context.req.raw, log))
 
-  /** What a GET would answer, without its body: one that streams is ended, not left to run for nobody. */
+  /** Returns the response to a GET without the body. A streaming body is cancelled, because no client reads the body. */
   async function head(request: Request, place: Place): Promise<Response> {
     const whole = await app.fetch(new Request(request, { method: 'GET' }), { place })
     await whole.body?.cancel()
@@ -136,11 +136,11 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
     log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
     return secured(response, place.secure)
   }
-  // What a framework hands over as a second argument is not where a request came from.
+  // The second argument that a framework passes is not a `peer`.
   return Object.assign((request: Request) => fetch(request), { fetch, endStreams: () => streams.end() })
 }
 
-/** For the log: of a query only the names, for its values may be secrets. */
+/** For the log: only the names of the query parameters, because the values may be secrets. */
 function asked(request: Request): { method: string; path: string; query?: string } {
   const { pathname: path, searchParams } = new URL(request.url)
   const query = [...new Set(searchParams.keys())].join(' ')

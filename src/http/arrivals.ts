@@ -1,25 +1,25 @@
 /**
- * The bodies that are on their way to a server. Node knows one deadline for a whole request: ten gigabytes would need hours of
- * it, and in those a client that sends a byte a minute would hold a connection as well.
+ * Cuts the connection of a client that sends its body too slowly. Node has one deadline for a whole request: 10 GB would need a deadline
+ * of hours, and with such a deadline a client that sends one byte a minute would keep a connection for hours too.
  *
- * Invariant: a body that is not here whole after its patience has brought at least `leastBytes` in that time, and so on, or it is
- * cut; so is one that goes on past `mostBytes` after its answer. The client is not blamed for what it has sent and we have not read, nor
- * for the time in which this process was blocked.
+ * Invariant: in each period of `patienceMs`, an incomplete body brings at least `leastBytes`, or the connection is cut. The connection is
+ * also cut if the body continues past `mostBytes` after the response. Bytes that the client has sent and the server has not read do not
+ * count against the client; nor does time in which this process was blocked.
  */
 import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../lib/clock.ts'
 import { afterThis } from '../lib/later.ts'
 
-/** In each patience: over the default 120 s that is 2 KB a second. */
+/** Per period: over the default 120 s, 2 KB a second. */
 const leastBytes = 256 * 1024
-/** Thrown away after the answer, for a client that reads it only once it has sent all. */
+/** Bytes discarded after the response, for a client that reads the response only after sending everything. */
 const mostBytes = 256 * 1024 * 1024
 
 interface Arriving {
-  /** When its present patience began, and how much its connection had brought by then. */
+  /** The start of the current period, and the bytes the connection had received at that instant. */
   since: number
   bytes: number
-  /** The same when its headers were here. */
+  /** The bytes received when the headers were complete. */
   first: number
   cut: () => void
 }
@@ -34,14 +34,14 @@ export class Arrivals {
     void this.#watch()
   }
 
-  /** Its headers are here. */
+  /** Called when the headers of the request are complete. */
   add(incoming: IncomingMessage, cut: () => void): void {
     const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers
     if (coding === undefined && (length === undefined || length === '0')) return
     const { bytesRead } = incoming.socket
     this.#open.set(incoming, { since: systemClock.elapsed(), bytes: bytesRead, first: bytesRead, cut })
     const { socket } = incoming
-    // One that was answered is closed before its body is here: the rest is still on its way, and still judged.
+    // An answered request closes before its body is complete: the rest still arrives, and is still checked.
     incoming.once('close', () => {
       if (incoming.complete || socket.destroyed) this.#open.delete(incoming)
       else socket.once('close', () => void this.#open.delete(incoming))
@@ -58,7 +58,7 @@ export class Arrivals {
     while (!signal.aborted) {
       const began = systemClock.elapsed()
       await systemClock.sleep(stepMs, signal)
-      // Sockets are read after timers: what came while this process was blocked is counted before anybody is judged.
+      // Sockets are read after timers: bytes that arrived while this process was blocked are counted before the check.
       await new Promise<void>(resolve => afterThis(systemClock, resolve))
       const now = systemClock.elapsed()
       const blockedMs = Math.max(0, now - began - 2 * stepMs)

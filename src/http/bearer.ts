@@ -1,9 +1,12 @@
-/** What a request carries to say who asks. */
+/** Reads the credentials of a request: the bearer token and the session cookie. */
 
-/** Behind TLS a browser takes `__Host-` only from this very host, over TLS and for all paths: no neighbour's page can set another. */
+/**
+ * Behind TLS a browser accepts a `__Host-` cookie only from this exact host, over TLS and for all paths: no page of a neighbouring host
+ * can set another.
+ */
 const nameOf = (secure: boolean): string => (secure ? '__Host-retoma_session' : 'retoma_session')
 
-/** The work grows with the length of the header, and no faster: anybody may send one. */
+/** The work grows only linearly with the length of the header, because any client may send a header. */
 export function bearerOf(request: Request): string | undefined {
   const given = request.headers.get('authorization') ?? ''
   if (!/^bearer /i.test(given)) return undefined
@@ -20,6 +23,6 @@ export function cookieOf(request: Request, secure: boolean): string | undefined 
   return undefined
 }
 
-/** Not to be read by scripts, not sent along by pages of other sites. `seconds` 0 takes it away. */
+/** Scripts cannot read the cookie, and pages of other sites do not send the cookie along. `seconds` 0 removes the cookie. */
 export const cookieWith = (value: string, seconds: number, secure: boolean): string =>
   `${nameOf(secure)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`

@@ -1,9 +1,9 @@
 /**
- * The bytes of all request bodies that an app holds at the same time. A body counts as it arrives, not by its declared length:
- * a slow client holds only what the client has sent. Bodies of at most `uncounted` bytes do not count: the number of connections
- * bounds them.
+ * Bounds the bytes of all request bodies that an app keeps at the same time. A body counts as it arrives, not by its declared length: a
+ * slow client occupies only the bytes it has sent. Bodies of at most `uncounted` bytes do not count: the number of connections bounds
+ * them.
  *
- * Invariant: what `take` added is given back by `release`, whatever becomes of the request.
+ * Invariant: `release` gives back all bytes that `take` added, however the request ends.
  */
 import { RetomaError } from '../errors.ts'
 
@@ -19,7 +19,7 @@ export class BodyBudget {
     this.#most = most
   }
 
-  /** What all bodies hold now. */
+  /** The bytes of all bodies now. */
   get bytes(): number {
     return this.#bytes
   }
@@ -41,9 +41,9 @@ export class BodyBudget {
   }
 }
 
-/** One request's part of the budget. */
+/** The part of the budget that one request uses. */
 export interface BodyShare {
-  /** Throws server_busy when all bodies together would exceed the budget. */
+  /** Throws `server_busy` if all bodies together would exceed the budget. */
   take(bytes: number): void
   release(): void
 }

@@ -1,9 +1,9 @@
 /**
- * The JSON body of a request, read in bounds: its bytes, its depth and the number of its values while they come, all before it is
- * parsed. What is too much is refused before it takes memory.
+ * Reads the JSON body of a request within bounds. The bytes, the depth and the number of values are checked while the body arrives,
+ * before parsing, so that an excessive body is refused before it takes memory.
  *
- * Invariant: one who sends too much can read why. Most read nothing before they have sent all, and on a connection that is cut
- * meanwhile they see it cut: so the rest is read and thrown away first, up to a bound.
+ * Invariant: a client that sends too much can read the reason. Most clients read nothing before they have sent everything, and on a cut
+ * connection they see only the cut; so the rest of the body is read and discarded first, up to a bound.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { parseJsonInSlices } from '../lib/json-in-slices.ts'
@@ -12,7 +12,7 @@ import { type BodyShare, uncounted } from './body-budget.ts'
 import { type Excess, JsonScan } from './json-scan.ts'
 
 export interface BodyBounds {
-  /** Bytes. Default 64 KB: what a form of a page needs. */
+  /** Bytes. Default 64 KB, enough for the form of a page. */
   largest?: number | undefined
   /** List items and object fields, at every depth. */
   mostValues?: number | undefined
@@ -23,7 +23,7 @@ const mostBodyValues = 200_000
 const mostThrownAway = 256 * 1024 * 1024
 const deepest = 64
 
-/** undefined: there is no body. */
+/** Returns undefined if there is no body. */
 export async function parseJson(text: string): Promise<unknown> {
   if (text.trim() === '') return undefined
   const { value, isDoubtful } = await parsed(text)
@@ -31,7 +31,7 @@ export async function parseJson(text: string): Promise<unknown> {
   return value
 }
 
-/** `isDoubtful`: it may hold a number that was rounded. */
+/** `isDoubtful`: the text may contain a number that JavaScript rounded. */
 async function parsed(text: string): Promise<{ value: unknown; isDoubtful: boolean }> {
   try {
     if (text.length <= sliceLength) return { value: JSON.parse(text), isDoubtful: mayRound.test(text) }
@@ -49,10 +49,10 @@ async function parsed(text: string): Promise<{ value: unknown; isDoubtful: boole
   }
 }
 
-/** Digits enough for a number that JavaScript cannot hold; they may stand in a text. */
+/** Enough digits for a number that JavaScript cannot represent. The digits may also be part of a string. */
 const mayRound = /\d{16}|[eE]\+?\d/
 
-/** Beyond 2^53 a number is rounded when it is read: an id of 9007199254740993 would become another one. `at`: where it stands. */
+/** Beyond 2^53 JavaScript rounds a number while parsing: the id 9007199254740993 would become another id. `at`: the path of the value. */
 function refuseRounded(value: unknown, at: string): void {
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw new RetomaError('bad_request', {
@@ -77,7 +77,7 @@ export async function readBytes(request: Request, share: BodyShare, bounds: Body
     await throwAway(body, Number(length))
     throw tooLarge()
   }
-  // Of a length that is known no more than that comes, and it need not go through a stream.
+  // A body of known length cannot be longer than the declared length, and needs no stream.
   if (length !== null && Number(length) <= uncounted) {
     const whole = new Uint8Array(await request.arrayBuffer().catch(gone))
     if (whole.byteLength > largest) throw tooLarge()
@@ -119,7 +119,7 @@ function refuseExcess(excess: Excess | undefined, most: number): void {
   if (excess === 'too_deep') throw badBody(`it is nested deeper than ${deepest}`, `tem mais de ${deepest} níveis`)
 }
 
-/** `length`: of more than the bound nothing is read at all. */
+/** If `length` is above the bound, nothing is read at all. */
 async function throwAway(body: AsyncIterable<Uint8Array> | null, length: number): Promise<void> {
   if (body === null || length > mostThrownAway) return
   try {
@@ -129,7 +129,7 @@ async function throwAway(body: AsyncIterable<Uint8Array> | null, length: number)
   }
 }
 
-/** Whoever sent it has gone, or was too slow: nothing is wrong here. */
+/** The client has disconnected or was too slow: this is no error of the server. */
 function gone(error: unknown): never {
   throw isRetomaError(error) ? error : badBody('it did not arrive whole', 'não chegou inteiro')
 }

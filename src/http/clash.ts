@@ -1,6 +1,6 @@
 /**
- * Routes of several tables under one door, refused when they cannot live together: two at the same place, of which the second
- * would never be asked, or two errors with one code, of which a caller could not tell which is meant.
+ * Refuses route tables that conflict: two routes at the same path, of which the second would never be called, or two errors with the same
+ * code, which a caller could not tell apart.
  */
 import { refuseSameCode } from '../core/own-errors.ts'
 import { refuseDefinition } from '../core/refuse.ts'
@@ -12,7 +12,7 @@ export function refuseClashes(routes: readonly Route[]): void {
   const places = new Set<string>()
   for (const { method, path } of routes) {
     const place = `${method.toUpperCase()} ${path}`
-    // Whatever its parameters are called.
+    // Parameter names do not matter.
     const key = place.replace(/\{\w+\}/g, '{}')
     if (places.has(key))
       refuseDefinition(say(`route "${place}"`, `caminho "${place}"`))(

@@ -1,18 +1,18 @@
-/** Pieces that the schemas of many routes share. What is of one resource alone lies beside its routes. */
+/** Schema parts that many routes share. Schemas of a single resource are beside the routes of the resource. */
 import { z } from 'zod'
 
-/** Whatever its form: one that names nothing is 404, not 400. */
+/** Any text is allowed: an id that names nothing is 404, not 400. */
 export const idParams = z.object({ id: z.string() })
 
 export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
 
-/** As it may be given: in any zone, so long as it is said. */
+/** An instant in a request: in any zone, if the zone is given. */
 export const anyInstant = z.iso
   .datetime({ offset: true })
   .max(50)
   .meta({ description: 'ISO 8601, with Z or an offset' })
 
-/** Of a list: how many, and from where on. */
+/** Query of a list: page size and start. */
 export const pageQuery = {
   limit: z.coerce.number().int().min(1).max(500).default(50),
   after: z.string().max(200).optional().meta({ description: 'the `next` of the page before' }),

@@ -1,6 +1,6 @@
 /**
- * A route for an outside scheduler, such as the cron of a serverless host: GET and POST, opened by CRON_SECRET as a Bearer or as
- * `?secret=`. Without that setting it answers 503 and is never open.
+ * Defines a route for an outside scheduler, such as the cron of a serverless host: GET and POST, opened by CRON_SECRET as a bearer token
+ * or as `?secret=`. Without CRON_SECRET the route answers 503 and is never open.
  */
 import { z } from 'zod'
 import { refuseUnknownOptions } from '../core/refuse.ts'
@@ -12,7 +12,7 @@ const secretQuery = z.strictObject({
 
 export interface CronOptions {
   path: string
-  /** As of a verb; the GET one has Get behind it. */
+  /** The operation name; the GET operation gets the suffix Get. */
   name: string
   summary: string
   answer: z.ZodType

@@ -1,10 +1,11 @@
 /**
- * Who is asking. Every request for a route passes here before it is looked at; whoever is not let in is refused with a code.
- * In this order: what the app says that this one is mounted in, a token, the cookie of a log-in, and, while no token has ever
- * been made, this machine itself, where Retoma's own server listens on loopback.
+ * Authenticates requests. Every request for a route passes here before anything else is read; a request without a valid credential is
+ * refused with a code. The order: the answer of the host application (`who`), a token, the session cookie, and, while no token was ever
+ * created, this machine itself, if Retoma's own server listens on loopback.
  *
- * Invariant: the address of a client lets nobody in when the app is mounted in another server or when `who` is given. While it is
- * not known whether there is a token, nobody is let in without one; a route may have something to say to nobody (`unasked`).
+ * Invariant: the address of a client never authenticates a request if the app is mounted in another server or if `who` is given. While
+ * the engine does not know whether a token exists, a request without a token is refused; except on a route with `unasked`, which answers
+ * anonymous requests too.
  */
 
 import { databaseTimeout } from '../core/in-doubt.ts'
@@ -22,23 +23,24 @@ import type { Peer, Principal, Route } from './route.ts'
 
 export interface DoorOptions extends PlaceOptions {
   /**
-   * true: while no token has been made, everybody who can send the app a request comes in as an admin; for a program that answers only
-   * those who may. Cannot be given with `who`. Default: only Retoma's own server (`retoma up`, `retoma serve`) lets in this machine.
+   * true: while no token was created, every client that can reach the app is an admin; for a program that is reachable only for
+   * authorized clients. Cannot be combined with `who`. Default: only Retoma's own server (`retoma up`, `retoma serve`) admits this
+   * machine.
    */
   open?: boolean
   /**
-   * Who is asking, from the log-in of the app that this one is mounted in. null: the app does not know, and a token is needed. When
-   * `who` is given, nobody is let in by address.
+   * Authenticates a request by the login of the host application. null: the host application does not know the user, and a token is
+   * needed. If `who` is given, no request is admitted by address.
    */
   who?: (request: Request, peer: Peer) => Asker | null | Promise<Asker | null>
-  /** Opens the cron routes; without it nothing does. */
+  /** The secret of the cron routes; without a secret the cron routes stay closed. */
   cronSecret?: string | undefined
 }
 
 export type Asker = Pick<Principal, 'user' | 'role'>
 
 export interface Doorkeeper {
-  /** Throws unauthorized, and what else speaks against this request as such. `route`: undefined where there is none. */
+  /** Throws `unauthorized`, or another error about the request as a whole. `route`: undefined if no route matches. */
   admit(request: Request, place: Place, route: Route | undefined): Promise<Principal>
 }
 
@@ -65,7 +67,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
 
   async function byToken(request: Request, place: Place): Promise<Principal | undefined> {
     const secret = bearerOf(request)
-    // Without any token there is none to guess.
+    // If no token exists, there is none to guess.
     if (secret === undefined || !(await engine.anyToken())) return undefined
     const found = await engine.findToken(secret, fromOf(place))
     if (found === null) throw new RetomaError('unauthorized', {})
@@ -74,7 +76,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
 
   async function byCookie(request: Request, place: Place): Promise<Principal | undefined> {
     const secret = cookieOf(request, place.secure)
-    // Without any token there is none to guess.
+    // If no token exists, there is none to guess.
     if (secret === undefined || !(await engine.anyToken())) return undefined
     const found = await engine.findLogIn(secret, fromOf(place))
     if (found === null) return undefined
@@ -128,7 +130,10 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
   }
 }
 
-/** The principal that `who` answered. An answer without a name and a known role is a mistake of the app, and lets nobody in. */
+/**
+ * The principal that `who` returned. A return value without a name and a known role is a mistake of the application and admits no
+ * request.
+ */
 function principalOf({ user, role }: Asker): Principal {
   const isKnown = typeof user === 'string' && /^[^\p{Cc}\p{Cs}]{1,500}$/u.test(user) && roles.includes(role)
   if (!isKnown) throw new TypeError(`\`who\` must answer null or { user: 'a name', role: '${roles.join("' | '")}' }`)

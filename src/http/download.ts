@@ -1,10 +1,10 @@
 /**
- * A file as an answer, streamed as fast as it is taken. It is always saved, never shown: what somebody uploaded must not run as
- * a page of ours.
+ * Sends a file as a response, streamed as fast as the client reads. Browsers always save the file and never show it: an uploaded file
+ * must not run as a page of this origin.
  */
 import type { OpenFile } from '../core/file.ts'
 
-/** What is sent as what it is said to be; the rest is only bytes. */
+/** Content types that are sent as declared; every other file is sent as plain bytes. */
 export const downloadTypes = ['application/octet-stream', 'application/pdf', 'text/plain']
 
 export function download(file: OpenFile): Response {
@@ -33,7 +33,7 @@ export function download(file: OpenFile): Response {
   })
 }
 
-/** For who does not know the other form. */
+/** For clients that do not know the `filename*` form. */
 const plain = (name: string) => name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
 
 const encoded = (name: string) =>

@@ -1,4 +1,7 @@
-/** Why something does not move, as it is answered of a job, a batch or a queue: to GET, and to POST, because it stands among the buttons. */
+/**
+ * Defines the explanation routes of a job, a batch and a queue: GET, and also POST, because a page lists the explanation among the action
+ * buttons.
+ */
 import { z } from 'zod'
 import type { ErrorCode } from '../errors.ts'
 import type { Explained } from '../index.ts'

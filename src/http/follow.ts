@@ -1,4 +1,4 @@
-/** What goes on in the engine as a stream of events: of everything, of one batch, of one job; from now on, or after an earlier event. */
+/** Streams the events of the engine, of one batch or of one job; from now on, or after an earlier event. */
 import { z } from 'zod'
 import { readCursor } from '../core/cursor.ts'
 import type { EngineEvent } from '../core/event.ts'
@@ -6,10 +6,10 @@ import { RetomaError, say } from '../errors.ts'
 import type { Call } from './route.ts'
 import { type SseOptions, sse, sseHeaders } from './sse.ts'
 
-/** A database that is away is waited for inside the stream, not in front of it. */
+/** While the database is away, the response waits only this long; then the stream opens and waits inside. */
 const openMs = 3000
 
-/** What a stream of events may be asked. */
+/** The query of an event stream. */
 export const eventsQuery = z.strictObject({
   after: z.string().max(200).optional().meta({ description: 'the `id` of the last event that was seen' }),
   last_event_id: z.string().max(200).optional().meta({ description: 'the same; the header Last-Event-ID goes first' }),
@@ -17,7 +17,9 @@ export const eventsQuery = z.strictObject({
 
 type Asked = Call<unknown, z.output<typeof eventsQuery>>
 
-/** `tell`: in whose words. It is the same function for every client, so that an event is written once for all of them. */
+/**
+ * `tell`: turns an event into its JSON view. Every client passes the same function, so that an event is serialised once for all clients.
+ */
 export async function follow(
   call: Asked,
   of: { job?: string; batch?: string },
@@ -33,7 +35,7 @@ export async function follow(
       call.engine.clock.sleep(openMs, late.signal).then(() => true as const),
     ])
     if (call.request.method === 'HEAD' || !opened) await events.return?.()
-    // It is over and all of it was told: 204 is how an EventSource is told not to come again.
+    // The followed job or batch is final and the client has all events: 204 makes an EventSource stop reconnecting.
     if (!opened) return new Response(null, { status: 204, headers: call.headers })
     if (call.request.method === 'HEAD') return new Response(null, { headers: sseHeaders() })
     return sse(call, events, { tell, idleSeconds: () => events.idleSeconds() })
@@ -42,7 +44,7 @@ export async function follow(
   }
 }
 
-/** The header is the newer: an EventSource that comes back sends it to the address it began with. */
+/** The header is newer than the query: a reconnecting EventSource sends the header to the address with which it started. */
 function cursorIn({ request, query }: Asked): string | undefined {
   const given: [string, string | undefined | null][] = [
     ['Last-Event-ID', request.headers.get('last-event-id')],

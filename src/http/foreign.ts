@@ -1,7 +1,7 @@
 /**
- * Whether a request comes from a page of another site, or was sent to a name that is not ours. A browser says both, and a page
- * cannot make it lie: so a foreign page may neither act with the cookie of who looks at it (CSRF), nor reach an open door under a
- * name of its own that leads to this machine (DNS rebinding).
+ * Detects requests from a page of another site, and requests to a foreign host name. A browser sends both facts, and a page cannot forge
+ * them. So a foreign page can neither act with the cookie of its visitor (CSRF), nor reach an open API under a host name of its own that
+ * resolves to this machine (DNS rebinding).
  */
 import { RetomaError } from '../errors.ts'
 import { isLoopback } from '../lib/address.ts'
@@ -9,7 +9,7 @@ import type { Place, PlaceOptions } from './place.ts'
 
 export const changesSomething = ({ method }: Request): boolean => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 
-/** A program does not say where it comes from; a browser always does when something is to change. */
+/** A program sends no origin; a browser always sends the origin with a request that changes something. */
 export function refuseForeignOrigin({ headers }: Request, place: Place, { publicUrl }: PlaceOptions): void {
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site')
@@ -27,7 +27,7 @@ function isOwn(origin: string, { host, secure }: Place, publicUrl: string | unde
   return URL.canParse(own) && new URL(own).host === given.host
 }
 
-/** Names that lead to this machine wherever they are looked up, and the one that people are told. */
+/** Allows host names that resolve to this machine everywhere, and the host of `publicUrl`. */
 export function refuseForeignHost({ host }: Place, { publicUrl }: PlaceOptions): void {
   const name = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '') : ''
   if (isLoopback(name) || name.endsWith('.localhost')) return

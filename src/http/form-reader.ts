@@ -1,13 +1,13 @@
 /**
- * The bytes of multipart/form-data (RFC 7578), pulled part by part: nothing is read ahead of who takes it, so of a body of any size
- * one piece of the network and the length of a boundary are in memory.
+ * Reads multipart/form-data (RFC 7578) part by part. Nothing is read ahead of the consumer, so that for a body of any size only a piece
+ * of the network and the length of a boundary are in memory.
  *
- * Invariant: every byte between the first boundary and the last belongs to a part whose headers were read, or the form is refused with
- * the position of the part. Parsers that skip what they cannot read would lose a file without a word.
+ * Invariant: every byte between the first boundary and the last belongs to a part with parsed headers, or the form is refused with the
+ * position of the part. A parser that skips unreadable bytes would lose a file silently.
  */
 import { type HeaderParams, headerParams } from './header-params.ts'
 
-/** What is wrong with a form, in both languages. */
+/** The problem of a form, in both languages. */
 export class FormTrouble extends Error {
   readonly pt: string
 
@@ -17,10 +17,10 @@ export class FormTrouble extends Error {
   }
 }
 
-/** The headers of a part, understood. */
+/** The parsed headers of a part. */
 export interface PartHead {
   name: string
-  /** undefined: it is a text. */
+  /** undefined: the part is a text field. */
   fileName: string | undefined
   type: string
   charset: string
@@ -33,7 +33,7 @@ const mostAround = 1024
 export class FormReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   readonly #delimiter: Buffer
-  // As if a line ended before the body: then the first boundary begins like the others.
+  // A line end before the body, so that the first boundary begins like the others.
   #held: Buffer = Buffer.from('\r\n')
   #isAllHere = false
 
@@ -42,7 +42,7 @@ export class FormReader {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
   }
 
-  /** Before the first part. */
+  /** Reads up to the first part. */
   async begin(): Promise<void> {
     for (;;) {
       const at = this.#held.indexOf(this.#delimiter)
@@ -54,7 +54,7 @@ export class FormReader {
     }
   }
 
-  /** Right after a boundary. undefined: it was the last, and nothing follows. */
+  /** Called right after a boundary. Returns undefined if the boundary was the last and nothing follows. */
   async head(): Promise<PartHead | undefined> {
     while (this.#held.length < 2) await this.#need()
     const mark = this.#held.toString('latin1', 0, 2)
@@ -65,7 +65,7 @@ export class FormReader {
     return partHead(await this.#headers())
   }
 
-  /** The next bytes of the part; undefined: it is over. */
+  /** The next bytes of the part; undefined at the end of the part. */
   async piece(): Promise<Uint8Array | undefined> {
     for (;;) {
       const at = this.#held.indexOf(this.#delimiter)
@@ -86,9 +86,9 @@ export class FormReader {
       if (ended >= 0 && ended <= end) throw new FormTrouble('its headers have no end', 'os cabeçalhos não terminam')
       if (at >= 0) {
         const text = this.#take(at).toString('utf8')
-        // Of a part without a byte, the line that ends its headers may be the one that begins the boundary.
+        // In an empty part, the line end after the headers may also be the line end that begins the boundary.
         this.#skip(at === 0 || ended === at + 2 ? 2 : 4)
-        // A line that begins with a blank goes on with the one before.
+        // A line that begins with a blank continues the line before.
         return text === '' ? [] : text.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
       }
       await this.#need()

@@ -1,4 +1,4 @@
-/** A header with parameters: `form-data; name="file"; filename*=UTF-8''a.pdf`. */
+/** Parses a header with parameters: `form-data; name="file"; filename*=UTF-8''a.pdf`. */
 
 export interface HeaderParams {
   /** In lower case. */
@@ -9,7 +9,7 @@ export interface HeaderParams {
 const head = /^\s*([!#$%&'*+.^_`|~\w/-]+)\s*/
 const param = /;\s*(?:([!#$%&'*+.^_`|~\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))\s*)?/y
 
-/** undefined: it cannot be read, or names a parameter twice. */
+/** Returns undefined if the header is malformed or names a parameter twice. */
 export function headerParams(text: string): HeaderParams | undefined {
   const type = head.exec(text)
   if (type === null) return undefined
@@ -27,10 +27,10 @@ export function headerParams(text: string): HeaderParams | undefined {
   return withExtended(type[1]!.toLowerCase(), params)
 }
 
-// Some browsers send a path as C:\docs\a.pdf: only what would end the quotes is escaped.
+// Some browsers send a path as C:\docs\a.pdf: only a quote and a backslash are unescaped.
 const unquoted = (text: string) => text.replace(/\\(["\\])/g, '$1')
 
-/** `name*` in the form of RFC 8187 stands for `name` and goes before it. */
+/** `name*` in the form of RFC 8187 overrides `name`. */
 function withExtended(type: string, given: Map<string, string>): HeaderParams | undefined {
   const params = new Map(given)
   for (const [name, value] of given) {
@@ -52,7 +52,7 @@ function extended(value: string): string | undefined {
   return textOf(bytes, charset!)
 }
 
-/** undefined: there is no such character set. */
+/** Returns undefined if the character set is unknown. */
 export function textOf(bytes: Uint8Array, charset: string): string | undefined {
   try {
     return new TextDecoder(charset).decode(bytes)

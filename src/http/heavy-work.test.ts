@@ -14,7 +14,7 @@ test('so many expensive requests are worked on at once, and each user who waits 
   const waiting = ['ana', 'ana', 'rui', 'rui', 'eva'].map(user => come(user).then(turn => turn.release()))
   expect(began).toEqual(['ana'])
   first.release()
-  first.release() // once is enough
+  first.release() // a second release has no effect
   await Promise.all(waiting)
   expect(began).toEqual(['ana', 'ana', 'rui', 'eva', 'ana', 'rui'])
 })

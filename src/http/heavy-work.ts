@@ -1,9 +1,9 @@
 /**
- * Bounds how many expensive requests an app works on at the same time: large bodies, and reads that make PostgreSQL work for long. More of
- * them at once take no less time in sum, and leave no processor to the cheap requests, such as GET /health.
+ * Bounds the number of expensive requests that an app handles at the same time: large bodies, and reads with long PostgreSQL queries.
+ * More at once would take no less time in sum, and would leave no processor for the cheap requests, such as GET /health.
  *
- * Invariant: of those who wait, each user has one turn after the other, so one user with many requests delays another user by one
- * request at a time; a turn that was taken is given back by `release`, whatever becomes of the request.
+ * Invariant: waiting users take turns, so that a user with many requests delays another user by one request at a time. `release` gives
+ * back the turn, however the request ends.
  */
 import { availableParallelism } from 'node:os'
 import { RetomaError } from '../errors.ts'
@@ -11,7 +11,7 @@ import { withDeadline } from '../lib/deadline.ts'
 
 const mostAtOnce = Math.max(2, availableParallelism())
 const mostWaiting = 200
-/** For example while the database answers nobody. */
+/** Reached, for example, while the database does not respond. */
 const longestWaitMs = 10_000
 const retrySeconds = 2
 const busy = () => new RetomaError('server_busy', { seconds: retrySeconds }, { retryAfterSeconds: retrySeconds })
@@ -19,7 +19,7 @@ const busy = () => new RetomaError('server_busy', { seconds: retrySeconds }, { r
 export class HeavyWork {
   #atWork = 0
   #waiting = 0
-  /** By user, in the order in which the users are next. */
+  /** Waiting requests by user, in the order of the users' turns. */
   readonly #lines = new Map<string, (() => void)[]>()
   readonly #atOnce: number
   readonly #mostWaiting: number
@@ -66,7 +66,7 @@ export class HeavyWork {
     })
   }
 
-  /** Of one who has waited for too long. One who was handed a place in the same moment gives it on. */
+  /** Removes a request after its longest wait. If the request got a turn in the same moment, the turn goes to the next request. */
   #forget(user: string, begin: () => void): void {
     const line = this.#lines.get(user)
     const at = line?.indexOf(begin) ?? -1
@@ -79,7 +79,7 @@ export class HeavyWork {
     this.#waiting--
   }
 
-  /** The place is handed to the next, so nobody who comes meanwhile takes it. */
+  /** The turn goes directly to the next waiting request, so that a new request cannot take the turn in between. */
   #leave(): void {
     const [next] = this.#lines
     if (next === undefined) {
@@ -96,7 +96,10 @@ export class HeavyWork {
 }
 
 export interface HeavyTurn {
-  /** Resolves when this request may work; at once for one that has its turn. Throws server_busy when too many wait, or for too long. */
+  /**
+   * Resolves when this request may run; at once if the request already has a turn. Throws `server_busy` if too many requests wait, or if
+   * the wait is too long.
+   */
   take(): Promise<void>
   release(): void
 }

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: the same request of the same user under the same key is answered as it was the first time, for a day.
- * Without that header nothing of this costs anything.
+ * Implements Idempotency-Key: a repeated request of the same user with the same key gets the stored response, for one day. Requests
+ * without the header cost nothing extra.
  */
 import { createHash } from 'node:crypto'
 import type { JobTransaction } from '../core/context.ts'
@@ -14,7 +14,7 @@ export const longestKey = 255
 
 export const hasKey = ({ headers }: Request): boolean => headers.has(keyHeader)
 
-/** undefined: there is no key. */
+/** Returns undefined without a key. */
 export function onceOf(route: Route, { request, who, params, query, body }: Call): Once | undefined {
   const key = request.headers.get(keyHeader)
   if (key === null) return undefined
@@ -29,8 +29,8 @@ export function onceOf(route: Route, { request, who, params, query, body }: Call
 }
 
 /**
- * For what is made by more than one statement and has a key of its own: the same for the same request, so that one that died, or
- * whose end is not known, is continued by the next and not made a second time.
+ * A unique key for a resource that several statements create: equal for equal requests. If a request crashed, or its outcome is unknown,
+ * the repeated request continues the creation and does not create a second resource.
  */
 export const keyOf = ({ who, route, key, hash }: Once): string =>
   `idempotency-key/${createHash('sha256')
@@ -38,7 +38,7 @@ export const keyOf = ({ who, route, key, hash }: Once): string =>
     .update(hash)
     .digest('hex')}`
 
-/** What was answered before, marked as such. Throws not_found where what it made is erased. */
+/** Returns the stored response with the header `idempotent-replayed`. Throws `not_found` if the created resource was erased. */
 function answerAgain({ status, body }: Kept, headers: Headers): Response {
   if (status === forgotten)
     throw new RetomaError('not_found', {
@@ -50,8 +50,8 @@ function answerAgain({ status, body }: Kept, headers: Headers): Response {
 }
 
 /**
- * For a route that makes something by a verb whose answer is kept with it, in one transaction. `secret`: what of the answer is only for
- * who is answered first, and is null when it is given again.
+ * For a route whose engine method stores the response in the same transaction as the resource. `secret`: the fields that only the first
+ * response contains; null in a stored response.
  */
 export async function answerExactly<T>(
   headers: Headers,
@@ -67,7 +67,7 @@ export async function answerExactly<T>(
   return jsonText(secret === undefined ? kept.body : JSON.stringify(wire(made)), kept.status, headers)
 }
 
-/** For routes that do not keep their answer themselves. An error is not kept: the next try is judged anew. */
+/** For routes that do not store the response themselves. An error is not stored: the next request runs again. */
 export async function answerOnce(
   route: Route,
   call: Call,
@@ -82,12 +82,12 @@ export async function answerOnce(
 }
 
 /**
- * For a route of an application that makes something (`makes: 'exactly'`): what `make` writes through `tx` and its answer are
- * committed together, so that the same key makes it once whatever dies or is lost in between. All that it reads goes by `tx`
- * too. Without a key it is a transaction like any other; with one that was used before for the same, `make` is not asked.
+ * For a route of an application that creates something (`makes: 'exactly'`). The writes of `make` through `tx` and the response are
+ * committed together, so that a key creates the resource once, whatever crashes or is lost in between. All reads of `make` must use `tx`
+ * too. Without a key, `make` runs in an ordinary transaction. If the key was used before for the same request, `make` is not called.
  *
- * A route that takes files knows what came in once it has read it: `digest` tells it from anything else, such as the names and
- * hashes of its files; and where `make` is not asked, what came in now is of no use: `left` removes it.
+ * A route with file uploads knows its input only after reading the files: `digest` distinguishes the input from any other, for example by
+ * the names and hashes of the files. If `make` is not called, the new files are useless: `left` removes them.
  */
 export async function once(
   call: Call,
@@ -111,7 +111,7 @@ export async function once(
 const lookEveryMs = 100
 const patienceMs = 5000
 
-/** A second request at the same time has the answer of the first coming, and waits for it a little. */
+/** A second request at the same time waits for the response of the first, for at most 5 s. */
 async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: Kept }>) {
   for (let waited = 0; ; waited += lookEveryMs) {
     try {

@@ -1,9 +1,10 @@
 /**
- * Connections on which nothing moves. Node cuts one after its time whoever is waited for: of two thousand small files the last
- * byte is here long before the last row, and who sent them would see the connection close, not the answer.
+ * Cuts idle connections. Node's own timeout cuts a connection regardless of which side is idle: for 2,000 small files the last byte
+ * arrives long before the last row is written, and the client would see a closed connection instead of the response.
  *
- * Invariant: one is cut when its client is waited for, to send or to take something, or nobody is; never while we are at work on
- * what it asked. If this process was blocked, timers run before sockets are read: so a connection is judged once its socket was read.
+ * Invariant: a connection is cut only if the server waits for the client, to send or to read something, or if no request is under way;
+ * never while the server works on a request. If this process was blocked, timers run before sockets are read; so a connection is checked
+ * after its socket was read.
  */
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,7 +17,7 @@ interface Asked {
 }
 
 /**
- * `most`: beyond so many connections, for each that comes one that carries no request is cut, the longest silent first. Whoever only
+ * `most`: beyond this number of connections, each new connection cuts the longest idle connection without a request. A client that only
  * opens connections does not keep others out.
  */
 export function cutIdle(server: HttpServer, idleMs: number, most: number): void {
@@ -39,7 +40,7 @@ export function cutIdle(server: HttpServer, idleMs: number, most: number): void 
     const asked = { incoming, outgoing }
     underWay.set(socket, asked)
     silent.delete(socket)
-    // Answers leave in the order of their requests, so the last one is what is under way.
+    // Responses leave in the order of the requests, so the last request is the request under way.
     outgoing.once('close', () => {
       if (underWay.get(socket) !== asked) return
       underWay.delete(socket)
@@ -59,6 +60,6 @@ export function cutIdle(server: HttpServer, idleMs: number, most: number): void 
 
 const movedOn = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten
 
-/** All that it sent is here, or waits for us to read it; and nothing that we sent waits for it. */
+/** The whole request has arrived or waits for the server to read, and the client has read everything the server sent. */
 const isAtWork = ({ incoming, outgoing }: Asked): boolean =>
   (incoming.complete || incoming.readableLength > 0) && outgoing.writableLength === 0 && !outgoing.writableEnded

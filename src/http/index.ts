@@ -1,4 +1,4 @@
-/** The door `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
+/** The entry point `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
 export { type App, type AppOptions, createApp, type FetchHandler } from './app.ts'
 export { type CronOptions, cronRoutes } from './cron.ts'
 export type { Asker } from './doorkeeper.ts'

@@ -1,6 +1,6 @@
 /**
- * Counts what JSON holds, byte by byte as it arrives and before anything is parsed: how deep it is nested and how many values it
- * has. The bytes alone do not bound the cost: 16 MB of `[],` are five million lists and take JSON.parse seconds and 800 MB.
+ * Counts the nesting depth and the values of JSON, byte by byte as the body arrives and before parsing. The bytes alone do not bound the
+ * cost: 16 MB of `[],` are five million lists and take JSON.parse seconds and 800 MB.
  */
 
 export type Excess = 'too_deep' | 'too_many'
@@ -18,7 +18,7 @@ export class JsonScan {
     this.#mostValues = mostValues
   }
 
-  /** Whether the brackets match is for the parser to find. */
+  /** The parser checks whether the brackets match. */
   add(bytes: Uint8Array): Excess | undefined {
     for (let at = 0; at < bytes.length; at++) {
       if (this.#isQuoted) {
@@ -36,14 +36,14 @@ export class JsonScan {
     return this.#values > this.#mostValues ? 'too_many' : undefined
   }
 
-  /** The place of the quote that ends the text, or of the last byte: a text may go on in the next part. */
+  /** Returns the index of the closing quote, or the length: a string may continue in the next part. */
   #endOfText(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; ) {
       const end = bytes.indexOf(quote, at)
       const last = end < 0 ? bytes.length : end
       let slashes = 0
       while (last - slashes > at && bytes[last - 1 - slashes] === backslash) slashes++
-      // Only slashes since the place where the search began: the one before counts as well.
+      // If there are only backslashes since the start of the search, an escape at the end of the previous part counts too.
       const isEscaped = (slashes % 2 === 1) !== (this.#isEscaped && last - slashes === at)
       this.#isEscaped = end < 0 && isEscaped
       if (end < 0) break

@@ -1,4 +1,7 @@
-/** An answer in JSON. Made of a text: the server then sends it without a stream in between, and knows its length (answer-budget.ts). */
+/**
+ * Makes a JSON response from a text, so that the server sends the body without a stream in between and knows the length
+ * (answer-budget.ts).
+ */
 export function json(value: unknown, status: number, headers: Headers): Response {
   return jsonText(JSON.stringify(value), status, headers)
 }

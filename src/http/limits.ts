@@ -1,6 +1,6 @@
 /**
- * How often a user may ask: `route({ …, limit: { bucket, limit, per } })`. Counted once who asks is known and before anything
- * is read; every answer of such a route says what is left, in the three RateLimit headers that clients know.
+ * Limits the requests of a user: `route({ …, limit: { bucket, limit, per } })`. A request is counted after authentication and before
+ * anything is read. Every response of such a route reports the remaining requests in the three usual RateLimit headers.
  */
 import type { Rate } from '../core/limits.ts'
 import { processMetrics } from '../core/metric.ts'
@@ -12,7 +12,7 @@ export interface RouteLimit extends Rate {
   bucket: string
 }
 
-/** Counts this request, and answers the headers that say so; throws rate_limited. */
+/** Counts this request and returns the RateLimit headers; throws `rate_limited`. */
 export async function limited(
   { engine, who }: Pick<Call, 'engine' | 'who'>,
   given: RouteLimit,
@@ -24,7 +24,7 @@ export async function limited(
   throw rateLimited(given, allowance.retryAfterSeconds)
 }
 
-/** For an app that asks `engine.limit` itself; with Retry-After where it was refused. */
+/** For an app that calls `engine.limit` itself; with Retry-After if the request was refused. */
 export const limitHeaders = (given: Allowance): Record<string, string> => ({
   'ratelimit-limit': String(given.limit),
   'ratelimit-remaining': String(given.remaining),
@@ -32,7 +32,7 @@ export const limitHeaders = (given: Allowance): Record<string, string> => ({
   ...(given.allowed ? {} : { 'retry-after': String(given.retryAfterSeconds) }),
 })
 
-/** Of a refusal: nothing is left until it may be tried again. */
+/** For a refused request: nothing remains until the next request is allowed. */
 export const refusedHeaders = ({ facts, retryAfterSeconds = 1 }: RetomaError): Record<string, string> => ({
   'ratelimit-limit': String(facts.limit),
   'ratelimit-remaining': '0',

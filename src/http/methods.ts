@@ -1,4 +1,4 @@
-/** What a path takes, for who came with another method: `GET, HEAD, POST`; empty where there is nothing at all. */
+/** Lists the methods of a path, for a request with another method: `GET, HEAD, POST`; empty for an unknown path. */
 import type { Route } from './route.ts'
 
 export function methodsAt(routes: readonly Route[], path: string): string {
@@ -7,5 +7,5 @@ export function methodsAt(routes: readonly Route[], path: string): string {
   return [...known].join(', ')
 }
 
-/** Paths are ours, and hold nothing that a pattern reads otherwise but dots. */
+/** Paths come from the program and contain no special character of a pattern except dots. */
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)

@@ -1,8 +1,8 @@
 /**
- * multipart/form-data as it comes in: its parts in order, files as streams. Nothing is read ahead of who takes it.
+ * Reads multipart/form-data as the body arrives: the parts in order, files as streams. Nothing is read ahead of the consumer.
  *
- * Invariant: a part that is not understood is refused with its position; none is left out. What the client still sends after a refusal
- * is read and thrown away, within bounds: on a connection that is cut it would not see the answer that tells it why.
+ * Invariant: an unreadable part is refused with its position; no part is left out. After a refusal the rest of the body is read and
+ * discarded, within bounds: on a cut connection the client would not see the response with the reason.
  */
 import { cleanFileName, isFileType } from '../core/file.ts'
 import { RetomaError, say } from '../errors.ts'
@@ -56,7 +56,7 @@ async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Also called when all was read: then there is nothing left. */
+/** Also called after the whole body was read; then nothing is left. */
 async function throwAway(pieces: AsyncGenerator<Uint8Array>): Promise<void> {
   let bytes = 0
   try {
@@ -65,11 +65,11 @@ async function throwAway(pieces: AsyncGenerator<Uint8Array>): Promise<void> {
       if (bytes > mostThrownAway) return
     }
   } catch {
-    // The client has gone, and reads no answer.
+    // The client has disconnected and reads no response.
   }
 }
 
-/** A trouble of the form as an error that names the part; 0: of none. */
+/** Turns a problem of the form into an error with the position of the part; 0: no part. */
 async function understood<T>(position: number, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -93,7 +93,7 @@ async function textIn(form: FormReader, { charset }: PartHead, position: number)
   return text
 }
 
-/** A file on its way. */
+/** A file that is arriving. */
 class Coming {
   readonly field: string
   readonly name: string
@@ -108,7 +108,7 @@ class Coming {
 
   constructor(form: FormReader, { name, fileName, type }: PartHead, largest: number, position: number) {
     this.field = name
-    // Browsers write a quote as %22, and curl does as they do.
+    // Browsers and curl write a quote as %22.
     this.name = cleanFileName((fileName ?? '').replaceAll('%22', '"'))
     this.type = isFileType(type) ? type : 'application/octet-stream'
     this.#form = form
@@ -117,7 +117,7 @@ class Coming {
     this.bytes = { [Symbol.asyncIterator]: () => this.#read() }
   }
 
-  /** A form whose file was not chosen sends one without a name and without a byte: as if it were not there. */
+  /** A form without a chosen file sends a part without a name and without bytes; such a part is ignored. */
   async isNamed(): Promise<boolean> {
     if (this.name !== '') return true
     for await (const piece of this.#read()) {
@@ -154,7 +154,7 @@ class Coming {
     return piece
   }
 
-  /** What was not read is thrown away. */
+  /** Discards the unread bytes. */
   async leave(): Promise<void> {
     this.#isLeft = true
     await this.#reading
@@ -166,7 +166,7 @@ function refuseUnknown({ name, fileName }: PartHead, { fields = [], files }: Upl
   const isFile = fileName !== undefined
   if ((isFile ? files : fields).includes(name)) return
   if ((isFile ? fields : files).includes(name))
-    // `curl -F file=a.pdf` sends a name; with an @ it sends the file.
+    // `curl -F file=a.pdf` sends the name as a text; `file=@a.pdf` sends the file.
     throw isFile
       ? badRequest(name, 'it is a text, not a file', 'deve ser um texto, não um arquivo', position)
       : badRequest(name, 'it is a file, not a text', 'deve ser um arquivo, não um texto', position)

@@ -1,4 +1,4 @@
-/** What comes in and is no request: garbage, too many headers, one that does not arrive. Told on the bare socket, then cut. */
+/** Answers malformed requests on the bare socket, then closes the socket: bytes without HTTP, too many headers, an incomplete request. */
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isRetomaError, RetomaError, say } from '../errors.ts'
@@ -21,7 +21,7 @@ function errorOf(code: string): RetomaError {
   return new RetomaError('bad_http', { problem: say('it cannot be read', 'não dá para lê-la') })
 }
 
-/** Nothing of the request is known, its language neither. */
+/** Nothing of the request is known, not even its language. */
 async function tell(socket: Duplex, error: RetomaError): Promise<void> {
   const response = secured(refusal(error, new Request('http://localhost/')), false)
   const body = await response.text()

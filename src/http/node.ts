@@ -1,18 +1,18 @@
 /**
- * The door for servers that hand over (req, res): Express, Fastify, Connect, node:http itself.
+ * Adapts the app to servers with (req, res): Express, Fastify, Connect, node:http itself.
  *
- * Invariant: the app sees the whole path, wherever it is mounted; a body that a parser before it has taken is given back as
- * it was parsed; when the client goes, the request's signal aborts and a stream to it ends.
+ * Invariant: the app sees the whole path, wherever the app is mounted. A body consumed by an earlier parser is rebuilt from the parsed
+ * value. When the client disconnects, the signal of the request aborts and a stream to the client ends.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { AnswerBudget } from './answer-budget.ts'
 import type { App } from './app.ts'
 
-/** Of node:http, or what a framework makes of it; not said more exactly, for not every program has Node's types. */
+/** For the objects of node:http or of a framework; typed loosely, because not every program has Node's types. */
 export type NodeHandler = (request: object, response: object) => Promise<void>
 
-/** What frameworks add to a request. */
+/** The fields that frameworks add to a request. */
 interface Mounted extends IncomingMessage {
   originalUrl?: string
   body?: unknown
@@ -26,14 +26,14 @@ export function toNodeHandler(app: App): NodeHandler {
       const peer = { address: incoming.socket.remoteAddress, cut: () => void outgoing.destroy() }
       return answers.admit(await app.fetch(request, peer), request, outgoing as ServerResponse)
     },
-    // It is somebody else's process: its globals stay as they are.
+    // The process belongs to the host application: its globals stay unchanged.
     { overrideGlobalObjects: false },
   )
   return (given, response) => {
     const request = given as Mounted
     const { url, originalUrl = url } = request
     if (isRead(request)) request.rawBody ??= bytesOf(request.body)
-    // Read before the first await, and given back: others may come after us.
+    // The listener reads the URL before the first await. The URL is then restored, because other middleware may follow.
     request.url = originalUrl
     const answered = answer(request, response as ServerResponse)
     request.url = url
@@ -41,7 +41,7 @@ export function toNodeHandler(app: App): NodeHandler {
   }
 }
 
-/** A parser has been there, and nothing is left to be read. */
+/** A parser has consumed the body. */
 const isRead = ({ body, readableDidRead }: Mounted) => readableDidRead && body !== undefined
 
 function bytesOf(body: unknown): Buffer {

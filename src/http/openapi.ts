@@ -1,8 +1,8 @@
 /**
- * OpenAPI 3.1 printed from the routes: the schemas that validate are the ones that are shown. What has a name in its schema
- * (`.meta({ id })`) is a component; the rest is written where it stands.
+ * Prints OpenAPI 3.1 from the routes, with the same schemas that validate. A schema with a name (`.meta({ id })`) becomes a component;
+ * other schemas are inlined.
  *
- * Invariant: every route is in it, with every status it may answer and, for what a caller did wrong, with every code.
+ * Invariant: every route is included, with every status it may return and, for mistakes of a caller, with every code.
  */
 import { z } from 'zod'
 import { codeOf, type ErrorName, entryOf } from '../errors.ts'
@@ -37,7 +37,7 @@ export interface OpenApi {
   components: { schemas: Record<string, Json>; securitySchemes: Json }
 }
 
-/** Whatever is asked: nothing of it is about the route. */
+/** Errors of every route, independent of the request. */
 const everywhere: readonly ErrorName[] = [
   'internal',
   'engine_closed',
@@ -47,7 +47,7 @@ const everywhere: readonly ErrorName[] = [
   'database_full',
 ]
 
-/** `basePath`: where it is mounted. */
+/** `basePath`: the path at which the app is mounted. */
 export function openApiOf(routes: readonly Route[], basePath = ''): OpenApi {
   const schemas = new Components()
   schemas.of(problem, 'output', 'problem')
@@ -151,10 +151,10 @@ function formOf({ fields = [], files, required = [], mostFiles, largestFile }: U
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }
 }
 
-/** A file is sent as what it is, where that is harmless. */
+/** A file has its own content type if the type is harmless. */
 const typesOf = (answers: string) => (answers === 'application/octet-stream' ? downloadTypes : [answers])
 
-/** What was there already is 200 where what is made is 201; a stream of which all was told is 204. */
+/** An existing resource is 200 where a new resource is 201; a finished stream is 204. */
 function answersOf(route: Route, schemas: Components): Record<string, Json> {
   const { status = 200, answer, answers, makes, name } = route
   const content =
@@ -194,7 +194,7 @@ function codesOf(route: Route): ErrorName[] {
       : ['body_too_large', 'file_too_large', 'too_many_files', 'not_multipart', 'encoded_body']
   const busy: ErrorName[] = route.heavy && route.body === undefined ? ['server_busy'] : []
   const streams: ErrorName[] = route.answers === 'text/event-stream' ? ['too_many_streams'] : []
-  // What is kept in the transaction that makes it is never seen half-way.
+  // A response stored in the transaction of the resource is never visible half-way.
   const again: ErrorName[] =
     route.makes === 'exactly'
       ? ['idempotency_conflict']
@@ -217,7 +217,7 @@ function codesOf(route: Route): ErrorName[] {
 
 const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'integer' } } }
 
-/** Which codes there are is said for what a caller can put right; of the others there may be more some day. */
+/** Codes are enumerated for errors that a caller can correct. For the other errors, further codes may be added later. */
 function refusal(status: number, codes: readonly ErrorName[]): Json {
   const named = [400, 404, 409, 413, 415].includes(status)
   const schema = { $ref: '#/components/schemas/Error' }
@@ -229,11 +229,11 @@ function refusal(status: number, codes: readonly ErrorName[]): Json {
   }
 }
 
-/** Schemas as JSON Schema, those with a name once. */
+/** Schemas as JSON Schema; each named schema appears once. */
 class Components {
   readonly all: Record<string, Json> = {}
 
-  /** `name`: of the route, for what has none of its own and contains itself. */
+  /** `name`: the route's name, for a recursive schema without a name. */
   of(schema: z.ZodType, io: 'input' | 'output', name: string): Json {
     const {
       $schema: _,
@@ -270,12 +270,12 @@ function rename(json: unknown, names: ReadonlyMap<string, string>): unknown {
   )
 }
 
-/** What only repeats itself is left out: the pattern of an instant, the bounds of a safe integer. */
+/** Removes redundant keywords: the pattern of an instant, the bounds of a safe integer. */
 function plain({ jsonSchema, zodSchema }: { jsonSchema: Json; zodSchema: z.core.$ZodTypes }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-  // An answer may get more fields some day; what is sent may not.
+  // A response may get further fields later; a request may not.
   const { def } = zodSchema._zod
   const open = def.type === 'object' && def.catchall?._zod.def.type !== 'never'
   if (open && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties

@@ -1,4 +1,4 @@
-/** A page of a list that is read whole because it is short: `next` names its last item. */
+/** Pages a list that is short enough to be read as a whole: `next` names the last item of the page. */
 import { RetomaError, say } from '../errors.ts'
 
 export function paged<T>(

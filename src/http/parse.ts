@@ -1,15 +1,15 @@
 /**
- * A value held against a schema, up to the first thing that is wrong. Zod itself makes an issue for each wrong element: a list of
- * half a million numbers where texts are wanted takes it a second and 300 MB.
+ * Validates a value against a schema and stops at the first problem. Zod itself makes an issue for each wrong element: a list of 500,000
+ * numbers in place of texts takes Zod 1 s and 300 MB.
  *
- * Invariant: a list longer than its maximum and an object with a field that its schema does not know are refused before anything
- * in them is looked at; what is accepted is what the schema itself makes of it.
+ * Invariant: a list above its maximum length, and an object with an unknown field, are refused before their contents are checked. An
+ * accepted value is the output of the schema itself.
  */
 import { z } from 'zod'
 import { type ErrorName, RetomaError } from '../errors.ts'
 import { problemIn } from './problem.ts'
 
-/** The error of an application for a list of its that is too long: `z.array(…).max(2000).register(tooLong, { error })`. */
+/** Registers the error of an application for a list above its maximum: `z.array(…).max(2000).register(tooLong, { error })`. */
 export const tooLong = z.registry<{ error: ErrorName }>()
 
 export type Issue = z.core.$ZodIssue
@@ -38,7 +38,7 @@ export function parse(schema: Schema, value: unknown): Parsed {
   }
 }
 
-/** Of a list or a text; undefined: it has none. */
+/** The maximum length of a list or a text; undefined without a maximum. */
 export function maximumOf(schema: Schema): number | undefined {
   const most = (schema._zod.def.checks ?? []).flatMap(check => {
     const { def } = (check as z.core.$ZodChecks)._zod
@@ -68,7 +68,7 @@ function list(schema: Schema, element: Schema, given: readonly unknown[]): Parse
   return checkedBesides(schema, given, { value }, given.length === 0)
 }
 
-/** `known`: for whoever says what was meant. */
+/** `known`: the allowed names, for a suggestion. */
 const unknownName = (name: string, input: Record<string, unknown>, known: readonly string[]): Issue => {
   const issue = { code: 'unrecognized_keys' as const, keys: [name], path: [], input, message: '', known }
   return issue
@@ -93,7 +93,7 @@ function object(schema: z.core.$ZodObject, given: Record<string, unknown>): Pars
   return checkedBesides(schema, given, { value }, catchall !== undefined && !isStrict)
 }
 
-/** Of several forms of which none fits: what is wrong with the one that was meant, which shares the most fields with the value. */
+/** If no option fits, returns the problem of the most likely option, which shares the most fields with the value. */
 function union(options: readonly Schema[], value: unknown): Parsed {
   let best: { issue: Issue; likeness: number } | undefined
   for (const option of options) {
@@ -112,7 +112,7 @@ function likenessOf(option: Schema, value: unknown, { code, path }: Issue): numb
   return 1 + Object.keys(def.shape).filter(name => Object.hasOwn(value, name)).length
 }
 
-/** The schema itself decides where more is asked of the value than the walk has looked at; by now the value is bounded. */
+/** The schema itself decides if it checks more than the walk has checked; by now the value is bounded. */
 function checkedBesides(schema: Schema, value: unknown, parsed: Parsed, isOpen = false): Parsed {
   if (parsed.issue) return parsed
   const { checks = [] } = schema._zod.def
@@ -128,18 +128,18 @@ const below = (place: string | number, issue: Issue): Parsed => ({ issue: { ...i
 
 const walked = new WeakMap<Schema, boolean>()
 
-/** Whether there is a list or a choice of forms in it, at any depth; of anything else Zod finds only so many things wrong. */
+/** True if the schema contains a list or a union, at any depth; for every other schema the number of Zod's issues is bounded. */
 function isWalked(schema: Schema): boolean {
   const known = walked.get(schema)
   if (known !== undefined) return known
-  walked.set(schema, false) // of one that contains itself
+  walked.set(schema, false) // for a recursive schema
   const isOne = (each: Schema) => ['array', 'union'].includes((each as z.core.$ZodTypes)._zod.def.type)
   const found = innerOf(schema).some(each => isOne(each) || isWalked(each))
   walked.set(schema, found)
   return found
 }
 
-/** The schemas that a schema is made of. */
+/** The direct parts of a schema. */
 export function innerOf(schema: Schema): readonly Schema[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {

@@ -1,20 +1,20 @@
 /**
- * Where a request comes from and what it was sent to. What proxies say of it (X-Forwarded-For, -Proto, -Host) is believed from
- * as many of them as stand in front (TRUST_PROXY), counted from this end: what a client has put there itself lies further left.
+ * Determines the client address, the host and the protocol of a request. The headers of proxies (X-Forwarded-For, -Proto, -Host) are
+ * trusted for as many proxies as are in front (TRUST_PROXY), counted from the right: entries that a client wrote itself are further left.
  */
 import { networkOf, plainAddress } from '../lib/address.ts'
 import type { Peer } from './route.ts'
 
 export interface PlaceOptions {
-  /** Where people reach it, such as https://jobs.example.com. */
+  /** The public address, such as https://jobs.example.com. */
   publicUrl?: string | undefined
-  /** How many proxies stand in front. Default 0: what they say is not believed. */
+  /** The number of proxies in front. Default 0: the headers of proxies are ignored. */
   trustProxy?: number
 }
 
 /**
- * The mark of a request that Retoma's own server took while listening on loopback. Only server.ts sets the mark, and `retoma/http` does
- * not export the symbol: a program that mounts the app cannot set the mark by accident, whatever it passes as a peer.
+ * Flags a request that Retoma's own server accepted while listening on loopback. Only server.ts sets this field, and `retoma/http` does
+ * not export the symbol: a program that mounts the app cannot set the field by accident, with any peer.
  */
 export const ownLoopback: unique symbol = Symbol('retoma.ownLoopback')
 
@@ -40,7 +40,7 @@ export function placeOf(request: Request, peer: Peer, { publicUrl, trustProxy = 
   return { ...peer, address: plainAddress(nthFromRight(hops, trustProxy + 1) ?? ''), host, secure }
 }
 
-/** For limits by where somebody comes from; undefined: nobody knows. */
+/** The key of limits by client network; undefined if the address is unknown. */
 export const fromOf = ({ address }: Peer): string | undefined => address && networkOf(address)
 
 function listIn(request: Request, name: string): string[] {
@@ -48,5 +48,5 @@ function listIn(request: Request, name: string): string[] {
   return given === null ? [] : given.split(',').map(each => each.trim())
 }
 
-/** The last is the first from the right; where there are fewer, the leftmost. */
+/** The last entry is the first from the right; if there are fewer entries, the leftmost. */
 const nthFromRight = (list: readonly string[], n: number): string | undefined => list[Math.max(list.length - n, 0)]

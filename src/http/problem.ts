@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value, for whoever sent it. Zod's own words are a programmer's ("received undefined"), and Portuguese
- * only by half; for what has no words here they are said all the same.
+ * Words validation problems for the sender of a value. Zod's own messages are for programmers ("received undefined") and only half
+ * translated to Portuguese; they serve for problems without a message here.
  */
 import { z } from 'zod'
 import { suggestion } from '../core/suggest.ts'
@@ -50,7 +50,7 @@ function problemOf(issue: Issue): Saying | undefined {
     case 'too_big':
       return atMost(String(issue.origin), Number(issue.maximum))
     case 'invalid_format':
-      // A pattern says nothing to whoever is no programmer.
+      // A regular expression means nothing to a reader who is no programmer.
       if (issue.format === 'regex')
         return say('it does not have the form that is taken here', 'não tem o formato aceito aqui')
       if (issue.format !== 'datetime') return undefined
@@ -60,7 +60,7 @@ function problemOf(issue: Issue): Saying | undefined {
   }
 }
 
-/** With the field that was meant, where one is near enough to be. */
+/** Adds the field that the sender probably meant, if a known field is similar enough. */
 function unknownField(issue: Issue): Saying {
   const { keys, known = [] } = issue as { keys?: readonly string[]; known?: readonly string[] }
   const hint = suggestion(String(keys?.[0]), known)
@@ -79,5 +79,5 @@ function atMost(of: string, most: number): Saying {
   return say(`it is ${most} or less`, `deve ser ${decimal(most)} ou menos`)
 }
 
-/** With the comma of Portuguese. */
+/** With the decimal comma of Portuguese. */
 const decimal = (number: number): string => String(number).replace('.', ',')

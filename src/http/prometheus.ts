@@ -1,8 +1,8 @@
 /**
- * Metrics as Prometheus reads them (text format 0.0.4). Ours come from the database with their buckets counted, so there is
- * nothing here that would keep a registry.
+ * Prints metrics in the text format 0.0.4 of Prometheus. The engine's metrics come from the database with counted buckets, so no registry
+ * is needed here.
  *
- * Invariant: whatever a label holds, a line stays a line; of two families with one name only the first is told.
+ * Invariant: any label value stays on its line; of two families with the same name only the first is printed.
  */
 import type { MetricFamily, MetricSample } from '../core/metric.ts'
 

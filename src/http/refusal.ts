@@ -1,8 +1,8 @@
 /**
- * Errors as they leave: `{ error: { code, message, … } }` in the reader's language, with the facts that are not secret, and
- * Retry-After where waiting helps.
+ * Turns errors into responses: `{ error: { code, message, … } }` in the reader's language, with the facts that are not secret, and
+ * Retry-After if waiting helps.
  *
- * Invariant: never a stack, and never the words of an error that is not ours.
+ * Invariant: a response never contains a stack, nor the message of a foreign error.
  */
 import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { type Log, silentLog } from '../lib/log.ts'
@@ -10,8 +10,8 @@ import { languageOf } from './language.ts'
 import { refusedHeaders } from './limits.ts'
 
 /**
- * No failure of a request, and anybody may ask for it as often as he likes: a route that is not set up, and a server that nobody
- * has watched yet, such as a fresh one before its first worker.
+ * Not logged, because these are no failures of a request and any client may cause them at any rate: a route without its setting, and a
+ * server without a watchdog yet, such as a fresh server before the first worker.
  */
 const expected: ReadonlySet<string> = new Set(['cron_unset', 'watchdog_missing'])
 
@@ -39,20 +39,20 @@ export function refusal(error: unknown, request: Request, log: Log = silentLog):
   return Response.json(body, { status: known.status, headers })
 }
 
-/** Of what a request holds, no answer repeats more characters than these. */
+/** The maximum number of characters of the request that a response repeats per fact. */
 const longestFact = 200
 
-/** In seconds. What is not set up, or is shutting down, is not there in a moment; the database often is. */
+/** In seconds. A missing setting or a shutdown lasts longer; the database is often back in a moment. */
 const patienceOf = ({ retryable }: RetomaError): number => (retryable ? 2 : 30)
 
-/** A text that PostgreSQL cannot keep (22021: a NUL, half of a character) is the sender's; anything else is ours. */
+/** A text that PostgreSQL cannot store (22021: a NUL, half of a character) is the sender's mistake; every other error is the server's. */
 function unknown(error: unknown): RetomaError {
   if ((error as { code?: unknown } | null)?.code !== '22021') return new RetomaError('internal', {})
   const problem = say('a text in it cannot be stored: it has a NUL', 'um texto nela não pode ser guardado: tem um NUL')
   return new RetomaError('bad_request', { field: 'request', problem })
 }
 
-/** Where the database is, and in which words it was refused, is for the log: whoever asks may be anybody. */
+/** The address of the database and the words of its refusal are only for the log, because the client may be anyone. */
 function unplaced(error: RetomaError): RetomaError {
   const hidden = { address: '…', problem: say('see the log of the server', 'veja o log do servidor') }
   if (isRetomaError(error, 'database_unreachable')) {
@@ -64,7 +64,7 @@ function unplaced(error: RetomaError): RetomaError {
   return error
 }
 
-/** Bad input names its field: what is an option to the engine, or an input that its job refused, is one of a request. */
+/** Names the field of bad input: an option of the engine, or an input refused by its job, is a field of the request. */
 function fieldOf({ code, facts }: RetomaError): { field?: string } {
   if (code === 'bad_option')
     return {

@@ -1,6 +1,6 @@
 /**
- * A route as data: what may be asked, by whom, what comes back. The same description validates the request (answer.ts), is
- * printed as OpenAPI (openapi.ts) and is walked by the tests; so nothing is said twice.
+ * Describes a route as data: input, role, response. The same description validates the request (answer.ts), is printed as OpenAPI
+ * (openapi.ts) and drives tests, so that nothing is stated twice.
  */
 import type { z } from 'zod'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../core/refuse.ts'
@@ -14,29 +14,29 @@ import type { Part, UploadOptions } from './upload.ts'
 
 export type { Role } from '../core/token.ts'
 
-/** Who is asking. */
+/** The person or token that a request comes from. */
 export interface Principal {
   user: string
   role: Role
-  /** open: nobody has made a token yet, and this is the machine itself; host: the app it is mounted in said so. */
+  /** open: no token exists yet, and the request comes from this machine; host: the host application authenticated the request. */
   via: 'token' | 'cookie' | 'open' | 'host'
-  /** The token it came by, also behind a cookie; null without one. */
+  /** The id of the token, also behind a cookie; null without a token. */
   token: string | null
 }
 
-/** Where a request came from, as the server that took it knows; of the rest `place.ts` makes sure. */
+/** The origin of a request, as the receiving server knows the connection; `place.ts` determines the rest. */
 export interface Peer {
-  /** The other end of the socket; behind proxies that are trusted, whom they speak for. */
+  /** The other end of the socket; behind trusted proxies, the client of the proxies. */
   address?: string | undefined
-  /** Ends the connection at once, with all that the other end has not read. */
+  /** Ends the connection at once and discards all unread bytes. */
   cut?(): void
-  /** What it was sent to, such as 127.0.0.1:3000. */
+  /** The host to which the request was sent, such as 127.0.0.1:3000. */
   host?: string
-  /** It came over TLS. */
+  /** The request came over TLS. */
   secure?: boolean
 }
 
-/** What a route is handed: everything in it is checked. */
+/** The argument of a route's `run`; everything is validated. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   engine: Engine
   params: Params
@@ -47,57 +47,57 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   peer: Peer
   language: Language
   log: Log
-  /** For headers of the answer besides. */
+  /** Additional headers of the response. */
   headers: Headers
-  /** The streams of events that are open; sse.ts opens one. */
+  /** The open event streams; sse.ts opens a stream. */
   streams: Streams
-  /** Asks again who this is, for an answer that takes long: throws once whoever asked is no longer let in. */
+  /** Authenticates the request again, for a long response: throws once the principal is no longer admitted. */
   readmit(): Promise<unknown>
-  /** What an Idempotency-Key stands for; undefined without one. */
+  /** The idempotent request; undefined without an Idempotency-Key. */
   once: Once | undefined
-  /** What is sent as multipart/form-data to a route that takes it; undefined: it came as JSON, and is `body`. */
+  /** The parts of a multipart/form-data body on a route with `upload`; undefined: the body came as JSON, in `body`. */
   upload: AsyncIterable<Part> | undefined
 }
 
 export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** As OpenAPI writes it: /api/v1/jobs/{id}. */
+  /** In OpenAPI's form: /api/v1/jobs/{id}. */
   path: string
-  /** Its name in OpenAPI and in clients made from it, such as cancelJob. */
+  /** The operation name in OpenAPI and in generated clients, such as cancelJob. */
   name: string
   tag: string
   /** One line, English. */
   summary: string
-  /** open: anybody, without a token; cron: by CRON_SECRET. */
+  /** open: every client, without a token; cron: by CRON_SECRET. */
   role: Role | 'open' | 'cron'
   params?: P
   query?: Q
   body?: B
-  /** It takes files, as multipart/form-data: in place of `body`, or besides. */
+  /** The route takes files, as multipart/form-data: in place of `body`, or besides. */
   upload?: UploadOptions
-  /** Of the answer; `answers` when it is no JSON. */
+  /** The schema of the response; `answers` if the response is no JSON. */
   answer?: A
   answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
   status?: 200 | 201 | 202 | 204
-  /** What it may refuse with, besides what every route may (bad_request, unauthorized, forbidden …). */
+  /** The errors of this route, besides the errors of every route (bad_request, unauthorized, forbidden …). */
   errors?: readonly ErrorName[]
-  /** While the database is away nobody knows who asks: it is asked all the same, with a `who` without a name. */
+  /** While the database is away, requests cannot be authenticated: the route runs all the same, with a `who` without a name. */
   unasked?: true
   /**
-   * It makes something: Idempotency-Key is honoured. `exactly`: the route keeps its answer itself, with what it makes, as `once`
-   * (idempotency.ts) does for an application's; so does one that takes files. true: the answer is kept after it was made, so one
-   * whose maker died in between is made again, unless what is made has a key of its own.
+   * The route creates something: Idempotency-Key is honoured. `exactly`: the route stores its response itself, together with the
+   * resource, as `once` (idempotency.ts) does for an application; so does a route with files. true: the response is stored after the
+   * creation, so that a request that crashed in between creates the resource again, unless the resource has a unique key.
    */
   makes?: true | 'exactly'
-  /** How often one user may ask; routes with the same bucket are counted together, and give the same limit. */
+  /** The rate limit per user; routes with the same bucket are counted together and must give the same limit. */
   limit?: RouteLimit
-  /** Bytes of its body; default 64 KB. */
+  /** Bytes of the body; default 64 KB. */
   largest?: number
-  /** List items and object fields of its body, at every depth; default 200,000. One more is too_many_values. */
+  /** List items and object fields of the body, at every depth; default 200,000. More is `too_many_values`. */
   mostValues?: number
-  /** It makes the database work for long: few of these run at the same time (heavy-work.ts). */
+  /** The route makes the database work for long: only a few such requests run at the same time (heavy-work.ts). */
   heavy?: true
-  /** A value for JSON, or a Response where it is something else. */
+  /** Returns a value for JSON, or a Response for any other type. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
 }
 
@@ -135,7 +135,7 @@ const ofUpload = Object.keys({
   largestFile: true,
 } satisfies Record<keyof UploadOptions, true>)
 
-/** Types flow from its schemas into `run`. */
+/** Infers the types of `run` from the schemas. */
 export const route = <
   P extends z.ZodType = z.ZodUndefined,
   Q extends z.ZodType = z.ZodUndefined,

@@ -1,12 +1,12 @@
 /**
- * The headers that every answer carries: a browser takes it for nothing else than it is, runs nothing in it that is not ours,
- * shows it in no frame, and gives it to no other site. There is no CORS: pages of others read nothing.
+ * Adds the security headers of every response: a browser does not guess the type, runs no foreign script, shows the response in no frame,
+ * and gives the response to no other site. There is no CORS: pages of other sites read nothing.
  */
 import { createHash } from 'node:crypto'
 
 const bare = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** For a page: its own files, and the styles and scripts that stand in it, given as they stand there. */
+/** The policy of a page: its own files, and the inline styles and scripts, passed exactly as they appear in the page. */
 export function pagePolicy(inline: { styles?: readonly string[]; scripts?: readonly string[] } = {}): string {
   const own = (texts: readonly string[] = []) => ["'self'", ...texts.map(hashed)].join(' ')
   return [
@@ -28,7 +28,7 @@ const hashed = (text: string): string => `'sha256-${createHash('sha256').update(
 const always: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['x-frame-options', 'DENY'],
-  // Not no-referrer: with that a browser says "null" as the origin of a form, and forms of ours would be refused.
+  // Not no-referrer: with no-referrer a browser sends "null" as the origin of a form, and Retoma's own forms would be refused.
   ['referrer-policy', 'same-origin'],
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],
@@ -36,13 +36,13 @@ const always: readonly (readonly [string, string])[] = [
 
 const page = pagePolicy()
 
-/** The same answer with them; what it says itself stays. */
+/** Returns the same response with the security headers; existing headers stay. */
 export function secured(response: Response, secure: boolean): Response {
   try {
     addTo(response.headers, secure)
     return response
   } catch {
-    // One whose headers cannot be changed, such as a redirect.
+    // The headers are immutable, for example those of a redirect.
     const headers = new Headers(response.headers)
     addTo(headers, secure)
     return new Response(response.body, { status: response.status, statusText: response.statusText, headers })

@@ -1,9 +1,9 @@
 /**
- * Our own server around the fetch handler. `listen` resolves once it accepts connections; a taken port is an error that
- * names a free one.
+ * Retoma's own server around the fetch handler. `listen` resolves once the server accepts connections; a taken port is an error that
+ * names a free port.
  *
- * Invariant: nobody holds a connection for longer than its patience without sending or taking anything, or enough; what is not HTTP is
- * refused in the same form as everything else.
+ * Invariant: no client keeps a connection for longer than the timeouts of `Patience` without sending or reading anything, or enough;
+ * bytes without HTTP are refused in the same form as every other error.
  */
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
 import { createServer as createProbe } from 'node:net'
@@ -23,19 +23,19 @@ import { secured } from './security.ts'
 
 const answerMs = 3000
 
-/** Milliseconds a client is waited for. */
+/** Timeouts for a client, in milliseconds. */
 export interface Patience {
-  /** Until its headers are here. */
+  /** Until the headers are complete. */
   headers: number
-  /** Until its body is here as well, or enough of it to go on waiting for the rest (arrivals.ts). */
+  /** Until the body is complete too, or enough has arrived to continue waiting for the rest (arrivals.ts). */
   request: number
-  /** While nothing is sent or taken by one who neither goes on nor leaves, or who does not read what he asked for (idle.ts). */
+  /** While the client sends nothing and reads nothing (idle.ts). */
   idle: number
   /** For another request on the same connection. */
   keepAlive: number
 }
 
-// Longer than the 60 s for which load balancers keep a connection that nobody uses: the side that goes first should be theirs.
+// Longer than the 60 s for which load balancers keep an unused connection: the load balancer should close first.
 const patient: Patience = { headers: 15_000, request: 120_000, idle: 75_000, keepAlive: 65_000 }
 const mostConnections = 10_000
 const spareConnections = 500
@@ -43,7 +43,7 @@ const mostRequestsOfOne = 100_000
 
 export interface Server {
   readonly port: number
-  /** Answers what is under way, for three seconds at most; resolves when the port is free again. */
+  /** Completes the requests under way, for at most 3 s; resolves when the port is free again. */
   close(): Promise<void>
 }
 
@@ -81,21 +81,21 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
       const peer: MarkedPeer = { address, cut: () => void outgoing.destroy(), [ownLoopback]: local }
       await afterAccepting()
       const response = await app.fetch(request, peer)
-      // What carried a stream is not kept for another request: it would keep a server that closes waiting.
+      // The connection of a stream is not kept alive: an open connection would delay the closing of the server.
       if (isStream(response) && 'shouldKeepAlive' in outgoing) outgoing.shouldKeepAlive = false
       return answers.admit(response, request, outgoing as ServerResponse)
     },
-    // What cannot be made a request of: no host, or an address that is none.
+    // For input that cannot become a Request: no host, or an invalid URL.
     { errorHandler: error => secured(refusal(asRefusal(error), new Request('http://localhost/')), false) },
   )
   const server = createServer(
     {
       headersTimeout: patience.headers,
-      requestTimeout: 0, // a large body may take longer than any: see arrivals
+      requestTimeout: 0, // a large body may take longer than any fixed timeout: see arrivals
       connectionsCheckingInterval: Math.min(patience.headers / 4, 5000),
       keepAliveTimeout: patience.keepAlive,
       maxHeaderSize: largestHeaders,
-      // Otherwise Node refuses it by itself, without a word.
+      // Otherwise Node refuses the request itself, without a body.
       requireHostHeader: false,
     },
     answer,
@@ -111,11 +111,11 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
   const arrivals = new Arrivals(patience.request)
   server.on('request', (incoming, outgoing) => {
     arrivals.add(incoming, () => {
-      // What is being answered already is not told anything else.
+      // If a response has begun, no second response is possible.
       if (outgoing.headersSent) incoming.socket.destroy()
       else refuseOnSocket(tooSlow, incoming.socket)
     })
-    // Nobody reads the body of these: it is thrown away as it comes, and cut when it comes too slowly or does not end.
+    // No route reads these bodies: the bytes are discarded on arrival, and the connection is cut if a body is too slow or does not end.
     if (incoming.method === 'GET' || incoming.method === 'HEAD') incoming.resume()
   })
   return { server, arrivals }
@@ -128,7 +128,7 @@ const noTunnel = new RetomaError('method_not_allowed', {
   allowed: 'GET, POST, PUT, PATCH, DELETE',
 })
 
-/** As Node says it of headers. */
+/** With the code Node uses for slow headers. */
 const tooSlow = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 const asRefusal = (error: unknown): unknown =>
@@ -155,7 +155,7 @@ async function refusalOf(error: NodeJS.ErrnoException, host: string, port: numbe
   return undefined
 }
 
-/** The first port from `from` on that nobody listens on. */
+/** The first free port, beginning with `from`. */
 async function freePort(host: string, from: number): Promise<number> {
   for (let port = from; port <= 65_535; port++) {
     const free = await new Promise<boolean>(resolve => {

@@ -1,10 +1,10 @@
 /**
- * Events as a browser's EventSource reads them: any async iterable as a Response. The engine's routes use it
- * (routes/events.ts), and so do apps that tell theirs in other words.
+ * Sends events in the format of a browser's EventSource: any async iterable as a Response. The engine's routes use this
+ * (routes/events.ts), and so do applications with other words for their events.
  *
- * Invariant: what a client has not read yet is at most 64 KB here; beyond that its events are not asked for, and one that
- * has read nothing of what waits for ten seconds is cut off. It comes back with Last-Event-ID and has missed nothing. When
- * a client goes, nothing of it is left: no timer, no listener, no iterator.
+ * Invariant: at most 64 KB per client wait unread in this process; beyond 64 KB no further events are read, and a client that reads
+ * nothing for 10 s is cut off. The client reconnects with Last-Event-ID and misses nothing. When a client disconnects, no timer, listener
+ * or iterator remains.
  */
 import { isRetomaError } from '../errors.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -13,26 +13,26 @@ import type { OpenStream } from './streams.ts'
 
 const mostWaiting = 64 * 1024
 const patienceMs = 10_000
-/** The heart looks every five seconds, so the longest silence is twenty. */
+/** The loop of streams.ts checks every 5 s, so the longest silence is 20 s. */
 const beatMs = 15_000
 const readmitMs = 60_000
 
-/** One event as it is sent; `data` becomes JSON. */
+/** An event as sent; `data` becomes JSON. */
 export interface Told {
   event: string
-  /** What comes back as Last-Event-ID. */
+  /** The id that a client returns as Last-Event-ID. */
   id?: string
   data: unknown
 }
 
 export interface SseOptions<T> {
-  /** undefined: not told at all. The same object is told in the same words to everybody. */
+  /** Returns undefined to leave out the event. The same event object is serialised once for all clients. */
   tell(event: T): Told | undefined
-  /** Seconds without progress, for the heartbeat; null, or left out: since this stream last told something. */
+  /** Seconds without progress, for the heartbeat event; null, or left out: the time since the last event of this stream. */
   idleSeconds?(): number | null
 }
 
-/** Ends when `events` does, when the server closes, or when the client goes; then the iterator's return() is called. */
+/** Ends when `events` ends, when the server closes, or when the client disconnects; then the iterator's return() is called. */
 export function sse<T extends object>(
   call: Pick<Call, 'streams' | 'peer' | 'log' | 'readmit'>,
   events: AsyncIterable<T>,
@@ -44,19 +44,19 @@ export function sse<T extends object>(
 export const sseHeaders = (): Headers =>
   new Headers({
     'content-type': 'text/event-stream',
-    // no-transform: what compresses answers would hold them back until it has enough.
+    // no-transform: a compressing proxy would buffer the events.
     'cache-control': 'no-store, no-transform',
-    // nginx holds answers back too, unless told not to.
+    // nginx buffers responses too, unless this header forbids it.
     'x-accel-buffering': 'no',
   })
 
 const encoder = new TextEncoder()
 
-/** JSON has no line breaks of its own, so one data line is enough. */
+/** JSON contains no line breaks, so a single data line is enough. */
 const encode = ({ event, id, data }: Told): Uint8Array =>
   encoder.encode(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`)
 
-/** By how it is told, then by what: an event that goes to a thousand clients is written once. */
+/** By `tell` function, then by event: an event for 1,000 clients is serialised once. */
 const written = new WeakMap<object, WeakMap<object, Uint8Array | null>>()
 
 function writtenOnce<T extends object>(tell: SseOptions<T>['tell'], event: T): Uint8Array | null {
@@ -78,11 +78,11 @@ class SseStream<T extends object> implements OpenStream {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #waiting: Uint8Array[] = []
   #bytes = 0
-  /** Since when something waits for the client. */
+  /** The instant since which bytes wait for the client. */
   #waitsFrom: number | undefined
-  /** The client has taken everything and waits for more. */
+  /** The client has read everything and waits for more. */
   #hungry = false
-  /** Nothing more comes: what waits is sent, then it ends. */
+  /** No further events: the waiting bytes are sent, then the stream ends. */
   #ending = false
   #gone = false
   #toldAt: number
@@ -110,18 +110,18 @@ class SseStream<T extends object> implements OpenStream {
         },
         cancel: () => this.#leave(),
       },
-      // It is asked for more only when the last is written.
+      // The stream is pulled only after the last bytes were written.
       { highWaterMark: 0 },
     )
-    // It comes back: some after a second and some after two, so that a restart is not followed by all of them at once. The beat makes a
-    // proxy pass on that it has begun.
+    // Clients reconnect after 1 to 2 s, at random, so that a restart is not followed by all clients at once. The first heartbeat makes a
+    // proxy forward the start of the response.
     this.#send(encoder.encode(`retry: ${1000 + Math.floor(systemRandom() * 1000)}\n\n`))
     this.#beat()
     call.streams.add(this)
     void this.#pump()
   }
 
-  /** Reads on as long as the client does. */
+  /** Reads events as fast as the client reads. */
   async #pump(): Promise<void> {
     try {
       while (!this.#ending && !this.#gone) {
@@ -146,7 +146,7 @@ class SseStream<T extends object> implements OpenStream {
     if (this.#ending || this.#gone) return
     if (now - this.#admittedAt >= readmitMs) {
       this.#admittedAt = now
-      // Only a plain no ends it: a database that is away says nothing about who may read.
+      // Only a clear refusal ends the stream: an unreachable database does not mean that the client lost access.
       this.#call.readmit().catch(error => isRetomaError(error) && error.status < 500 && this.end())
     }
     if (now - this.#beatAt >= beatMs) this.#beat()
@@ -178,7 +178,7 @@ class SseStream<T extends object> implements OpenStream {
     this.#flush()
   }
 
-  /** All that waits goes as one piece, to a client that waits for it. */
+  /** Sends all waiting bytes as a single piece, if the client waits for more. */
   #flush(): void {
     if (!this.#hungry || this.#gone) return
     if (this.#waiting.length > 0) {
@@ -194,7 +194,7 @@ class SseStream<T extends object> implements OpenStream {
     this.#controller.close()
   }
 
-  /** It reads too slowly. What it has not read is thrown away; a clean end would wait for it. */
+  /** Cuts off a client that reads too slowly and discards the unread bytes; a clean end would wait for the client. */
   #drop(): void {
     this.#call.log.info({ address: this.#call.peer.address }, 'a client that does not read its events was cut off')
     this.#leave()
@@ -211,7 +211,7 @@ class SseStream<T extends object> implements OpenStream {
     this.#letGo()
   }
 
-  /** Of its events; whatever of them waits may still be sent. */
+  /** Closes the event iterator; waiting bytes may still be sent. */
   #letGo(): void {
     this.#drained()
     void Promise.resolve(this.#events.return?.()).catch(() => {})

@@ -1,8 +1,11 @@
-/** A stack, or what a process said last on stderr, tells of files and versions: it is for those who act, and null for viewers. */
+/**
+ * Removes stacks and the stderr of a process from responses to viewers: both reveal files and versions, so only operators and admins see
+ * them.
+ */
 import type { Principal } from './route.ts'
 
 const notForViewers = ['stack', 'stderr']
-/** What lies in these is the user's own, whatever its names. */
+/** Values of the user; names inside do not matter. */
 const notOurs = ['input', 'result', 'progress']
 
 export const seenBy = <T>(who: Principal, told: T): T => (who.role === 'viewer' ? (without(told) as T) : told)

@@ -1,22 +1,22 @@
 /**
- * The streams of events that are open in this app, with one heart for all of them: every five seconds it cuts off who does
- * not read, asks once a minute whether each may still be here, and beats where the last beat is fifteen seconds old.
+ * Keeps the open event streams of this app, with one loop for all streams. Every 5 s the loop cuts off clients that do not read,
+ * authenticates each client again once a minute, and sends a heartbeat event if the last is 15 s old.
  *
- * Invariant: nothing ticks while no stream is open, and a stream that has ended is not among them.
+ * Invariant: the loop runs only while a stream is open, and an ended stream is not in the set.
  */
 import { RetomaError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/service.ts'
 
 const lookEveryMs = 5000
-/** Half of the connections that a server has: the others are for requests that end. */
+/** Half of the connections of a server: the others are for requests that end. */
 const mostStreams = 5000
 const retrySeconds = 10
 
 export interface OpenStream {
   /** Never throws. */
   look(): void
-  /** Ends it as if nothing more came. */
+  /** Ends the stream as if no more events came. */
   end(): void
 }
 
@@ -28,19 +28,19 @@ export class Streams {
   #heart: Loop | undefined
   #ended = false
 
-  /** `counted`: hears how many more are open, or fewer. */
+  /** `counted`: called with the change of the number of open streams. */
   constructor(clock: Clock, counted: (more: number) => void = () => {}, most = mostStreams) {
     this.clock = clock
     this.#counted = counted
     this.#most = most
   }
 
-  /** How many are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#open.size
   }
 
-  /** Throws too_many_streams. */
+  /** Throws `too_many_streams`. */
   refuseMore(): void {
     if (this.#open.size < this.#most) return
     const options = { retryAfterSeconds: retrySeconds }
@@ -51,7 +51,7 @@ export class Streams {
     this.#open.add(stream)
     this.#counted(1)
     this.#heart ??= this.#beat()
-    // One that comes while the server closes is told to come back.
+    // A stream that opens while the server closes ends at once; the client reconnects.
     if (this.#ended) stream.end()
   }
 
@@ -62,7 +62,7 @@ export class Streams {
     this.#heart = undefined
   }
 
-  /** All of them, and whichever still come. */
+  /** Ends all streams, and every stream opened later. */
   end(): void {
     this.#ended = true
     for (const stream of [...this.#open]) stream.end()

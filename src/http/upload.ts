@@ -1,38 +1,38 @@
 /**
- * A route that takes files: `route({ …, upload: { files: ['arquivos'], mostFiles: 2000 } })`. Its `run` finds what comes in
- * `call.upload`, part by part, as it comes.
+ * Describes a route that takes files: `route({ …, upload: { files: ['arquivos'], mostFiles: 2000 } })`. The route's `run` reads
+ * `call.upload` part by part, as the parts arrive.
  */
 
 export interface UploadOptions {
-  /** The names of the texts that may come. */
+  /** The names of the allowed text fields. */
   fields?: readonly string[]
-  /** The names that files may come under. */
+  /** The names of the allowed file fields. */
   files: readonly string[]
-  /** Those of both that must come; for the document, and checked by the route. */
+  /** The required names of both; for the documentation, and checked by the route. */
   required?: readonly string[]
-  /** Files in all; one more is refused with too_many_files. */
+  /** Files in total; more is refused with `too_many_files`. */
   mostFiles: number
-  /** Bytes of each; one more is refused with file_too_large. */
+  /** Bytes of each file; more is refused with `file_too_large`. */
   largestFile: number
 }
 
 export interface UploadedFile {
   field: string
-  /** Without a path, and clean. */
+  /** Without a path, and cleaned. */
   name: string
   type: string
-  /** To be read, or left, before the next part is asked for. */
+  /** Must be read, or left, before the next part is requested. */
   bytes: AsyncIterable<Uint8Array>
 }
 
-/** In the order they were sent. */
+/** In the order of the request. */
 export type Part =
   | { field: string; value: string; file?: undefined }
   | { file: UploadedFile; field?: undefined; value?: undefined }
 
-/** Bytes of a text among the files. */
+/** Bytes of a text field. */
 export const largestField = 64 * 1024
-/** Texts in all. */
+/** Text fields in total. */
 export const mostFields = 100
 
 export const isMultipart = ({ headers }: Request): boolean =>

@@ -1,4 +1,4 @@
-/** The page at `/` until the dashboard is there: that it runs, and what to type next. It shows nobody's data. */
+/** The page at `/` until the dashboard exists: shows that Retoma runs, and the next commands. The page shows no data. */
 import type { Language } from '../errors.ts'
 import { version } from '../version.ts'
 import { pagePolicy } from './security.ts'

@@ -1,8 +1,8 @@
 /**
- * How the text of a setting becomes its value. Each check answers the value or refuses with a sentence in both
- * languages; the reader (index.ts) adds the setting's name.
+ * Parses and checks the text of a setting. Each check returns the value or refuses with a sentence in both languages; the reader
+ * (index.ts) adds the name of the setting.
  *
- * Invariant: a sentence about a URL or a secret never repeats what was written, for it may hold a password.
+ * Invariant: a sentence about a URL or a secret never repeats the given text, because the text may contain a password.
  */
 import { isIP } from 'node:net'
 import type { Saying } from '../errors.ts'
@@ -59,7 +59,7 @@ export function postgresUrl(given: string): string {
       'deve ter a forma postgres://usuario:senha@host:5432/banco; caracteres especiais na senha vão em percent-encoding',
     )
   }
-  // The driver would quietly take what it likes. A database without a host is one of this machine, as everywhere.
+  // The driver would silently choose defaults. A database without a host is on this machine, as usual in PostgreSQL.
   if (url.hostname === '' && url.pathname.length < 2 && !url.searchParams.get('host'))
     refuse(
       'it names neither a host nor a database: postgres://user:password@host:5432/database',
@@ -76,7 +76,7 @@ export function postgresUrl(given: string): string {
   return given
 }
 
-/** An http or https address, without the slash at its end, so that a path can follow. */
+/** An http or https address, without a trailing slash, so that a path can follow. */
 export function webUrl(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return given.replace(/(?<!\/)\/+$/, '')
@@ -86,7 +86,7 @@ export function webUrl(given: string): string {
   )
 }
 
-/** A secret that a person chooses. */
+/** A secret chosen by a person. */
 export function chosenSecret(given: string): string {
   if (given.length < 16) {
     refuse(
@@ -108,7 +108,7 @@ export function adminToken(given: string): string {
   return given
 }
 
-/** How many proxies stand in front: each is believed about who it speaks for. */
+/** The number of proxies in front; each proxy's X-Forwarded-* headers are trusted. */
 export function proxies(given: string): number {
   if (given === 'true') return 1
   if (given === 'false') return 0

@@ -1,4 +1,4 @@
-/** The environment with the `.env` of a folder behind it: what is really set wins, also when it is set to nothing. */
+/** Reads the environment together with the `.env` of a folder: the real environment takes precedence, even with an empty value. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -11,7 +11,7 @@ export function readEnvironment(
   return { ...(parseEnv(textOf(join(folder, '.env'))) as Record<string, string>), ...real }
 }
 
-/** As DATABASE_URL: the embedded server, asked for by name. */
+/** The value of DATABASE_URL for the embedded PostgreSQL. */
 export const embedded = 'embedded'
 export const isEmbedded = ({ DATABASE_URL }: Readonly<Record<string, string | undefined>>): boolean =>
   DATABASE_URL?.trim() === embedded

@@ -1,4 +1,4 @@
-/** The text of `.env.example`: every variable with its meaning and what holds without it. Printed by `npm run docs`. */
+/** Prints `.env.example`: every variable with its meaning and its default. Run by `npm run docs`. */
 import { type Variable, variables } from './table.ts'
 
 export function printExample(): string {
@@ -10,7 +10,7 @@ const opening = `# Settings of Retoma: copy this file to .env and take away the 
 # What is set in the real environment wins over .env. Printed from src/settings/table.ts by \`npm run docs\`.
 `
 
-/** Checked at start, and waiting for the systems that will use them. */
+/** Checked at start, but not used before the systems for these variables exist. */
 const waiting = ['ANTHROPIC_', 'SERPAPI_', 'FIPE_', 'PLUGGY_', 'RETOMA_FETCH_ALLOW']
 
 function block(name: string, { meaning, default: usual, absent, shown = '' }: Variable): string {

@@ -1,8 +1,8 @@
 /**
- * Settings come in here, once, at the start of a process: checked one by one, then together. Called by the command line.
+ * Reads the settings once, at the start of a process: checks each setting, then the combinations. Called by the command line.
  *
- * Invariant: what is answered is usable as it is; what is not is a RetomaError that names the variable, and never the
- * value of a secret.
+ * Invariant: returned settings are usable; an unusable setting is a RetomaError with the name of the variable, and never the value of a
+ * secret.
  */
 import { suggestion } from '../core/suggest.ts'
 import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
@@ -28,7 +28,7 @@ export function readSettings(environment: Environment): Settings {
   return settings
 }
 
-/** What an engine of an application's own reads: not where a server listens, nor the keys of systems. */
+/** The settings for an engine inside an application: without the address of a server and the keys of systems. */
 const ofTheLibrary = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
@@ -47,7 +47,7 @@ const ofTheLibrary = [
 
 type LibrarySettings = Pick<Settings, (typeof ofTheLibrary)[number]> & { LOG_LEVEL: Settings['LOG_LEVEL'] | undefined }
 
-/** For `createEngine`. `database`: what DATABASE_URL says, where that is a word and not an address. */
+/** For `createEngine`. `database`: the value of DATABASE_URL if the value is a word and not an address. */
 export function readLibrarySettings(environment: Environment): {
   settings: LibrarySettings
   database: string | undefined
@@ -67,7 +67,7 @@ export function readLibrarySettings(environment: Environment): {
   return { settings, database: isEmbedded(environment) ? embedded : undefined }
 }
 
-/** For a check-up: all that is wrong, and the settings with the default in the place of what is not usable. */
+/** For doctor: returns all problems, and the settings with defaults in place of unusable values. */
 export function examineSettings(environment: Environment): { settings: Settings; problems: RetomaError[] } {
   const problems: RetomaError[] = []
   const noting = <T>(work: () => T): T | undefined => {
@@ -88,8 +88,8 @@ export function examineSettings(environment: Environment): { settings: Settings;
 }
 
 /**
- * An empty variable counts as absent: that is how a shell or a compose file unsets one. But not where that would be another
- * database than the one that was meant.
+ * An empty variable counts as absent, because a shell or a compose file unsets variables in this way. Not so if absence would select a
+ * different database than the user meant.
  */
 function readOne(name: VariableName, given: string | undefined): unknown {
   const variable: Variable = variables[name]
@@ -133,7 +133,7 @@ function bothOrNeither(
   })
 }
 
-/** A typo in one of our own names would otherwise be a setting that silently does nothing. */
+/** A typo in a Retoma variable would otherwise be a setting without any effect. */
 function refuseUnknown(environment: Environment): void {
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('RETOMA_') || isKnown(name) || name.startsWith('RETOMA_TEST_')) continue
@@ -144,13 +144,13 @@ function refuseUnknown(environment: Environment): void {
   }
 }
 
-/** What Kubernetes and Docker put into the environment for a service called retoma, or retoma-something. */
+/** Variables that Kubernetes and Docker add for a service called retoma, or retoma-something. */
 function isServiceLink(name: string, value: string): boolean {
   if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
 }
 
-/** Names only: for somebody who helps, and need not know the values. */
+/** Only the names, for a helper who need not know the values. */
 export const settingsSet = (environment: Environment): string[] => names.filter(name => environment[name]?.trim())
 
 const bad = (name: string, problem: Saying) => new RetomaError('bad_setting', { name, problem })
@@ -165,6 +165,6 @@ const keys = {
 
 export type Provider = keyof typeof keys
 
-/** The providers without a key: what they answer is made up here, and says so. */
+/** The providers without a key: Retoma simulates the responses and labels them as simulated. */
 export const simulated = (settings: Settings): Provider[] =>
   (Object.keys(keys) as Provider[]).filter(provider => settings[keys[provider]] === undefined)

@@ -1,7 +1,6 @@
 /**
- * Every environment variable Retoma reads, in one table: what it means, what happens without it, how it is checked.
- * `Settings` is typed from it, `.env.example` is printed from it (`npm run docs`), and a variable that is not here is
- * not read anywhere.
+ * Defines every environment variable Retoma reads, in one table: the meaning, the effect of absence, the check. `Settings` derives its
+ * type from the table, `npm run docs` prints `.env.example` from the table, and no other variable is read anywhere.
  */
 import {
   adminToken,
@@ -17,17 +16,17 @@ import {
 } from './checks.ts'
 
 export interface Variable {
-  /** One line, in English, as it stands in .env.example. */
+  /** A line of English, printed in .env.example. */
   meaning: string
-  /** What is read when it is absent. */
+  /** The value of an absent variable. */
   default?: string
-  /** Without a default: what happens when it is absent. */
+  /** Without a default: the effect of absence. */
   absent?: string
-  /** Its value is never shown, also not in an error. */
+  /** The value is never shown, not even in an error. */
   secret?: true
-  /** How .env.example shows it, where it has no default. */
+  /** The value in .env.example if there is no default. */
   shown?: string
-  /** Set to nothing it is refused, and not absent. */
+  /** An empty value is refused and does not count as absent. */
   neverEmpty?: true
   read(given: string): unknown
 }
@@ -216,7 +215,7 @@ export const variables = define({
 
 export type VariableName = keyof typeof variables
 
-/** Every setting by the name of its variable, checked. */
+/** Every checked setting by the name of its variable. */
 export type Settings = {
   readonly [Name in VariableName]:
     | ReturnType<(typeof variables)[Name]['read']>

@@ -1,6 +1,6 @@
 /**
- * The schema as PostgreSQL itself tells it, in one stable text: sql/schema.sql is this, and CI fails when it is stale.
- * Ours, because the embedded package brings no pg_dump.
+ * Prints the schema from PostgreSQL's catalog as a stable text: sql/schema.sql contains this text, and CI fails if the file is stale.
+ * Written here because the embedded package has no pg_dump.
  */
 import pg from 'pg'
 import { createEngine } from '../engine.ts'
@@ -34,7 +34,7 @@ const columns = `
   where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped
   order by a.attnum`
 
-// Not-null constraints have rows of their own from PostgreSQL 18 on; the columns say it already.
+// Since PostgreSQL 18 not-null constraints have rows of their own; the columns already show not null.
 const constraints = `
   select conname as name, pg_get_constraintdef(oid) as definition
   from pg_constraint
@@ -66,7 +66,7 @@ export async function readCatalog(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(`set search_path = ''`) // so that every name is printed with its schema, whoever asks
+    await client.query(`set search_path = ''`) // so that every name is printed with its schema
     const read = async <Row>(text: string, values: unknown[] = []) => (await client.query(text, values)).rows as Row[]
     const printed: string[] = [heading]
     for (const table of await read<{ oid: number; name: string }>(tables)) {

@@ -1,6 +1,6 @@
 /**
- * An empty database for one test, on a server that is thrown away with the process: nobody's data is ever touched, and
- * tests that run beside each other do not meet.
+ * Creates an empty database for a test, on a temporary server of the process: no real data is touched, and parallel tests do not share
+ * anything.
  */
 import pg from 'pg'
 import { randomName } from '../lib/random.ts'
@@ -13,13 +13,13 @@ export interface TestDatabase {
 
 let shared: Promise<TestServer> | undefined
 
-/** One server for this process; it ends with it, however that ends. */
+/** A single server for this process; the server ends with the process, however the process ends. */
 async function sharedServer(): Promise<string> {
   shared ??= startTestServer()
   return (await shared).url
 }
 
-/** `serverUrl`: a PostgreSQL on which databases may be made and dropped; default one of our own. */
+/** `serverUrl`: a PostgreSQL server that allows creating and dropping databases; default: a temporary server. */
 export async function createTestDatabase(serverUrl?: string): Promise<TestDatabase> {
   const server = serverUrl ?? (await sharedServer())
   const name = randomName('retoma_test').replace('-', '_')

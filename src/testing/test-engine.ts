@@ -1,6 +1,6 @@
 /**
- * A whole engine for one test: real PostgreSQL, a database of its own, a clock the test moves, and a worker that works
- * when told to. Nothing happens behind the test's back, so nothing has to be waited for.
+ * Creates a whole engine for a test: a real PostgreSQL, a database of its own, a virtual clock, and a worker that works on request.
+ * Nothing happens in the background, so that a test need not wait.
  */
 import type { AnyBatch } from '../core/batch.ts'
 import type { Guard } from '../core/guard.ts'
@@ -27,9 +27,9 @@ export interface TestEngineOptions {
   batches?: readonly AnyBatch[]
   schedules?: readonly Schedule[]
   guards?: readonly Guard[]
-  /** A PostgreSQL on which databases may be made and dropped. Default: a throw-away server, started by itself. */
+  /** A PostgreSQL server that allows creating and dropping databases. Default: a temporary server, started automatically. */
   serverUrl?: string
-  /** A database to use as it is, and to leave. Default: one of its own, dropped when it closes. */
+  /** An existing database to use and to keep. Default: a new database, dropped on close. */
   databaseUrl?: string
   start?: Date
   retention?: Retention
@@ -44,21 +44,21 @@ export interface TestEngine extends AsyncDisposable {
   readonly clock: VirtualClock
   readonly databaseUrl: string
   /**
-   * Works until no job is ready; answers how many attempts it ran. Meanwhile its worker beats with the clock: time that passes while a
-   * handler runs makes its job late or stalled, not an orphan.
+   * Works until no job is ready; returns the number of attempts. Meanwhile the worker writes heartbeats by the virtual clock: time that
+   * passes while a handler runs makes the job overdue or stalled, not an orphan.
    */
   run(): Promise<number>
-  /** One pass of the watchdog, at the clock's instant. */
+  /** Runs a check of the watchdog, at the clock's instant. */
   tick(): Promise<void>
-  /** One pass of the janitor, likewise. */
+  /** Runs the janitor once, at the clock's instant. */
   clean(): Promise<void>
-  /** One pass of the scheduler, likewise: makes the jobs of the slots that are due. The first one begins the schedules. */
+  /** Runs the scheduler once, at the clock's instant: enqueues the jobs of due occurrences. The first run starts the schedules. */
   schedule(): Promise<void>
-  /** One pass of the guards, likewise: looks at the tables of those that are due. */
+  /** Runs the due guards once, at the clock's instant. */
   guard(): Promise<void>
-  /** One look for what a person should be told, likewise; `run` posts it. */
+  /** Checks once for incidents, at the clock's instant; `run` posts the notices. */
   notify(): Promise<void>
-  /** Counts what is live, for stats and metrics, if it was not in the last ten seconds. */
+  /** Counts the unfinished jobs, for stats and metrics, unless the last sample is less than 10 s old. */
   sample(): Promise<void>
   close(): Promise<void>
 }
@@ -78,7 +78,7 @@ const known = Object.keys({
   log: true,
 } satisfies Record<keyof TestEngineOptions, true>)
 
-/** Nothing of the environment reaches it: a test does not tell the webhook of RETOMA_NOTIFY_URL. */
+/** The environment has no effect: a test never posts to the webhook of RETOMA_NOTIFY_URL. */
 export async function testEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   refuseUnknownOptions(options, known)
   const { serverUrl: _, start, ...ofEngine } = options
@@ -118,7 +118,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
       try {
         for (let total = 0; ; ) {
           total += await worker.drain()
-          // The onComplete job of one that ended is ready, too.
+          // The onComplete job of a completed batch is ready, too.
           if (!(await engine.endBatches())) return total
         }
       } finally {

@@ -1,6 +1,6 @@
 /**
- * A throw-away PostgreSQL for a test run: private, fast because it never waits for the disk, and gone with the process
- * that asked for it, even when that is killed. Called by the test database and by users' own tests.
+ * Starts a temporary PostgreSQL for a test run: private, fast because the server never waits for the disk, and removed with the process
+ * that started it, even after a kill. Called by the test database and by tests of applications.
  */
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,9 +15,9 @@ import { attachOrStart } from '../postgres/start.ts'
 import { startWarden } from './warden.ts'
 
 export interface TestServer {
-  /** Database `retoma`, user `retoma`, who may make more of both. */
+  /** Database `retoma`, user `retoma`, with the right to create databases and users. */
   url: string
-  /** Resolves when its processes, its socket and its folder are gone. */
+  /** Resolves when the processes, the socket and the folder of the server are gone. */
   stop(): Promise<void>
 }
 

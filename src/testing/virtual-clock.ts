@@ -1,6 +1,6 @@
 /**
- * A clock that moves only when a test says so. Everything in an engine that waits, backs off, times out or beats asks
- * its clock, and every SQL statement takes the instant from it, so a test passes ten minutes in no time at all.
+ * The virtual clock: time advances only when a test says so. Every wait, backoff, timeout and heartbeat of an engine uses the clock, and
+ * every SQL statement takes the instant from the clock, so that a test can pass ten minutes in no time.
  */
 import type { Duration } from '../core/duration.ts'
 import { refuseOption } from '../core/refuse.ts'
@@ -58,8 +58,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves on, waking whoever sleeps in the order of their times. Before each, whatever goes on in memory is done and what
-   * the engine asked of the database is answered: otherwise a heartbeat on its way would look a minute old.
+   * Advances time and wakes the sleepers in the order of their instants. Before each wake-up, pending work in memory finishes and the
+   * engine's database queries return: otherwise a heartbeat under way would look a minute old.
    */
   async advance(duration: Duration): Promise<void> {
     if (!(Number.isFinite(duration) && duration >= 0))
@@ -79,7 +79,7 @@ export class VirtualClock implements Clock {
     this.#now = end
   }
 
-  /** Nothing is under way; or something hangs, perhaps because the test wants it to. */
+  /** Waits until nothing is under way; or until something hangs, perhaps because the test wants a hang. */
   async #quiet(): Promise<void> {
     const patience = new AbortController()
     const tooLate = systemClock.sleep(longestAnswerMs, patience.signal)
@@ -90,7 +90,7 @@ export class VirtualClock implements Clock {
     patience.abort()
   }
 
-  /** How many wait for this clock; a test that expects none has a leak otherwise. */
+  /** The number of sleepers on this clock; a test that expects 0 finds leaks. */
   get sleepers(): number {
     return this.#sleepers.length
   }

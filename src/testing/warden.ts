@@ -1,9 +1,8 @@
 /**
- * The warden of a throw-away server: a process of its own that waits until the owner lets go of a pipe, by ending or by
- * being killed, then ends every PostgreSQL program that works in the server's folder and removes it. Started by
- * test-server.ts.
+ * Cleans up after a temporary server: a separate process that waits until the owner closes a pipe, by ending or by a kill, then ends
+ * every PostgreSQL program in the server's folder and removes the folder. Started by test-server.ts.
  *
- * It is plain text for `node -e`, because Node 20 runs no TypeScript and the owner may run from source.
+ * The process runs a plain text with `node -e`, because Node 20 runs no TypeScript and the owner may run from source.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 
@@ -51,7 +50,7 @@ process.stdin.on('close', () => { end(heard.split('\\n').filter(Boolean).map(lin
 `
 
 export interface Warden {
-  /** One more folder that must not stay. */
+  /** Adds a folder to remove. */
   watch(folder: string): void
   /** Resolves when nothing is left. */
   end(): Promise<void>

@@ -1,4 +1,4 @@
-/** `retoma backup FILE`: everything into one file. */
+/** `retoma backup FILE`: writes everything in Retoma's schema to a single file. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { countOf, sizeOf } from '../../core/numbers.ts'

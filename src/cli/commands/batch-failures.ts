@@ -1,4 +1,7 @@
-/** `retoma batch failures ID`: what went wrong, each cause once, with an example, some refs, and how to run those again. */
+/**
+ * `retoma batch failures ID`: lists the failures by error fingerprint, each with an example, some refs, and the command to retry the
+ * items.
+ */
 import type { Command } from 'commander'
 import { whole } from '../../core/numbers.ts'
 import type { FailureGroup } from '../../index.ts'
@@ -40,9 +43,9 @@ function groupLines(id: string, group: FailureGroup, voice: Voice): string[] {
   ]
 }
 
-/** `10,000+` where there are more than are counted. */
+/** `10,000+` if there are more failures than counted. */
 export const countText = ({ count, more }: FailureGroup, { language }: Voice): string =>
   `${whole(count, language)}${more ? '+' : ''}`
 
-/** As a shell takes it: what failed without a cause has an empty one. */
+/** Quoted for a shell: failures without a fingerprint have an empty cause. */
 export const causeText = ({ cause }: FailureGroup): string => cause || "''"

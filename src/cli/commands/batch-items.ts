@@ -1,4 +1,4 @@
-/** `retoma batch items ID`: its jobs, oldest first, those that failed by cause; a page at a time. */
+/** `retoma batch items ID`: lists the jobs of a batch, oldest first, or failed jobs by error fingerprint; a page at a time. */
 import type { Command } from 'commander'
 import type { State } from '../../core/state.ts'
 import type { JobView, Page } from '../../index.ts'
@@ -49,7 +49,7 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
   ])
 }
 
-/** The engine looks through so many at a time and no further: asked again until the page is full. */
+/** Each call of the engine examines only a limited number of jobs: repeats until the page is full. */
 export async function fullPage(
   ask: (page: { limit: number; after?: string }) => Promise<Page<JobView>>,
   { limit = 50, after: first }: { limit?: number; after?: string },

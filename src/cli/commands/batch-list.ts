@@ -1,4 +1,4 @@
-/** `retoma batch list`: batches, newest first, a page at a time. */
+/** `retoma batch list`: lists batches, newest first, a page at a time. */
 import type { Command } from 'commander'
 import type { BatchState } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'

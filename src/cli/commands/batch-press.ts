@@ -1,6 +1,6 @@
 /**
- * `retoma batch resume|retry-failed|pause|unpause|cancel|priority ID` and `skip ITEM…`: each says in a sentence what
- * happened, also when there was nothing to do. Safe to press twice, and by many at once.
+ * `retoma batch resume|retry-failed|pause|unpause|cancel|priority ID` and `skip ITEM…`: runs an action and reports the result in a
+ * sentence, even if there was nothing to do. An action is safe to repeat and safe for many callers at once.
  */
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
@@ -37,7 +37,10 @@ export function pressCommands(batch: Command, cli: Cli): void {
     .action(cli.action(skip))
 }
 
-/** Presses, reads the batch afterwards, and says so. Looked at first: jobs have ids of the same row, and are not meant. */
+/**
+ * Runs the action, reads the batch afterwards, and reports the result. Reads the batch first too: job ids come from the same sequence,
+ * and a job is not meant here.
+ */
 async function pressed<T extends PressedBatch>(
   context: Context,
   id: string,

@@ -1,4 +1,4 @@
-/** `retoma batch show ID`: how far it is, what went wrong and what to press next; with --watch until it is over. */
+/** `retoma batch show ID`: shows the progress of a batch, its failures and the next commands; with --watch until the batch is over. */
 import type { Command } from 'commander'
 import { span } from '../../core/span.ts'
 import { RetomaError } from '../../errors.ts'
@@ -32,7 +32,7 @@ async function show(context: Context, id: string, { watch }: { watch?: true }): 
   const { voice } = context
   await refuseWithoutData(context)
   const draws = watch && !voice.json && process.stdout.isTTY && process.env.TERM !== 'dumb'
-  // What the log says would land in the middle of what is drawn, and what matters of it is drawn too.
+  // Log lines would interrupt the drawn block, which shows every important problem itself.
   const quiet = draws ? { ...context, log: silentLog } : context
   return withEngine(quiet, {}, async (engine, asked) => {
     if (!watch) {
@@ -50,14 +50,14 @@ async function show(context: Context, id: string, { watch }: { watch?: true }): 
   })
 }
 
-/** With nobody left to read it (`| head`) there is nothing to go on for. */
+/** Stops when no reader is left (`| head`). */
 function orReaderGone(asked: AbortSignal): AbortSignal {
   const gone = new AbortController()
   process.stdout.once('error', () => gone.abort())
   return AbortSignal.any([asked, gone.signal])
 }
 
-/** Throws not_found: also for the id of a job, which is no batch. */
+/** Throws `not_found`, also for the id of a job. */
 export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   const batch = await engine.batch(id)
   if (batch === null) throw new RetomaError('not_found', { what: both(word => word.batch.batch), id })
@@ -121,7 +121,7 @@ function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: V
   ]
 }
 
-/** What to press, each with what it does. */
+/** The next commands, each with its effect. */
 function nextLines(batch: BatchView, { word }: Voice): string[] {
   const { hints, next } = word.batch
   const { id, state } = batch

@@ -1,8 +1,8 @@
 /**
- * A batch watched until it is over: final, or stalled, where it waits for a person. Called by `batch show --watch`.
+ * Watches a batch until the batch is over: in a final state, or `stalled`, which waits for a person. Called by `batch show --watch`.
  *
- * Invariant: nothing is shown once it was asked to stop. A database that goes away is told and waited for; anything else
- * that is thrown, the batch having been removed too, ends it.
+ * Invariant: nothing is shown after a stop signal. An unreachable database is reported and waited for; any other error ends the watch,
+ * including a removed batch.
  */
 import { isFinalBatch } from '../../core/batch-state.ts'
 import { span } from '../../core/span.ts'
@@ -19,15 +19,15 @@ import { asRetomaError, type Voice } from '../voice.ts'
 export interface Display {
   seen(batch: BatchView, now: Date): void
   away(error: RetomaError, forMs: number, now: Date): void
-  /** What comes next is the answer. */
+  /** The next output is the result. */
   over(): void
-  /** It was asked to stop. */
+  /** A stop signal came. */
   left(): void
 }
 
 const againMs = 1000
 
-/** Undefined: it was asked to stop before. */
+/** Returns undefined if a stop signal came first. */
 export async function watchBatch(given: {
   look: () => Promise<BatchView>
   display: Display
@@ -58,14 +58,14 @@ export async function watchBatch(given: {
 
 const isOver = ({ state }: BatchView): boolean => isFinalBatch(state) || state === 'stalled'
 
-/** It goes by itself: the database is away, starts, or has no connection left for us. */
+/** A transient error: the database is away, starts, or has no free connection. */
 const passes = (error: unknown): boolean =>
   isRetomaError(error) ? error.retryable : /^(40|53|57)/.test(String((error as { code?: unknown } | null)?.code))
 
-/** What stands beside the bar at most. */
+/** The maximum width of the text beside the bar. */
 const besideBar = 36
 
-/** Drawn again and again in the same place. */
+/** Redraws in the same place of the terminal. */
 export function drawnOn(terminal: Terminal, voice: Voice): Display {
   const { word, language } = voice
   const screen = createScreen(terminal)
@@ -87,7 +87,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
   return {
     seen(batch, now) {
       last = batch
-      // What is over is the answer, and stands in the place of what was drawn.
+      // A batch that is over is printed as the result, in place of the drawn block.
       if (!isOver(batch)) screen.draw([...block(batch, now), word.batch.ctrlC])
     },
     away(error, forMs, now) {
@@ -99,7 +99,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
   }
 }
 
-/** A line for each change; with --json a document. What is no answer goes to stderr. */
+/** Prints a line for each change; with --json a document. All other messages go to stderr. */
 export function printedBy(voice: Voice): Display {
   const { word, language } = voice
   let before = ''
@@ -109,7 +109,7 @@ export function printedBy(voice: Voice): Display {
       if (isAway) voice.note(word.batch.back)
       isAway = false
       const text = `${batch.state} ${batch.total} ${countsText(batch, voice)}`
-      // What is over is the answer.
+      // A batch that is over is printed as the result.
       if (text === before || isOver(batch)) return
       before = text
       voice.answer(batchWire(batch), [changeLine(batch, now, voice)])

@@ -1,4 +1,4 @@
-/** `retoma batch …`: the group; what looks and what acts have files of their own. */
+/** `retoma batch …`: the command group; the reading and the acting commands have files of their own. */
 import type { Command } from 'commander'
 import type { Cli } from '../program.ts'
 import { failuresCommand } from './batch-failures.ts'

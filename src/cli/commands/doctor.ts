@@ -1,4 +1,7 @@
-/** `retoma doctor`: a check-up, one line a check; exit 1 when one fails. `--bundle` writes it down for somebody who helps. */
+/**
+ * `retoma doctor`: runs the checks, with a line each; exits with 1 if a check fails. `--bundle` writes the findings to a file for a
+ * helper.
+ */
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -52,12 +55,12 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
       ...(file === undefined ? [] : [voice.word.doctor.bundle(file)]),
     ],
   )
-  // Last and not instead: what was found is of use without the file.
+  // Printed in addition to the checks, because the findings are useful without the file.
   if (error) voice.note(`${voice.word.error} ${error.code}: ${error.message}`)
   return failures === 0 && error === undefined ? 0 : 1
 }
 
-/** Whatever keeps it from the database is what it found. */
+/** If the database cannot be reached, the error itself is the finding. */
 async function lookAround(context: Context): Promise<Examined> {
   const { unreachable } = await import('../../maintenance/index.ts')
   const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
@@ -106,7 +109,7 @@ function lines(checks: readonly Check[], { word, language }: Voice): string[] {
   )
 }
 
-/** In this folder, under a name that says when. */
+/** In this folder, with the time in the name. */
 async function writeBundle(context: Context, found: Examined): Promise<string> {
   const now = systemClock.now()
   const name = `retoma-doctor-${now.toISOString().replace(/[-:]/g, '').slice(0, 15)}.json`

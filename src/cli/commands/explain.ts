@@ -1,4 +1,7 @@
-/** `retoma explain job|batch|queue ID`: why it is not moving and what to do; with an id alone it finds out which that is. */
+/**
+ * `retoma explain job|batch|queue ID`: explains why a job, batch or queue does not advance, with advice; an id alone is looked up in all
+ * three.
+ */
 import type { Command } from 'commander'
 import { isRetomaError, RetomaError } from '../../errors.ts'
 import type { Engine, Explained, Explanation } from '../../index.ts'
@@ -34,7 +37,7 @@ async function explain(context: Context, what: string, id: string | undefined): 
   voice.answer(explanationWire(explanation), explanationLines(explanation, voice))
 }
 
-/** undefined: it was not said which of the three it is. */
+/** Returns undefined if only an id was given. */
 function asked(what: string, id: string | undefined): Explained | undefined {
   const sort = sorts.find(each => each === what)
   if (sort === undefined && id === undefined) return undefined
@@ -51,7 +54,7 @@ async function findOut(engine: Engine, id: string, options: { language: 'en' | '
     try {
       return await engine.explain(what, options)
     } catch (error) {
-      // A name that is no number can only be meant as a queue's, and its error names the nearest.
+      // A name that is no number can only mean a queue, and the error names the nearest queue.
       const isName = 'queue' in what && !/^\d+$/.test(id)
       if (isName || !(isRetomaError(error, 'not_found') || isRetomaError(error, 'unknown_queue'))) throw error
     }

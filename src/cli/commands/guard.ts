@@ -1,6 +1,6 @@
 /**
- * `retoma guard`: looks now, with the guards of retoma.config or with one that is described by its flags. The latter needs
- * nothing of Retoma in that database. `--dry-run` shows what would be done; `--list` how the configured ones fare.
+ * `retoma guard`: runs the guards of retoma.config now, or a guard described by flags. A guard by flags needs nothing of Retoma in the
+ * database. `--dry-run` shows the changes without writing; `--list` shows the configured guards and their last runs.
  */
 import type { Command } from 'commander'
 import type { Guard } from '../../core/guard.ts'
@@ -62,7 +62,7 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   await refuseWithoutData(context)
   const { jobs, guards } = await loadAll(context)
   if (guards.length === 0 && name === undefined) throw wrongUse(word => word.guards.none)
-  // The embedded database is this folder's own; one that others share is migrated by name only.
+  // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
@@ -72,7 +72,7 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   })
 }
 
-/** One that fails keeps no other from its look. */
+/** A failing guard does not prevent the others from running. */
 async function all(context: Context, engine: Engine, guards: readonly Guard[], dryRun: boolean): Promise<number> {
   const { voice } = context
   const items: object[] = []

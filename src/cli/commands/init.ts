@@ -1,6 +1,6 @@
 /**
- * `retoma init`: a config with one job and a test for it, and what to type next; over a database that is there, guards for its
- * tables. Overwrites nothing, and changes nothing in that database.
+ * `retoma init`: writes a config with a job and a test, and prints the next commands; for an existing database, also proposes guards for
+ * its tables. Overwrites nothing, and changes nothing in the database.
  */
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -23,7 +23,7 @@ async function init(context: Context): Promise<void> {
   const { voice, folder } = context
   const runner = (await usesVitest(folder)) ? 'vitest' : 'node:test'
   const names = ['retoma.config.ts', 'hello.test.ts']
-  // Another form of config would be in the way of ours, or ours of it.
+  // A config of another file type would shadow the new config, or the new config the old.
   for (const file of new Set([...configNames, ...names])) {
     if (await exists(join(folder, file))) throw new RetomaError('file_exists', { file })
   }
@@ -48,7 +48,7 @@ async function init(context: Context): Promise<void> {
   ])
 }
 
-/** Of a database that is there and does not answer, the config is written all the same. */
+/** If the existing database does not respond, the config is written without guards. */
 async function proposals({ settings, voice, log }: Context): Promise<GuardProposal[]> {
   if (settings.DATABASE_URL === undefined) return []
   try {
@@ -76,7 +76,10 @@ function nextCommands(folder: string, runner: string): Step[] {
   ]
 }
 
-/** Node 20 runs no TypeScript. Our loader lies beside us, but not every package manager lets the folder see it by name. */
+/**
+ * Node 20 runs no TypeScript. The loader jiti is a dependency of Retoma, but not every package manager lets the folder resolve jiti by
+ * name.
+ */
 function loader(folder: string, isInstalled: boolean): string {
   return !isInstalled || resolves('jiti', folder) ? 'jiti/register' : import.meta.resolve('jiti/register')
 }

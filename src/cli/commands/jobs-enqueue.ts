@@ -1,4 +1,4 @@
-/** `retoma jobs enqueue KIND [JSON]`: one job of a kind that the config defines, waited for on request. */
+/** `retoma jobs enqueue KIND [JSON]`: enqueues a job of a kind of the config, and waits for the job on request. */
 import { text as textOf } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Duration } from '../../core/duration.ts'
@@ -55,7 +55,7 @@ async function enqueue(
   const loaded = await loadAll(context)
   const job = findJob(kind, loaded)
   const input = await readInput(given)
-  // The embedded database is this folder's own; one that others share is migrated by name only.
+  // The embedded database belongs to this folder; a shared database is migrated only on request.
   const own = settings.DATABASE_URL === undefined
   return withEngine(context, { jobs: loaded.jobs, migrate: own }, async (engine, asked) => {
     const { id, created } = await engine.enqueue(job, input, {
@@ -71,7 +71,7 @@ async function enqueue(
   })
 }
 
-/** Whether some live worker takes jobs of that kind. */
+/** True if a live worker claims jobs of the kind. */
 export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, engine: Engine): Promise<boolean> {
   const workers = await engine.workers()
   return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
@@ -93,7 +93,7 @@ function findJob(kind: string, { jobs, config }: Loaded): AnyJob {
   throw new RetomaError('unknown_kind', { kind, hint: kinds.length === 0 ? whyNoJobs(config) : hint })
 }
 
-/** The argument, or with `-` what stdin holds. Never stdin unasked: the lines there may be those of a shell's loop. */
+/** The argument, or with `-` the text of stdin. Stdin is never read otherwise: its lines may belong to a loop of the shell. */
 async function readInput(given: string | undefined): Promise<unknown> {
   const text = given === '-' ? await textOf(process.stdin) : given
   return text === undefined || (text.trim() === '' && given !== '') ? undefined : json(text)

@@ -1,4 +1,4 @@
-/** `retoma jobs list`: jobs, newest first, a page at a time. */
+/** `retoma jobs list`: lists jobs, newest first, a page at a time. */
 import type { Command } from 'commander'
 import type { State } from '../../core/state.ts'
 import type { JobView } from '../../index.ts'
@@ -86,5 +86,5 @@ export const repeated = ({ after, ...same }: { after?: string }): string =>
     .map(([name, value]) => `--${name} ${quoted(String(value))} `)
     .join('')
 
-/** A plain word as it is; any other text in single quotes, so that a shell takes it as one argument. */
+/** A plain word stays unquoted; any other text gets single quotes, so that a shell passes a single argument. */
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

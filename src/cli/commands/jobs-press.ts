@@ -1,4 +1,4 @@
-/** `retoma jobs retry|cancel ID…`: each id on its own, so one that cannot does not keep the others from it. */
+/** `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import type { Engine, Pressed } from '../../index.ts'
@@ -29,13 +29,13 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
   jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
 }
 
-/** For whoever types it, a stalled job is run again like a failed one. */
+/** On the command line, `retry` also resumes a stalled job. */
 async function again(engine: Engine, id: string): Promise<Pressed> {
   const job = await engine.job(id)
   return job?.state === 'stalled' ? ((await engine.resume(id, whoTypes())) as Pressed) : engine.retry(id, whoTypes())
 }
 
-/** Not a batch, though its id would do: who types a wrong id here loses one job at most. */
+/** Refuses the id of a batch: a mistyped id can cancel at most a single job. */
 async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
   if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
   return (await engine.cancel(id, whoTypes())) as Pressed
@@ -48,7 +48,7 @@ const rerunLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
 const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
   changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export async function pressEach(
   context: Context,
   ids: readonly string[],

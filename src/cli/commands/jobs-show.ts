@@ -1,4 +1,4 @@
-/** `retoma jobs show ID`: everything about one job, what happened to it, and what went wrong in full. */
+/** `retoma jobs show ID`: shows a job with the history and the complete errors. */
 import type { Command } from 'commander'
 import { readableValue } from '../../core/value.ts'
 import { RetomaError } from '../../errors.ts'
@@ -77,12 +77,12 @@ function historyLines({ history }: JobDetail, { word, language }: Voice): string
 
 const stderrLines = 20
 
-/** A heart tells the frames of a blocked loop in one line. */
+/** The heartbeat thread reports the frames of a blocked loop in a single line. */
 const aFrameALine = (stack: string) => (stack.includes('\n') ? stack : stack.replaceAll(' < ', '\n'))
 
 const indented = (text: string) => text.split('\n').map(line => `    ${line}`)
 
-/** Errors of ours begin with their code already. */
+/** The messages of Retoma errors already begin with the code. */
 const errorLine = ({ error }: JobDetail) =>
   error &&
   (error.code === null || error.message.startsWith(`${error.code}: `)

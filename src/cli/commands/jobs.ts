@@ -1,4 +1,4 @@
-/** `retoma jobs …`: the group; each verb has its own file. */
+/** `retoma jobs …`: the command group; each command has its own file. */
 import type { Command } from 'commander'
 import type { Cli } from '../program.ts'
 import { enqueueCommand } from './jobs-enqueue.ts'

@@ -1,4 +1,4 @@
-/** `retoma migrate`: the schema up to the newest version, or up or down to one that is named. */
+/** `retoma migrate`: migrates the schema up to the newest version, or up or down to a given version. */
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import type { Context } from '../context.ts'

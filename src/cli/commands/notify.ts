@@ -1,4 +1,4 @@
-/** `retoma notify test`: posts one notice to the webhook now, and says what came back. Needs no database. */
+/** `retoma notify test`: posts a test notice to the webhook now and reports the response. Needs no database. */
 import type { Command } from 'commander'
 import { noticeOfTest } from '../../core/notice.ts'
 import { judgeAnswer } from '../../core/notice-answer.ts'

@@ -1,4 +1,4 @@
-/** `retoma providers`: services outside that wait or have stopped. `clear NAME` has one asked again at once. */
+/** `retoma providers`: lists the providers with their waits and stops. `clear NAME` ends the wait or stop of a provider at once. */
 import type { Command } from 'commander'
 import type { ProviderView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'

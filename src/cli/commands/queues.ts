@@ -1,4 +1,4 @@
-/** `retoma queues …`: what is in each queue and what it allows; pause, and go on. */
+/** `retoma queues …`: lists the queues with their counts and limits; pauses and unpauses queues. */
 import type { Command } from 'commander'
 import type { PressedQueue } from '../../index.ts'
 import { queueWire } from '../../wire.ts'

@@ -1,4 +1,4 @@
-/** `retoma restore FILE`: a backup back into an empty database, or in the place of what is there. */
+/** `retoma restore FILE`: restores a backup into an empty database, or in place of the existing data. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { countOf } from '../../core/numbers.ts'
@@ -20,7 +20,7 @@ async function restore(context: Context, given: string, { replace = false }: { r
   const { voice, folder, settings, log } = context
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
   const { checkBackup, restoreDatabase } = await import('../../maintenance/index.ts')
-  // First of all: a file that cannot be restored is no reason to make a data folder.
+  // Checked first, so that an unusable file does not lead to a new data folder.
   const backup = await checkBackup(resolve(folder, given))
   const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>
     restoreDatabase({

@@ -1,4 +1,4 @@
-/** `retoma schedules`: what comes in by itself, when next, and what it last made. `run NAME` makes its job now. */
+/** `retoma schedules`: lists the schedules with the next occurrence and the last job. `run NAME` enqueues the job of a schedule now. */
 import type { Command } from 'commander'
 import { formatDuration } from '../../core/duration.ts'
 import type { ScheduleView } from '../../index.ts'
@@ -32,7 +32,7 @@ async function list(context: Context): Promise<void> {
 async function run(context: Context, name: string): Promise<void> {
   const { voice } = context
   const { jobs, schedules } = await loadAll(context)
-  // The embedded database is this folder's own; one that others share is migrated by name only.
+  // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
     const { id, created } = await engine.runSchedule(name, whoTypes())
@@ -44,7 +44,10 @@ async function run(context: Context, name: string): Promise<void> {
   })
 }
 
-/** A process that keeps a schedule fires it at once. It counts as kept for minutes after the last such process ended. */
+/**
+ * A process with the schedule enqueues at once when an occurrence is due. A schedule counts as active for minutes after the last such
+ * process ended.
+ */
 const lateMs = 30_000
 
 export function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {

@@ -1,4 +1,4 @@
-/** `retoma serve`: the API and the watchdog; workers run elsewhere. */
+/** `retoma serve`: runs the API and the watchdog; workers run elsewhere. */
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { Cli } from '../program.ts'

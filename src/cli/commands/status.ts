@@ -1,4 +1,4 @@
-/** `retoma status`: what is in the queues, which batches are not over, who works on it, and what the watchdog found. */
+/** `retoma status`: shows the queues, the unfinished batches, the workers, and the findings of the watchdog. */
 import type { Command } from 'commander'
 import { formatDuration } from '../../core/duration.ts'
 import type { BatchState, BatchView, Engine, GroupLimits, QueueLimits, QueueView } from '../../index.ts'
@@ -55,7 +55,7 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
 const openStates: readonly BatchState[] = ['submitting', 'waiting', 'running', 'paused', 'stalled']
 const mostBatches = 10
 
-/** The newest of each state that is not final. */
+/** The newest batches of each state that is not final. */
 async function openBatches(engine: Engine): Promise<BatchView[]> {
   const pages = await Promise.all(openStates.map(state => engine.batches({ state, limit: mostBatches })))
   return pages.flatMap(page => page.items).sort((a, b) => Number(b.id) - Number(a.id))
@@ -87,7 +87,7 @@ export function queueLines(queues: readonly QueueView[], { word }: Voice): strin
   )
 }
 
-/** What a queue allows, in one line; '' when it has no limits. */
+/** The limits of a queue in a single line; '' without limits. */
 function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: Words): string {
   const gate = ({ concurrency, rate }: GroupLimits): string[] => [
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),

@@ -1,4 +1,4 @@
-/** `retoma token create|list|revoke`: who may come in. Whoever reaches the database may do all of it, also without a token. */
+/** `retoma token create|list|revoke`: manages API tokens. Access to the database is enough; the commands need no token. */
 import type { Command } from 'commander'
 import type { Role } from '../../core/token.ts'
 import type { Engine, TokenView } from '../../index.ts'
@@ -44,7 +44,7 @@ async function create(context: Context, given: { user?: string; role?: Role }): 
   if (given.user === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--user'))
   if (given.role === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--role'))
   const asked = { user: given.user, role: given.role, by: 'retoma token create' }
-  // The embedded database is this folder's own; one that others share is migrated by name only.
+  // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   const { token, ...view } = await withEngine(context, { migrate }, engine => engine.createToken(asked))
   const { tokens } = voice.word
@@ -70,7 +70,7 @@ async function revoke(context: Context, ids: string[], { user }: { user?: string
   const { tokens } = voice.word
   const { items, admins } = await withEngine(context, {}, async engine => {
     const all = []
-    // Whoever types this can make another.
+    // `evenLast`: the user of this command can create another admin token.
     for (const id of user === undefined ? ids : await idsOf(engine, user))
       all.push(await engine.revokeToken(id, { by: 'retoma token revoke', evenLast: true }))
     return { items: all, admins: (await engine.tokens({ role: 'admin', live: true, limit: 1 })).items.length }

@@ -1,4 +1,4 @@
-/** `retoma up`: everything in one process, and the lines that say where and with what. */
+/** `retoma up`: runs everything in a single process, and prints the address, the data folder and the registered jobs. */
 import type { Command } from 'commander'
 import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
@@ -20,12 +20,12 @@ export function upCommand(program: Command, cli: Cli): void {
 async function up(context: Context): Promise<number> {
   const loaded = await loadAll(context)
   const parts = { alone: true, http: true, work: loaded.queues }
-  // Not before it is needed: the server takes a third of the time that a command takes to begin.
+  // Imported on first use: the server takes a third of a command's start time.
   const { live } = await import('../service.ts')
   return live(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
 
-/** What `up` and `serve` say once they run. */
+/** Prints the lines of `up` and `serve` after the start. */
 export function announce(context: Context, loaded: Loaded, running: Running, as: 'up' | 'serving'): void {
   const { voice, settings } = context
   const { word, language } = voice
@@ -68,10 +68,10 @@ export function announce(context: Context, loaded: Loaded, running: Running, as:
   ])
 }
 
-/** The services without a key. Without the systems nobody would ask them. */
+/** The providers without a key. Without systems no job would use a provider. */
 export const simulatedIn = ({ systems }: Loaded, { settings }: Context): string[] =>
   systems.length === 0 ? [] : simulated(settings)
 
-/** The same in every language: programs look for it. */
+/** The same in every language, because programs search for this line. */
 export const simulatedLine = (providers: readonly string[]): string[] =>
   providers.length === 0 ? [] : [`simulado: ${providers.join(', ')}`]

@@ -1,4 +1,4 @@
-/** `retoma watchdog`: looks after all that runs without working itself; `--once` is one pass, for an outside cron. */
+/** `retoma watchdog`: runs the watchdog without a worker; `--once` runs a single pass, for an outside cron. */
 import type { Command } from 'commander'
 import { days } from '../../core/duration.ts'
 import type { Passed } from '../../index.ts'

@@ -1,4 +1,4 @@
-/** `retoma worker`: a worker without the API, for all queues of the config or for those that are named. */
+/** `retoma worker`: runs a worker without the API, for all queues of the config or for the given queues. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors.ts'
 import { version } from '../../version.ts'

@@ -1,4 +1,4 @@
-/** `retoma workers`: who works, and when each was last heard of by the database's clock. */
+/** `retoma workers`: lists the workers, with the age of each heartbeat by the database's clock. */
 import type { Command } from 'commander'
 import type { WorkerView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -10,7 +10,7 @@ import { table } from '../table.ts'
 import { relative } from '../times.ts'
 import type { Voice } from '../voice.ts'
 
-/** A loop that is less late is as it should be. */
+/** A smaller lag of the event loop is normal. */
 const worthSayingMs = 200
 
 export function workersCommand(program: Command, cli: Cli): void {
@@ -56,7 +56,7 @@ function stateOf({ dead, suspected, blocked }: WorkerView, words: Words): string
   return blocked === null ? words.alive : words.blocked
 }
 
-/** Who blocks it, and the innermost function of the stack. */
+/** The job that blocks the event loop, and the innermost function of the stack. */
 function blockedLine({ id, dead, blocked }: WorkerView, words: Words): string[] {
   if (blocked === null || dead) return []
   const by = blocked.job === null ? words.blockedByNobody : words.blockedBy(blocked.job)

@@ -1,4 +1,4 @@
-/** What the command line says of batches, in English; batch-pt.ts has the same. */
+/** Messages of the command line about batches, in English; batch-pt.ts has the same messages. */
 import { whole } from '../../core/numbers.ts'
 
 const n = (number: number) => whole(number, 'en')

@@ -1,4 +1,4 @@
-/** O que a linha de comando diz de lotes, em português; batch-en.ts diz o quê. */
+/** Messages of the command line about batches, in Portuguese; batch-en.ts defines the messages. */
 import { whole } from '../../core/numbers.ts'
 import type { Words } from './index.ts'
 

@@ -1,4 +1,4 @@
-/** The command line's own words in English. pt.ts has the same ones; the type of this object holds them together. */
+/** Messages of the command line in English. pt.ts has the same messages; the type of this object guarantees the match. */
 import type { Care } from '../../core/care.ts'
 import { batch } from './batch-en.ts'
 import { explain } from './explain-en.ts'

@@ -1,4 +1,4 @@
-/** What the command line says around an explanation, in English; explain-pt.ts has the same. */
+/** Messages of the command line around an explanation, in English; explain-pt.ts has the same messages. */
 export const explain = {
   worker: 'worker',
   workerIs: (id: string, host: string, pid: number, heard: string) =>

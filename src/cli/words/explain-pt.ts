@@ -1,4 +1,4 @@
-/** O que a linha de comando diz em torno de uma explicação, em português; explain-en.ts tem o mesmo. */
+/** Messages of the command line around an explanation, in Portuguese; explain-en.ts has the same messages. */
 import type { Words } from './index.ts'
 
 export const explain: Words['explain'] = {

@@ -1,4 +1,6 @@
-/** The command line speaks English or Portuguese, by the environment's locale. Every word of its own is in en.ts and pt.ts. */
+/**
+ * Selects the messages of the command line, English or Portuguese, by the locale of the environment. All messages are in en.ts and pt.ts.
+ */
 import type { Language, Saying } from '../../errors.ts'
 import { en } from './en.ts'
 import { pt } from './pt.ts'
@@ -7,13 +9,13 @@ export type Words = typeof en
 
 export const words: Readonly<Record<Language, Words>> = { en, pt }
 
-/** For an error, which is told in the reader's language wherever it is read. */
+/** For an error, which is worded in the language of each reader. */
 export const both = (pick: (word: Words, language: Language) => string): Saying => ({
   en: pick(en, 'en'),
   pt: pick(pt, 'pt'),
 })
 
-/** As POSIX says: LC_ALL before LC_MESSAGES before LANG; one that is empty does not count. */
+/** As in POSIX: LC_ALL before LC_MESSAGES before LANG; an empty variable does not count. */
 export function languageOf(environment: Readonly<Record<string, string | undefined>>): Language {
   const locale = environment.LC_ALL || environment.LC_MESSAGES || environment.LANG || ''
   return /^pt\b|^pt_/i.test(locale) ? 'pt' : 'en'

@@ -1,4 +1,4 @@
-/** As palavras da linha de comando em português; en.ts diz quais são. */
+/** Messages of the command line in Portuguese; en.ts defines the messages. */
 import type { Care } from '../../core/care.ts'
 import { batch } from './batch-pt.ts'
 import { explain } from './explain-pt.ts'

@@ -1,4 +1,4 @@
-/** What the command line says of the watchdog and of what it found, in English. watch-pt.ts has the same. */
+/** Messages of the command line about the watchdog and its findings, in English. watch-pt.ts has the same messages. */
 export const watch = {
   watching: (version: string) => `Retoma ${version} watches`,
   allIsWell: 'all is well: nothing was to be put right',

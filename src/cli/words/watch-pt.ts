@@ -1,4 +1,4 @@
-/** O que a linha de comando diz do watchdog e do que ele achou, em português. */
+/** Messages of the command line about the watchdog and its findings, in Portuguese. */
 import type { watch as english } from './watch-en.ts'
 
 export const watch: typeof english = {

@@ -1,6 +1,6 @@
 /**
- * The page at /api/docs: the OpenAPI document for people, on one page, with nothing from elsewhere: no script, no inline
- * style, links that hold wherever it is mounted. Every text of the document is escaped.
+ * Renders the page at /api/docs: the OpenAPI document for people, on a single page without foreign resources: no script, no inline style,
+ * links that work under any base path. Every text of the document is escaped.
  */
 import type { Language } from '../../errors.ts'
 import type { Json, OpenApi, Operation } from '../openapi.ts'
@@ -9,7 +9,7 @@ import { type DocsWords, docsWords } from './words.ts'
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const text = (value: unknown) => String(value).replace(/[&<>"']/g, each => escapes[each]!)
-/** `code` between backquotes, as the document's texts have it. */
+/** Renders text between backquotes as code. */
 const prose = (value: unknown) =>
   text(value)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
@@ -68,7 +68,7 @@ ${Object.entries(operation.responses).map(answer).join('\n')}
 </details>`
 
 function parameters(list: readonly Json[], word: DocsWords): string {
-  // The introduction says so for all of them.
+  // The introduction describes this header for all routes.
   const own = list.filter(each => each.name !== 'Accept-Language')
   const rows = own.map(
     ({ name, in: where, required, description, schema }) =>

@@ -1,4 +1,4 @@
-/** A JSON Schema as a person reads it: `{ items: Batch[], next: string | null }`, a line a field. */
+/** Prints a JSON Schema for people: `{ items: Batch[], next: string | null }`, with a line per field. */
 import type { Json } from '../openapi.ts'
 
 export function shapeOf(schema: Json, indent = ''): string {

@@ -1,4 +1,4 @@
-/** The style of the page at /api/docs: a file of its own, so that a page without inline style can be demanded. */
+/** The style of the page at /api/docs, as a file of its own, so that the policy of the page can forbid inline styles. */
 export const docsStyle = `
 :root { color-scheme: light dark; --soft: color-mix(in srgb, currentColor 9%, transparent); --line: color-mix(in srgb, currentColor 18%, transparent) }
 * { box-sizing: border-box }

@@ -1,4 +1,4 @@
-/** What the page at /api/docs says itself; what it says of a route is the route's own line. */
+/** Texts of the page at /api/docs itself; the text of a route is the route's summary. */
 import type { Language } from '../../errors.ts'
 
 const words = {

@@ -1,4 +1,4 @@
-/** The items of a batch, a page at a time, what failed of them, and what is pressed on one of them. */
+/** Routes of the items of a batch: lists of items and failures, and the actions on an item. */
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
@@ -34,13 +34,13 @@ function failureWire({ id, ref, attempt, failures, error, finishedAt, omitted }:
 
 const unknown = { what: 'error', code: null, message: '', stack: null, cause: '' }
 
-/** 404 when that job is not of this batch. */
+/** Throws 404 if the job is not an item of this batch. */
 async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {
   const job = await engine.jobListed(id)
   if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: say('item', 'item'), id })
 }
 
-/** The engine looks through so much of a large batch at a time: asked again until there is something, or nothing more. */
+/** Each call of the engine examines only a part of a large batch: repeats until there are items, or no more pages. */
 async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
   const looks = 20
   for (let { after } = filter, left = looks; ; left--) {

@@ -1,4 +1,7 @@
-/** What is pressed on a batch: safe to press twice and by many at once; what is in no state for it is 409 with the code. */
+/**
+ * Routes of the batch actions. An action is safe to repeat and safe for many callers at once; a batch in the wrong state is 409 with the
+ * code.
+ */
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import type { ErrorCode } from '../../errors.ts'
@@ -21,12 +24,12 @@ interface Verb<B extends z.ZodType> {
   summary: string
   errors: readonly ErrorCode[]
   body?: B
-  /** What it answers besides. */
+  /** Further fields of the response. */
   more?: z.ZodRawShape
   press(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
 }
 
-/** An id of a job is 404 here, though the engine's own verbs take either. */
+/** The id of a job is 404 here, though the engine's own methods take both. */
 const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ...about }: Verb<B>): Route =>
   route({
     method: 'post',

@@ -1,4 +1,4 @@
-/** Batches and what failed of their items, as they are answered. An item is a job. */
+/** Schemas of batches and of failed items in responses. An item is a job. */
 import { z } from 'zod'
 import { batchStates } from '../../core/batch-state.ts'
 import { instant } from '../contract.ts'
@@ -6,7 +6,7 @@ import { error, omitted } from './job-schemas.ts'
 
 export const batchState = z.enum(batchStates)
 
-/** What failures of one trouble have in common; empty for those without one. */
+/** The error fingerprint; empty for failures without a fingerprint. */
 export const cause = z
   .string()
   .regex(/^[0-9a-f]{0,40}$/)

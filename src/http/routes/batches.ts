@@ -1,4 +1,4 @@
-/** Batches: submitted, listed, looked at, explained. What is pressed is in batch-press.ts, their items in batch-items.ts. */
+/** Routes to submit, list, read and explain batches. Batch actions are in batch-press.ts, items in batch-items.ts. */
 import { z } from 'zod'
 import { seconds } from '../../core/duration.ts'
 import { checkedInputs, type Engine } from '../../engine.ts'
@@ -41,14 +41,14 @@ const submitted = z.object({
   held: z.number().int().meta({ description: 'items that another job with the same key stands for' }),
 })
 
-/** 404 also for an id that is a job's. */
+/** Throws 404 also for the id of a job. */
 export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   const found = await engine.batch(id)
   if (found === null) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
   return found
 }
 
-/** What is given as a list for all items, and what is optional, as the engine takes it. */
+/** Converts the body to the engine's options: lists for all items, and optional fields. */
 function optionsOf(body: z.output<typeof submit>) {
   const { key, priority, group_key: groupKey, run_at: runAt, delay_seconds: delay, refs } = body
   const refuse = (field: string, en: string, pt: string) => {
@@ -99,7 +99,7 @@ export const batchRoutes: readonly Route[] = [
       refuseInternal(definition.job)
       const ownKey = once !== undefined && body.key === undefined
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
-      // All of them before the first: a list with a bad item leaves nothing behind.
+      // All inputs are validated before the first insert: a list with a bad item leaves nothing behind.
       const { job } = definition
       for (const input of body.items) refuseWideInput(input)
       await checkedInputs(
@@ -107,7 +107,7 @@ export const batchRoutes: readonly Route[] = [
         true,
       )
       const made = await engine.submit(definition, body.items, options)
-      // With a key of ours one that was there was made by the same request, which nobody has been answered.
+      // With a key derived from the idempotent request, an existing batch was created by the same request, whose response never arrived.
       return ownKey ? { ...made, created: true } : made
     },
   }),

@@ -1,4 +1,4 @@
-/** One pass of watchdog, scheduler and janitor, for hosts without a process that lives on. */
+/** Runs one pass of the watchdog, the scheduler and the janitor, for hosts without a long-running process. */
 import { z } from 'zod'
 import { passedWire } from '../../wire.ts'
 import { cronRoutes } from '../cron.ts'

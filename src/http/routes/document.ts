@@ -1,4 +1,4 @@
-/** The API about itself: OpenAPI for programs, a page for people. */
+/** Routes of the documentation: OpenAPI for programs, a page for people. */
 import { z } from 'zod'
 import type { Language } from '../../errors.ts'
 import { docsPage } from '../docs/page.ts'
@@ -7,7 +7,7 @@ import { jsonText } from '../json.ts'
 import type { OpenApi } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
 
-/** Made when it is first asked for, and once: the routes do not change. */
+/** The document is made once, on the first request: the routes do not change. */
 export function documentRoutes(make: () => OpenApi): readonly Route[] {
   let made: OpenApi | undefined
   const document = () => {

@@ -1,4 +1,4 @@
-/** What goes on, live: of everything, of one batch, of one job (docs/events.md). */
+/** Routes of the event streams: of the engine, of a batch, of a job (docs/events.md). */
 import { eventWire } from '../../wire.ts'
 import { idParams } from '../contract.ts'
 import { follow, eventsQuery as query } from '../follow.ts'

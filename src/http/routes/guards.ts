@@ -1,4 +1,4 @@
-/** Guards: which tables of others are watched, and one look now. */
+/** Routes of guards: list the guards, and run a guard now. */
 import { z } from 'zod'
 import { guardRunWire, guardWire } from '../../wire.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'

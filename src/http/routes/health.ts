@@ -1,4 +1,4 @@
-/** Is it there, and can it work: for load balancers and for whoever starts it. */
+/** Routes of liveness and readiness, for load balancers and process managers. */
 import { z } from 'zod'
 import { databaseTimeout } from '../../core/in-doubt.ts'
 import { unclaimedAfter, unwatchedAfter } from '../../core/policy.ts'
@@ -7,7 +7,7 @@ import { withDeadline } from '../../lib/deadline.ts'
 import { version } from '../../version.ts'
 import { type Route, route } from '../route.ts'
 
-/** Whoever asks is a machine with a time-out of its own. */
+/** The caller is a machine with a timeout of its own. */
 const answerMs = 2000
 
 export const healthRoutes: readonly Route[] = [
@@ -16,7 +16,7 @@ export const healthRoutes: readonly Route[] = [
     path: '/health',
     name: 'health',
     tag: 'health',
-    // Live, not ready: it answers as long as the process does, whatever the database does.
+    // Liveness, not readiness: responds as long as the process does, even without the database.
     summary: 'It lives',
     role: 'open',
     answer: z.object({ status: z.literal('ok'), version: z.string() }),

@@ -1,4 +1,4 @@
-/** Every route of the engine, in the order of the documentation. */
+/** Lists every route of the engine, in the order of the documentation. */
 import type { Route } from '../route.ts'
 import { batchItemRoutes } from './batch-items.ts'
 import { batchPressRoutes } from './batch-press.ts'

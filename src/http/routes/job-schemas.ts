@@ -1,4 +1,4 @@
-/** Jobs as they are asked for and answered. */
+/** Schemas of jobs in requests and responses. */
 import { z } from 'zod'
 import { states } from '../../core/state.ts'
 import { say } from '../../errors.ts'
@@ -21,7 +21,7 @@ const whole = z.object({
   href: z.string().meta({ description: 'where the whole of it is, below where this API is mounted' }),
 })
 
-/** Of a list: a value of more than 2,000 bytes is null there, and of an error its message and its stack are cut. */
+/** In a list, a value of more than 2,000 bytes is null, and the message and the stack of an error are cut. */
 export const omitted = z
   .object({ input: whole, result: whole, progress: whole, error: whole })
   .partial()
@@ -100,7 +100,7 @@ export const jobDetail = job
   })
   .meta({ id: 'JobDetail' })
 
-/** A button without a text box has no reason to send. */
+/** A button without a text box sends no reason. */
 export const skipBody = z.strictObject({ reason: z.string().min(1).max(1000).optional() }).optional()
 export const noReason = say('no reason was given', 'sem motivo informado')
 

@@ -1,6 +1,6 @@
 /**
- * Jobs come in over HTTP: one, or many of any kinds, all or none of them. With an Idempotency-Key the answer is kept in the
- * transaction that makes them, so a client that lost it asks again and gets the same jobs.
+ * Enqueues jobs over HTTP: a job, or many jobs of any kinds, all or none. With an Idempotency-Key the response is stored in the
+ * transaction that creates the jobs, so that a client without the response repeats the request and gets the same jobs.
  */
 import { z } from 'zod'
 import { longestDuration, seconds } from '../../core/duration.ts'
@@ -44,7 +44,7 @@ const made = z.object({
 })
 const madeMany = z.object({ items: z.array(made), created: z.number().int(), held: z.number().int() })
 
-/** `at`: where in the body it stands. */
+/** `at`: the path of the job in the body. */
 function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Order {
   const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
   const refuse = (field: string, en: string, pt: string) => {
@@ -61,7 +61,7 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
   return { job, input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
 }
 
-/** Of many, where in the body the input stands that was refused. */
+/** For many jobs, adds the path of the refused input in the body. */
 const refusedAt = (root: string) => (error: unknown) => {
   if (!isRetomaError(error, 'bad_input') && !isRetomaError(error, 'input_too_large')) throw error
   const { kind, problem, item } = error.facts
@@ -70,7 +70,7 @@ const refusedAt = (root: string) => (error: unknown) => {
   throw new RetomaError(error.code, told)
 }
 
-/** Of many: in the order of the list. `created` is a number there, so its status is 201 also when all were held. */
+/** For many jobs: in the order of the list. `created` is then a number, so the status is 201 even if every job existed already. */
 const answerOf = (made: readonly Made[], isOne: boolean) => {
   if (isOne) return made[0]!
   const created = made.filter(each => each.created).length

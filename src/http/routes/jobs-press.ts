@@ -1,4 +1,4 @@
-/** What is pressed on a job, or on all that a filter names. Safe to press twice; who pressed is noted. */
+/** Routes of the job actions, on a job or on all jobs of a filter. An action is safe to repeat; the actor is recorded. */
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import type { ErrorCode } from '../../errors.ts'
@@ -30,7 +30,7 @@ const verb = (
     run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
   })
 
-/** What keeps one that has ended from running again. */
+/** The errors that keep a job in a final state from running again. */
 const runsAgain: readonly ErrorCode[] = ['key_held', 'batch_cancelled']
 
 const text = z.string().min(1).max(500)
@@ -93,7 +93,7 @@ export const jobPressRoutes: readonly Route[] = [
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) => engine.retryJobs(asFilter(body), { by: who.user, after: body.after }),
   }),
-  // The engine's cancel and resume take a batch as well: here it is not meant.
+  // The engine's cancel and resume also take a batch; these routes take only a job.
   verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', async (engine, id, by) => {
     await jobOf(engine, id)
     return engine.cancel(id, by)

@@ -1,4 +1,4 @@
-/** Jobs: listed, looked at, explained. How they come in is in jobs-make.ts, what is pressed on them in jobs-press.ts. */
+/** Routes to list, read and explain jobs. jobs-make.ts enqueues jobs, jobs-press.ts has the job actions. */
 import { z } from 'zod'
 import type { Engine } from '../../engine.ts'
 import { RetomaError, say } from '../../errors.ts'
@@ -25,7 +25,7 @@ const listQuery = z.strictObject({
   ...pageQuery,
 })
 
-/** 404 also for an id that is a batch's. */
+/** Throws 404 also for the id of a batch. */
 export async function jobOf(engine: Engine, id: string): Promise<JobView> {
   return known(await engine.jobListed(id), id)
 }
@@ -35,7 +35,7 @@ function known<T>(found: T | null, id: string): T {
   return found
 }
 
-/** Input, result and progress are JSON texts already: they may be megabytes, and are passed on as they are. */
+/** Input, result and progress are already JSON texts: each may have megabytes and is passed on unparsed. */
 function detailText(who: Principal, { input, result, progress, ...job }: JobDetail): string {
   const wire: Record<string, unknown> = jobDetailWire({ ...job, input: null, result: null, progress: null })
   const { input: _, result: __, progress: ___, ...others } = wire

@@ -1,4 +1,4 @@
-/** Log-in of the dashboard: a token is changed for a cookie that scripts cannot read; log-out takes it back. */
+/** Routes of the dashboard's login: exchanges a token for a cookie that scripts cannot read; logout removes the cookie. */
 import { z } from 'zod'
 import { logInLasts, roles } from '../../core/token.ts'
 import { RetomaError } from '../../errors.ts'

@@ -1,6 +1,6 @@
 /**
- * `GET /metrics`, for Prometheus. What is of the whole system is read from small tables, whichever process is asked; nothing is
- * counted here. When the database is away, what this process knows of itself is told all the same, and that it is away.
+ * `GET /metrics`, for Prometheus. Metrics of the whole system are read from small tables, in any process; nothing is counted here.
+ * While the database is away, the response still has the metrics of this process, and reports the database as down.
  */
 import { type MetricFamily, processMetrics } from '../../core/metric.ts'
 import type { Engine } from '../../engine.ts'
@@ -32,7 +32,7 @@ export const metricsRoutes: readonly Route[] = [
   }),
 ]
 
-/** undefined: the database is away. */
+/** Returns undefined if the database is away. */
 async function systemFamilies(engine: Engine, log: Log): Promise<MetricFamily[] | undefined> {
   try {
     return await engine.metrics()

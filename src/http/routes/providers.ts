@@ -1,4 +1,4 @@
-/** Services outside that jobs ask: which of them wait or have stopped, until when, and in their words. */
+/** Routes of providers: which providers wait or have stopped, until which instant, and the providers' own messages. */
 import { z } from 'zod'
 import { providerWire } from '../../wire.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'

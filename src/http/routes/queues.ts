@@ -1,4 +1,4 @@
-/** Queues: what waits and runs in each, and whether it may. */
+/** Routes of queues: the counts of each queue, pause and unpause, and the explanation. */
 import { z } from 'zod'
 import { queueWire } from '../../wire.ts'
 import { pageOf, pageQuery } from '../contract.ts'

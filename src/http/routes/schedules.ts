@@ -1,4 +1,4 @@
-/** Schedules: what comes in by itself, and one of them now. */
+/** Routes of schedules: list the schedules, and enqueue the job of a schedule now. */
 import { z } from 'zod'
 import type { Engine, Kept } from '../../engine.ts'
 import { scheduleWire } from '../../wire.ts'

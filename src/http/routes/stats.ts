@@ -1,4 +1,7 @@
-/** How the whole system is, at a glance: what is live, as a tick last counted it. Nothing is counted for it. */
+/**
+ * Reports the state of the whole system: the numbers of unfinished jobs, from the last sample of a tick. The request itself counts
+ * nothing.
+ */
 import { z } from 'zod'
 import { statsWire } from '../../wire.ts'
 import { instant } from '../contract.ts'

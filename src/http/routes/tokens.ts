@@ -1,4 +1,4 @@
-/** Who may come in: tokens are made, listed and revoked by an admin. */
+/** Routes to create, list and revoke tokens, for admins. */
 import { z } from 'zod'
 import { roles } from '../../core/token.ts'
 import type { Engine, Kept } from '../../engine.ts'
@@ -82,7 +82,7 @@ export const tokenRoutes: readonly Route[] = [
     async run({ engine, body, who, once, headers }) {
       const asked = { ...body, by: who.user }
       if (once === undefined) return madeWire(await engine.createToken(asked))
-      // Asked again it is the same token, but its secret is gone: only its hash is kept.
+      // A repeated request returns the same token without the secret, because only the hash of the secret is stored.
       const make = (keep: (made: MadeToken) => Kept) => engine.createTokenOnce(asked, once, keep)
       return answerExactly(headers, make, madeWire, { token: null })
     },

@@ -1,4 +1,4 @@
-/** Who works, and how it is with them. */
+/** Lists the workers and their health. */
 import { z } from 'zod'
 import { workerWire } from '../../wire.ts'
 import { instant, pageOf, pageQuery } from '../contract.ts'
