@@ -75,7 +75,7 @@ export interface LogStyle {
   colour: boolean
 }
 
-/** undefined: the log has a `write` of its own, so only the log knows the destination. */
+/** undefined: `createLog` did not make this log for stderr, so only the log knows the destination. */
 export const styleOf = (log: Log): LogStyle | undefined => direct.get(log)
 
 const own = new Set(['level', 'time', 'msg'])

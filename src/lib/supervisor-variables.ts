@@ -1,4 +1,4 @@
-/** The environment variables that a supervisor sets only for the process it starts. */
+/** The environment variables set by a supervisor for the supervised process only. */
 
 /** The folder of the crash report files of the supervised process. */
 export const papersVariable = 'RETOMA_PAPERS'

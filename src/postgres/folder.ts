@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Returns the folder if it was created, undefined if it existed. */
+/** Returns the folder if this call created the folder, undefined for an existing folder. */
 export async function makeFolder(path: string, mode: number): Promise<string | undefined> {
   const code = await tryMake(path, mode)
   if (code === 'EEXIST') return undefined

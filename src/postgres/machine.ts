@@ -42,7 +42,7 @@ interface Account {
   gid: number
 }
 
-/** The account for programs without own files. */
+/** The account for programs that should own no files. */
 export const nobody = (): Account => accountOf('nobody') ?? { uid: 65534, gid: 65534 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Runs programs as the right user, because PostgreSQL refuses to run as root. An ordinary user runs PostgreSQL under the own account.
- * Root runs PostgreSQL as another user without access to root's files. home.ts chooses the user once per open; init and start run every
- * program this way.
+ * Runs programs as the right user, because PostgreSQL refuses to run as root. An ordinary user runs PostgreSQL directly. Root runs
+ * PostgreSQL as another user without access to root's files. home.ts chooses the user once per open; init and start run every program
+ * this way.
  *
  * Data may be below a folder that only root may enter, such as /root. Then the program gets its own view of the file system (a mount
  * namespace): in this view the closed folder is empty except for the folders needed by the program.
