@@ -2,12 +2,9 @@
  * Classifies a response of an OpenRouter-compatible API as ok or as one of four problems. A pure function: `judge` never throws for any
  * bytes, and no returned text contains a key.
  *
- * - retry: no answer, 408, 5xx, a cut or useless answer: a failed attempt. A timeout is a failed attempt too; jobs.ts detects the
- *   timeout.
+ * - retry: no answer, 408, 5xx, a cut or useless answer: a failed attempt. So is a timeout, detected by jobs.ts.
  * - wait: 429, 503: the provider waits, for all workers.
- * - stop: no item can succeed before a person acts. `of`: the whole provider (key, credit), or only this batch, because of the model of
- *   the
- * batch.
+ * - stop: no item can succeed before a person acts. `of`: the whole provider (key, credit), or only this batch (model).
  * - item: this document, and no other, cannot be answered.
  *
  * A status of 200 proves nothing: once a model has started, an error is in the body.
