@@ -1,8 +1,8 @@
 /**
- * Who answers for a document: an earlier answer to the same bytes, the local classifier, or the AI, which is paid.
+ * Gets the answer for a document: from an earlier answer to the same bytes, from the local classifier, or from the paid AI.
  *
- * Invariant: whatever was paid for comes back, useful or not, so that the step around it keeps it before anything else can
- * fail. What was not is thrown: a failure of this attempt, or a word to the engine that it should wait, stop or pause.
+ * Invariant: a paid answer is returned, useful or not, so the step around the call saves the answer before anything else can fail. A
+ * failure without payment is thrown: as a failed attempt, or as a request to the engine to wait, stop or pause.
  */
 import {
   type Engine,
@@ -28,24 +28,27 @@ import type { Reply } from './providers/reply.ts'
 import { type Document, findReusable, reserveCost } from './store/answers.ts'
 
 export const providerName = 'openrouter'
-/** As people know it. */
+/** The name for people. */
 export const providerShown = 'OpenRouter'
 
-/** How a document was answered; plain data, as a step keeps it. `attempt`: which one it was bought by, `settingsHash`: asked by what. */
+/**
+ * The answer for a document, as plain data saved by a step. `attempt`: the attempt that bought the answer; `settingsHash`: the settings
+ * of the question.
+ */
 export type Kept = { attempt: number; bought: Bought | null; settingsHash: Uint8Array } & (
   | { is: 'ok'; reply: Reply; model: string | null; simulated: boolean; reusedFrom: string | null }
-  /** Of no use; `final`: for this document no other would be either. `written`: what the AI wrote, for operators. */
+  /** A useless answer; `final`: another answer for this document would be useless too. `written`: the text of the AI, for operators. */
   | { is: 'useless'; code: string; message: string; final: boolean; written: string | null }
 )
 
-/** undefined: there is no key, and the answer is played. */
+/** undefined: there is no key, and the answer is simulated. */
 export type Paid = (OpenRouter & { model: string | undefined; requestsPerMinute: number | undefined }) | undefined
 
 export interface Question {
   document: Document
   excerpt: Excerpt
   paid: Paid
-  /** The engine, for what is written outside of any step. */
+  /** The engine, for writes outside any step. */
   home: Engine
 }
 
@@ -71,7 +74,10 @@ export async function answerFor(ctx: JobContext, question: Question, signal: Abo
   })
 }
 
-/** So many questions in any minute, over all workers. Whoever comes too early is handed back until its turn, and pays nothing for it. */
+/**
+ * Limits questions to `limit` in any minute, over all workers. A document that comes too early is deferred until its turn, without any
+ * cost.
+ */
 async function takeTurn(home: Engine, limit: number): Promise<void> {
   const { allowed, retryAfterSeconds } = await patiently(() =>
     home.limit({ bucket: 'openrouter', who: 'requests', limit, per: minutes(1) }),
@@ -79,7 +85,7 @@ async function takeTurn(home: Engine, limit: number): Promise<void> {
   if (!allowed) throw providerWait({ retryAfter: seconds(retryAfterSeconds), message: 'requests per minute' })
 }
 
-/** Pauses the execution where its limit does not allow this question, counting what is being asked by its expected price. */
+/** Pauses the execution if the cost limit does not allow this question. Open questions count with the expected price. */
 async function reserve(ctx: JobContext, home: Engine, document: Document): Promise<void> {
   const spent = await patiently(() => reserveCost(home, document, ctx))
   if (spent === 'reserved') return
@@ -89,7 +95,7 @@ async function reserve(ctx: JobContext, home: Engine, document: Document): Promi
   throw pauseBatch({ code: why.code, message: why.in('pt') })
 }
 
-/** A database that is away is no fault of the document's: it is handed back, and comes again. */
+/** A database outage is no failure of the document: the document is deferred, and comes again. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -99,7 +105,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What concerns the key concerns every model; a limit of requests, or an outage, concerns one of them. */
+/** A problem with the key concerns every model; a request limit or an outage concerns a single model. */
 export const providerOf = (model: string): string =>
   `${providerName}:${model.replace(/[^A-Za-z0-9._:-]/g, '.')}`.slice(0, 100)
 
@@ -109,7 +115,7 @@ interface Busy {
   said: ProviderWait
 }
 
-/** `signal`: of the step, which is aborted with the attempt's, and when the call has taken too long. */
+/** `signal`: the signal of the step, aborted with the attempt and when the call takes too long. */
 async function askPaid(
   paid: NonNullable<Paid>,
   { settings }: Document,
@@ -148,7 +154,7 @@ async function askPaid(
   }
 }
 
-/** What of the document nobody has read is said with the answer. */
+/** Adds the note about unread parts of the document to the answer. */
 const withNote = (reply: Reply, { note }: Excerpt): Reply => ({
   ...reply,
   justification: [reply.justification, note].filter(Boolean).join(' '),

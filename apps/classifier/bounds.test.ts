@@ -1,4 +1,4 @@
-/** What a request to the classifier may hold has bounds, and too many documents are refused before any is looked at. */
+/** Every request to the classifier is bounded, and too many documents are refused before any document is checked. */
 import { expect, test } from 'vitest'
 import { unboundedIn } from '../../test/http/request-schemas.ts'
 import { createClassifier } from './index.ts'

@@ -1,18 +1,18 @@
 /**
- * `codigo`, by which a document is known in its execution: its file's name, or what the caller says.
+ * Makes `codigo`, the name of a document in an execution: the file name, or the caller's own code.
  *
- * Invariant: unique in its execution, at most 100 characters, one line, never half a surrogate pair; the first with a name
- * keeps it, and the same list gives the same codes.
+ * Invariant: unique in the execution, at most 100 characters, a single line, never half a surrogate pair. The first document with a name
+ * keeps the name, and the same list gives the same codes.
  */
 import { oneLine } from './text.ts'
 
 const longest = 100
 const nameless = 'documento'
 
-/** Of a path, as some browsers send it, the last part. */
+/** The last part of a path, because some browsers send a path. */
 export const codeOfFile = (name: string): string => oneLine(name.replaceAll('\\', '/').split('/').at(-1) ?? '')
 
-/** Hands out codes for one execution, in the order of its list. */
+/** Makes codes for an execution, in the order of the list. */
 export function createCodes(): (wanted: string) => string {
   const taken = new Set<string>()
   const next = new Map<string, number>()
@@ -29,7 +29,7 @@ export function createCodes(): (wanted: string) => string {
   }
 }
 
-/** In UTF-16 units, which are at least as many as characters. */
+/** Counts in UTF-16 units, which are at least as many as characters. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return text
   const last = text.charCodeAt(most - 1)

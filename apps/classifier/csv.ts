@@ -1,16 +1,16 @@
 /**
- * Results as a spreadsheet opens them in Brazil: UTF-8 with its mark, semicolons, decimal commas, every field in quotes but the
- * names of the columns, which need none. A new column stands behind the others, whose places people rely on.
+ * Writes results for spreadsheets in Brazil: UTF-8 with a byte order mark, semicolons, decimal commas, every field in quotes except the
+ * column names. A new column goes behind the others, because people rely on the positions.
  *
- * Invariant: no cell is a formula. What a document or an AI wrote is text, and what would be read as a formula gets an
- * apostrophe in front, which spreadsheets do not show.
+ * Invariant: no cell is a formula. Text of a document or of an AI stays text: a possible formula gets an apostrophe in front, which
+ * spreadsheets do not show.
  */
 import { cents, currency, exactly } from './money.ts'
 import type { Result } from './store/results.ts'
 
 type Cell = string | number | boolean | null
 
-/** `isSimulated`: of what has no answer yet. */
+/** `isSimulated`: the value for rows without an answer. */
 const columns: readonly [name: string, of: (row: Result, isSimulated: boolean) => Cell][] = [
   ['codigo', row => row.codigo],
   ['categoria', row => row.categoria],
@@ -41,7 +41,7 @@ function cell(value: Cell): string {
   return quoted(harmless(value))
 }
 
-/** Never in powers of ten, which not every spreadsheet reads as a number. */
+/** Never with an exponent, which some spreadsheets do not read as a number. */
 const decimal = (value: number): string =>
   (Number.isInteger(value) ? String(value) : value.toFixed(6).replace(/(?<!0)0+$/, '')).replace('.', ',')
 
@@ -49,7 +49,7 @@ const comma = (digits: string | null): string | null => digits?.replace('.', ','
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** First on its own, or behind what an import may strip: blanks, quotes, marks that are not seen. */
+/** A formula character at the start, or behind characters that an import may strip: blanks, quotes, invisible characters. */
 const formula = /^[\s"'`\p{Cf}\p{Cc}]*[=+\-@\t\r\n＝＋－＠|%]/u
 
 const harmless = (text: string): string => (formula.test(text) ? `'${text}` : text)

@@ -1,6 +1,4 @@
-/**
- * Every sentence that a person reads of an execution, in every situation: test/sentences.md is printed from here, to be read.
- */
+/** Prints test/sentences.md: every sentence about an execution, in every situation, for reading. */
 import type { Explanation } from 'retoma'
 import { expect, test } from 'vitest'
 import { type Cause, diagnose, type Situation } from './diagnosis.ts'
@@ -161,7 +159,7 @@ test.each(situations)(
   (...each) => {
     const { pt, en } = told(each).sentence
     expect(pt).not.toMatch(/UTC|\bretoma |--|\/\^|\$\/|\b1 (?:documentos|retomadas|perguntas)\b|US\$ \d+\.\d/)
-    // Said once.
+    // No part is repeated.
     const words = pt.split(/[;:,(]/).map(part => part.trim())
     expect(new Set(words.filter(part => part.length > 12)).size).toBe(words.filter(part => part.length > 12).length)
     expect(en).not.toBe('')

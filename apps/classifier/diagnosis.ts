@@ -1,39 +1,39 @@
 /**
- * How an execution stands, as one sentence that says whether to wait or what to press, and of one that is TRAVADO what hung. All
- * of it is decided here, from what the engine explains and what the application knows; nothing is read.
+ * Explains the status of an execution in a sentence: whether to wait, or which action to use; for a TRAVADO execution also the reason.
+ * The sentence follows only from the engine's explanation and the application's facts; nothing is read here.
  */
 import { type Explanation, type Saying, say } from 'retoma'
 import { money } from './money.ts'
 import { clock, count, number, plural, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
 
-/** A provider that waits, in its own words. */
+/** A provider wait, with the provider's message. */
 export interface Waiting {
   name: string
-  /** null: it concerns every model. */
+  /** null: the wait concerns every model. */
   model: string | null
   until: Date
   message: string | null
-  /** How often it has asked to wait without one answer in between, and since when. */
+  /** The number of waits without an answer in between, and the start of the first wait. */
   times: number
   since: Date | null
 }
 
-/** What the last document that asked a stopped provider met instead of an answer. */
+/** The error of the last document that asked a stopped provider. */
 export interface Trouble {
   name: string
   message: string
 }
 
-/** A document that was at work when its execution stood still. */
+/** A document that ran when the execution stalled. */
 export interface Stuck {
   code: string | null
-  /** The last step that was done; null: none was. */
+  /** The last saved step; null: no step was saved. */
   step: string | null
   worker: string | null
 }
 
-/** Documents that failed for the same reason. */
+/** Documents with the same failure reason. */
 export interface Cause {
   count: number
   code: string | null
@@ -42,22 +42,22 @@ export interface Cause {
 
 export interface Situation {
   execution: Execution
-  /** null: it has no batch yet. */
+  /** null: the execution has no batch yet. */
   explained: Explanation | null
   waiting: readonly Waiting[]
   troubles: readonly Trouble[]
-  /** Some of them, and how many there are. */
+  /** Up to 20 stalled documents. */
   stuck: readonly Stuck[]
-  /** Of one that is over: why its documents failed, the most frequent first. */
+  /** For a finished execution: the failure reasons of the documents, the most frequent first. */
   causes: readonly Cause[]
-  /** Questions that its AI may be asked in a minute; undefined: as many as there are. */
+  /** Questions allowed to the AI in a minute; undefined: no limit. */
   requestsPerMinute: number | undefined
   now: Date
 }
 
 export interface Diagnosis {
   sentence: Saying
-  /** Why it is TRAVADO; null: it is not. */
+  /** The reason for TRAVADO; null: the execution is not TRAVADO. */
   stuckBy: Saying | null
 }
 
@@ -120,7 +120,7 @@ function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situa
         `the documents that are left are stuck: wait; when the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
         `os documentos que faltam travaram: aguarde; quando o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
-    // How long it has been says nothing after a start: the clock that makes an execution TRAVADO begins anew then.
+    // The elapsed time means nothing after a start: the stall clock starts again then.
     case 'slow':
       return say(
         `the documents at work take longer than usual: wait; if the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
@@ -143,7 +143,7 @@ function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situa
   }
 }
 
-/** A shorter wait is over before anybody has pressed anything. */
+/** A shorter wait is over before a person could act. */
 const worthClearing = 60
 
 function untilProvider({ name, model, until, message, times, since }: Waiting, now: Date): Saying {
@@ -163,7 +163,7 @@ function untilProvider({ name, model, until, message, times, since }: Waiting, n
   )
 }
 
-/** No document has had a try meanwhile: that it still goes on, and until when at most, must be said. */
+/** No document has started meanwhile: the sentence must say that the execution continues, and until when at most. */
 function unanswered(times: number, since: Date | null, now: Date): Saying {
   if (since === null || times < 2) return say('', '')
   const lasted = span((now.getTime() - since.getTime()) / 1000)
@@ -289,7 +289,7 @@ function hung(stuck: readonly Stuck[]): Saying {
   )
 }
 
-/** By the first word of the step that was done last: what comes after it. */
+/** The next work by the first word of the last saved step. */
 const doing: Readonly<Record<string, Saying>> = {
   text: say('waiting for the AI', 'esperando a IA'),
   answer: say('saving the result', 'gravando o resultado'),
@@ -342,7 +342,7 @@ function failed({ execution, causes }: Situation): Saying {
   )
 }
 
-/** What another try of the same bytes cannot mend. */
+/** Errors that another attempt with the same bytes cannot fix. */
 const ofTheFile = new Set([
   'not_a_pdf',
   'pdf_truncated',
@@ -381,7 +381,10 @@ function afterErrors({ erros }: Execution, causes: readonly Cause[]): Saying {
 
 const mostCauses = 3
 
-/** ` (o PDF está protegido por senha)`, ` (2: o PDF está protegido por senha; 1: a IA não respondeu)`: in the words that the documents show. */
+/**
+ * ` (o PDF está protegido por senha)`, ` (2: o PDF está protegido por senha; 1: a IA não respondeu)`: in the words shown with the
+ * documents.
+ */
 function because(causes: readonly Cause[], erros: number): string {
   if (causes.length === 0) return ''
   if (causes.length === 1 && causes[0]!.count >= erros) return ` (${causeOf(causes[0]!)})`

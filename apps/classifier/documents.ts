@@ -1,8 +1,8 @@
 /**
- * What is sent for an execution: files, streamed into PostgreSQL as they come, or texts. Checked here: how many, their names and
- * sizes. A file of a type that cannot be read is taken like any other, and skipped when its turn comes (extract/index.ts).
+ * Receives the documents of an execution: files, streamed into PostgreSQL, or texts. Checks the number, the names and the sizes. A file
+ * of an unreadable type is accepted like any other file, and skipped by the job (extract/index.ts).
  *
- * Invariant: of a request that is refused, or breaks off, no file is left.
+ * Invariant: a refused or broken-off request leaves no file.
  */
 import { createHash } from 'node:crypto'
 import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
@@ -14,16 +14,16 @@ import { storable } from './text.ts'
 
 export const mostDocuments = 2000
 export const largestFile = 50 * 1024 * 1024
-/** Of all texts together, as JSON. */
+/** The size of all texts together, as JSON. */
 export const largestTexts = 32 * 1024 * 1024
 
-/** What came in, and the texts among it by their names. */
+/** The received documents, and the text fields by name. */
 export interface Received {
   documents: Sent[]
   fields: Map<string, string>
 }
 
-/** `came`: told each text as it comes; what it refuses need not be sent to the end. */
+/** `came` gets each text field on arrival; if `came` throws, the rest need not be sent. */
 export async function receiveFiles(
   engine: Engine,
   parts: AsyncIterable<Part>,
@@ -48,7 +48,7 @@ export async function receiveFiles(
   }
 }
 
-/** Of two projects neither is the one that was meant. */
+/** A field given twice is refused: the intended project is unknown. */
 const givenTwice = (field: string) =>
   new RetomaError('bad_request', { field, problem: say('it is given twice', 'veio duas vezes') })
 
@@ -78,7 +78,7 @@ const noDocuments = (field: string) =>
     problem: say('it has at least one document', 'deve ter pelo menos um documento'),
   })
 
-/** What came in is of no use. What cannot be removed now is the janitor's. */
+/** Removes the received files. The janitor removes files that cannot be removed now. */
 export async function leave(engine: Engine, documents: readonly Sent[]): Promise<void> {
   const files = documents.flatMap(({ file }) => (file === null ? [] : [file]))
   if (files.length > 0) await engine.files.remove(files).catch(() => {})

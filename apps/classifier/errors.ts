@@ -1,6 +1,6 @@
 /**
- * The errors of the classifier's own: those of its routes, and those that a document is shown with. docs/errors.md lists them
- * (`npm run docs`).
+ * Defines the errors of the classifier: the errors of the routes and the errors of documents. docs/errors.md lists the errors (`npm run
+ * docs`).
  *
  * Invariant: a code never changes its meaning once released; sentences may get better.
  */
@@ -28,7 +28,7 @@ export const errors = defineErrors({
     en: 'the document "{name}" is larger than {megabytes} MB',
     pt: 'o documento "{name}" tem mais de {megabytes} MB',
   },
-  // What its AI answers, and what becomes of a document
+  // Answers of the AI, and outcomes of a document
   ai_timeout: {
     status: 504,
     retryable: true,
@@ -94,7 +94,7 @@ export const errors = defineErrors({
     en: 'document {id} is not there any more',
     pt: 'o documento {id} não existe mais',
   },
-  // What is wrong with a file that was sent
+  // Problems of a file
   not_a_pdf: {
     status: 422,
     en: 'the file is no PDF: {likeness}',

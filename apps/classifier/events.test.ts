@@ -1,4 +1,4 @@
-/** An execution followed as it goes on, in the words of the seed. */
+/** Follows an execution, in the words of the seed. */
 import { expect, test } from 'vitest'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { timePasses } from '../../test/support/engine.ts'
@@ -10,7 +10,7 @@ interface Heard {
   data: Record<string, unknown>
 }
 
-/** Reads a stream until its end, while time passes. */
+/** Reads a stream to the end, while time passes. */
 async function heard(clock: VirtualClock, response: Response): Promise<Heard[]> {
   let text: string | undefined
   void response.text().then(read => {

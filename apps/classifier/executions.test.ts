@@ -1,4 +1,4 @@
-/** Executions over HTTP: made of texts and of files, looked at, found again after a crash. */
+/** Executions over HTTP: created from texts and files, shown, found again after a crash. */
 import { expect, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
 import { timePasses } from '../../test/support/engine.ts'
@@ -179,7 +179,7 @@ test('with a key the same files make one execution, and others under it are a co
 test('an execution whose maker died is submitted by whoever asks for it, once, or by its own job', async () => {
   const door = await classifierDoor()
   const { ask, clock, engine, execution, run, status, runs } = door
-  /** As it is when whoever made it died before it was submitted, and before that was noted. */
+  /** The state after the creating process died before the submit, or before noting the submit. */
   const undo = async (id: string) => {
     await engine.query('update retoma.classifier_run set batch_id = null where id = $1', [id])
     await engine.query('update retoma.classifier_document set job_id = null where run_id = $1', [id])

@@ -1,16 +1,16 @@
-/** Words as a person compares them: without case, accents and punctuation. */
+/** Compares words like a person: without case, accents and punctuation. */
 
-/** Without case and accents, spaces made one. */
+/** Removes case and accents, and joins spaces. */
 export const fold = (text: string): string =>
   text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/gu, ' ').trim()
 
-/** And without anything but letters and digits. */
+/** Also removes everything except letters and digits. */
 export const foldHard = (text: string): string =>
   fold(text)
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** What may be shown and kept: bounded, without control characters or halves of one. */
+/** Makes text fit to be shown and stored: bounded, without control characters and half surrogate pairs. */
 export function plain(text: string, most: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const clean = text.toWellFormed().replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ')

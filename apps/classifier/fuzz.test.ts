@@ -1,4 +1,4 @@
-/** The classifier's routes, asked whatever their document allows and whatever it does not: never 500, never a stack. */
+/** Sends valid and invalid requests to the classifier's routes: never 500, never a stack. */
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { openApiOf } from '../../src/http/openapi.ts'
@@ -16,7 +16,7 @@ test('a route of the classifier answers as its document says, whatever it is ask
   await run()
   const [paused] = (await executions(2, ['b', 'falha'], of)) as [string, string]
   await press(paused, 'pausar')
-  // A stream has no end, and its form is held elsewhere.
+  // A stream has no end; other tests check the form.
   const asked = routes.filter(({ answers }) => answers !== 'text/event-stream')
   const document = openApiOf(asked)
   for (const route of asked) {

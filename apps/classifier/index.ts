@@ -1,6 +1,6 @@
 /**
- * The document classifier, a thin application on the engine: executions of up to 2,000 documents, each classified by a paid AI.
- * `createClassifier` gives what `up`, `serve` and `worker` run; it needs nothing but `retoma` and `retoma/http`.
+ * Creates the document classifier, a thin application on the engine: executions of up to 2,000 documents, each document classified by a
+ * paid AI. `createClassifier` returns the system for `up`, `serve` and `worker`, and needs only `retoma` and `retoma/http`.
  */
 import type { System } from 'retoma/http'
 import { errors } from './errors.ts'

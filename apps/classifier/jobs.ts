@@ -1,9 +1,9 @@
 /**
- * The classifier's jobs: one for each document, and the batch that an execution is.
+ * Defines the classifier's jobs: a job for each document, and the batch of an execution.
  *
- * Invariant: an answer that was paid for is kept as a step before anything else is done, and its price is written with what it
- * was good for, once. So a document is asked for again only while nothing useful was kept; what was useless, or came to a
- * process that died before it could keep it, is all that is ever bought twice.
+ * Invariant: a step saves a paid answer before anything else happens, and the price is written once, together with the result. So the AI
+ * gets a document again only while no useful answer is saved. Only a useless answer, or an answer received by a process that crashed
+ * before saving, is ever bought twice.
  */
 import {
   type AnyJob,
@@ -29,14 +29,14 @@ import { failed } from './failed.ts'
 import { type Document, readDocument, saveAnswer, savePurchase, saveUseless } from './store/answers.ts'
 
 export interface OpenRouterOptions {
-  /** Without a key the local classifier answers, and what it answers is marked simulado. */
+  /** Without a key the local classifier answers, and the answers are marked simulado. */
   key: string | undefined
-  /** For projects that name none; without it one of ours. */
+  /** The model for projects without a model; the default is `defaultModel`. */
   model: string | undefined
   baseUrl: string
-  /** Documents at once, over all workers. Default 20. */
+  /** Documents at the same time, over all workers. Default 20. */
   concurrency?: number | undefined
-  /** Questions in any minute, over all workers. Default: as many as there are documents. */
+  /** Questions in any minute, over all workers. Default: no limit. */
   requestsPerMinute?: number | undefined
 }
 
@@ -46,13 +46,13 @@ export interface Jobs {
   limits: Limits
   queues: Record<string, number>
   jobs: AnyJob[]
-  /** The engine that they run on. */
+  /** The engine that runs the jobs. */
   attach(engine: Engine): void
 }
 
 const queue = 'classifier'
 const defaultConcurrency = 20
-/** A short answer takes seconds. Of the two minutes that a document has, the other is for its text. */
+/** A short answer takes seconds. A document has two minutes: one minute for the answer, the other for the text. */
 const longestAnswer = seconds(60)
 
 export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): Jobs {
@@ -81,13 +81,13 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     stallAfter: minutes(5),
     onStall: 'stall',
     maxResumes: 3,
-    // An outage of the AI fails one document after the other, each for the same cause.
+    // An outage of the AI fails a document after the other, each with the same error fingerprint.
     stopAfter: { sameCause: 20 },
   })
   return {
     classify,
     classification,
-    // Documents with the same bytes, of an execution that uses answers again, share a group: the first buys.
+    // Documents with the same bytes, in an execution with reuse, share a group: the first document buys the answer.
     limits: { [queue]: { concurrency, perGroup: { concurrency: 1 } } },
     queues: { [queue]: concurrency },
     jobs: [classify],
@@ -102,7 +102,7 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: E
   if (document === undefined) throw gone(id)
   const excerpt = await textOf(ctx, document)
   if ('skip' in excerpt) return skip(excerpt.skip)
-  // Of what was not paid for there is no step; should it get lost, nothing but the operator's view of it is.
+  // An unpaid answer has no step; if this write is lost, only the operator's view of the answer is lost.
   const keepWritten = async (error: unknown): Promise<never> => {
     const { written } = error as { written?: unknown }
     if (typeof written === 'string') await saveUseless(home, id, written).catch(() => {})
@@ -120,12 +120,12 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: E
       else await saveUseless(tx, id, kept.written)
     })
     if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
-    // Of an earlier attempt: that one has paid for it. This one asks anew.
+    // An earlier attempt bought this useless answer. This attempt asks again.
     if (kept.attempt === ctx.attempt) throw uselessError(kept)
   }
 }
 
-/** The nth answer that was paid for, of this attempt or of one before it. */
+/** The nth paid answer, of this attempt or of an earlier attempt. */
 async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) => Promise<Kept>): Promise<Kept> {
   try {
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
@@ -148,7 +148,7 @@ async function textOf(ctx: JobContext, { id, code, text, file }: Document): Prom
   const [about, path] = file === null ? [null, null] : [await ctx.files.open(file), await ctx.files.path(file)]
   if (about === null || path === null) throw gone(id)
   const read = await extractText(ctx, { path, name: about.name, type: about.type })
-  // A provider that asks us to wait may hand it back many times: the file is fetched for the first of them.
+  // A provider wait may defer the document many times: only the first attempt fetches the file.
   if ('text' in read && read.pages !== null) await ctx.checkpoint('text', wasPdf)
   return read
 }

@@ -1,4 +1,4 @@
-/** A wrong model is no dead end: whoever has an execution go on may name another one. */
+/** A wrong model can be corrected: a person who continues an execution may name another model. */
 import { expect, test } from 'vitest'
 import { type Behaviour, ok, refuses } from './test/behaviours.ts'
 import { classifierDoor } from './test/door.ts'
@@ -63,7 +63,7 @@ test('ten who name the same model at once change it once, and the event says who
     `select data from retoma.event where type = 'action' and data ->> 'what' = 'change model'`,
   )
   expect(rows).toEqual([{ data: { who: 'ana', what: 'change model', model: 'novo/x', model_before: 'm' } }])
-  // At work it counts, too, for what is not done.
+  // The model also counts for the unfinished documents of a running execution.
   expect((await press('rui')).body).toMatchObject({ status: 'EM_ANDAMENTO', modelo: 'novo/x' })
 })
 

@@ -1,7 +1,7 @@
 /**
- * Dollars as they are answered. A cost has two decimals, as money has everywhere, and beside it the exact sum, for a document
- * costs fractions of a cent; a limit has as many as it was given, two at least. `numeric` comes from PostgreSQL as a text, and
- * is never made a floating number on its way.
+ * Formats dollars for answers. A cost has two decimals, like money everywhere, and beside the cost the exact sum, because a document
+ * costs fractions of a cent. A limit has the given decimals, at least two. PostgreSQL sends `numeric` as text, and the text never becomes
+ * a floating-point number.
  */
 
 import { type Saying, say } from 'retoma'
@@ -32,7 +32,7 @@ function told<T extends string | null>(numeric: T, write: (whole: string, decima
   return write(whole!, decimals.padEnd(places, '0')) as Text<T>
 }
 
-/** For a sentence: with the comma or the point of its language. */
+/** For a sentence: with the decimal separator of the language. */
 export function money(numeric: string): Saying {
   const text = dollars(numeric)
   return say(text, text.replace('.', ','))

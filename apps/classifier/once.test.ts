@@ -1,4 +1,4 @@
-/** An Idempotency-Key on what makes a project or an execution: one of them, whatever breaks, and its first answer for a day. */
+/** An Idempotency-Key on the creation of a project or an execution: a single creation, whatever breaks, and the first answer for a day. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { hours } from '../../src/index.ts'
 import { until } from '../../test/support/engine.ts'
@@ -62,7 +62,7 @@ test('an execution that is erased leaves nothing in the answer that was kept for
   const send = (key: string) =>
     t.ask('POST', '/execucoes', { body: makers['an execution']!.body(t), headers: { 'idempotency-key': key } })
   const [{ body: gone }, { body: stays }] = [await send('k'), await send('l')]
-  // One that is not over stays, and so does its answer.
+  // An unfinished execution stays, and so does the stored response.
   expect((await t.ask('DELETE', `/execucoes/${gone.id}`)).status).toBe(409)
   expect((await send('k')).body).toEqual(gone)
   await t.run()

@@ -1,4 +1,4 @@
-/** The classifier's lists are read to their end page by page: every entry comes once. */
+/** The classifier's lists are read to the end page by page: every entry comes once. */
 import { expect, test } from 'vitest'
 import { sqlOf } from '../../test/support/providers.ts'
 import { classifierDoor } from './test/door.ts'

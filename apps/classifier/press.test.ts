@@ -1,4 +1,4 @@
-/** The contract's table of verbs and states, each cell over HTTP; pressed twice; by ten at once. */
+/** The contract's table of actions and states, each cell over HTTP; also repeated, and ten at once. */
 import { minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import type { Status } from './status.ts'
@@ -6,7 +6,7 @@ import { classifierDoor } from './test/door.ts'
 
 type Door = Awaited<ReturnType<typeof classifierDoor>>
 
-/** So many executions in that state; where one can have them, with a document in error (`falha`) and one that is not final. */
+/** Creates `many` executions in the state; if possible with a document in error (`falha`) and an unfinished document. */
 const states: Record<Status, (door: Door, many: number) => Promise<string[]>> = {
   PENDENTE: ({ executions }, many) => executions(many, ['a', 'b']),
   async EM_ANDAMENTO({ executions, run }, many) {
@@ -45,7 +45,7 @@ const states: Record<Status, (door: Door, many: number) => Promise<string[]>> = 
 const verbs = ['retomar', 'reprocessar-erros', 'pausar', 'continuar', 'cancelar'] as const
 type Verb = (typeof verbs)[number]
 
-/** Where it leads with what it tells; or the code of its 409. */
+/** The next status with the answer, or the code of the 409. */
 type Cell = [Status, object?] | string
 
 const unchanged = (status: Status): Cell => [status, { retomados: 0, tentativas_retry: 0 }]
@@ -125,7 +125,7 @@ test.each(Object.keys(table) as Status[])(
       expect(await door.press(id, verb), verb).toMatchObject({ status: 200, body: { id, status: to, ...told } })
       const { status, tentativas_retry } = await door.status(id)
       expect(status, verb).toBe(to)
-      // The second time it is pressed on what it led to.
+      // The second action applies to the new status.
       const next = table[to][verb]
       const second = await door.press(id, verb)
       const none = verb === 'retomar' ? { retomados: 0 } : verb === 'reprocessar-erros' ? { reprocessados: 0 } : {}

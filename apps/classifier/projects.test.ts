@@ -1,4 +1,4 @@
-/** Projects over HTTP: what they may say, and what becomes of them. */
+/** Projects over HTTP: allowed values, changes and removal. */
 import { expect, test } from 'vitest'
 import { classifierDoor } from './test/door.ts'
 

@@ -1,4 +1,4 @@
-/** What is asked. */
+/** The question to the AI. */
 import { expect, test } from 'vitest'
 import { promptOf } from './prompt.ts'
 

@@ -1,6 +1,6 @@
-/** What a model is asked for a document. The document is data: whatever it says, it gives no orders. */
+/** Builds the question to a model for a document. The document is data: text in the document is never an instruction. */
 
-/** What an answer depends on, of an execution's settings. */
+/** The settings of an execution that determine an answer. */
 export interface Asking {
   categories: readonly string[]
   instructions: string
@@ -12,7 +12,7 @@ export interface Message {
   content: string
 }
 
-/** `text`: of a long document its two ends (extract/excerpt.ts). */
+/** `text`: for a long document the beginning and the end (extract/excerpt.ts). */
 export function promptOf({ categories, instructions }: Asking, text: string): Message[] {
   const rules = [
     'Você classifica documentos em português do Brasil.',

@@ -1,4 +1,4 @@
-/** Results, errors and the table for a spreadsheet; and that what is erased is gone, everywhere. */
+/** Results, errors and the table for a spreadsheet; an erased execution leaves nothing anywhere. */
 import { expect, test } from 'vitest'
 import { days, minutes, seconds } from '../../src/index.ts'
 import { gate, timePasses } from '../../test/support/engine.ts'
@@ -39,7 +39,7 @@ test('results are read a page at a time, and as one table', async () => {
   expect(lines[2]).toBe(
     `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";""`,
   )
-  // Why a document is ERRO or PULADO is the last column.
+  // The last column says why a document is ERRO or PULADO.
   expect(lines.slice(3, 5).map((line: string) => line.split(';').at(-1))).toEqual([
     '"o documento não pôde ser lido"',
     '"documento vazio"',
@@ -110,7 +110,7 @@ test('an error has its message, its time, and for those who act its stack', asyn
 const tables = ['job', 'batch', 'checkpoint', 'failure', 'event', 'file', 'file_chunk'].map(name => `retoma.${name}`)
 const own = ['run', 'document', 'purchase'].map(name => `retoma.classifier_${name}`)
 
-/** What is left in every table, but of the job that tidies up. */
+/** The remaining rows of every table, except the tidy job. */
 async function left({ engine }: Door): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of [...tables, ...own]) {

@@ -1,10 +1,10 @@
 /**
- * An execution from its documents to its batch, and its end: made, submitted, erased.
+ * Creates, submits and erases executions.
  *
- * Invariant: what was answered 201 is submitted, once. Its rows and the job that submits it are one transaction; whoever asks
- * for one that is not submitted yet does it first; and the batch has a key of its own, so that ten who do it at once do it
- * once. Erased is first hidden and then removed, the batch and the job before the rows that name them: whatever dies in between, the next
- * one to tidy up finds what is left.
+ * Invariant: an execution answered with 201 is submitted, once. The rows and the job that submits the execution are written in a single
+ * transaction; a request for an execution without a batch submits the execution first; and the batch has a unique key, so ten concurrent
+ * submits create a single batch. Erasing first hides the execution and then removes the batch and the job before the rows with the
+ * references: after a crash in between, the next tidy job finds the rest.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -43,20 +43,20 @@ import {
 
 export interface RunOptions {
   classification: Batch<{ document: string }>
-  /** For projects that name none. */
+  /** The model for projects without a model. */
   model: string | undefined
-  /** No key: what is answered is played. */
+  /** No key: the answers are simulated. */
   isSimulated: boolean
-  /** Questions that the AI may be asked in a minute; undefined: as many as there are. */
+  /** Questions allowed to the AI in a minute; undefined: no limit. */
   requestsPerMinute?: number | undefined
 }
 
 export interface Runs extends RunOptions {
-  /** Submits an execution that whoever made it could not. */
+  /** Submits an execution that the creating process could not submit. */
   readonly openRun: Job<{ run: string }>
-  /** Removes what is left of executions that are gone. */
+  /** Removes the rest of erased executions. */
   readonly tidy: Schedule
-  /** The engine that those jobs run on. */
+  /** The engine that runs these jobs. */
   attach(engine: Engine): void
 }
 
@@ -105,10 +105,10 @@ export function createRuns(options: RunOptions): Runs {
   }
 }
 
-/** Nobody waits for this job unless whoever made the execution died: it does that at once. */
+/** The creating process submits the execution at once; this job matters only if the process died before. */
 const openAfter = seconds(10)
 
-/** Its id. Throws not_found for its project. */
+/** Returns the id. Throws not_found for the project. */
 export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
   const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
@@ -137,7 +137,7 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
 
 export const noProject = (id: string) => new RetomaError('not_found', { what: say('project', 'projeto'), id })
 
-/** Documents of an execution that are not done ask another model from here on. */
+/** Sets another model for the unfinished documents of an execution. */
 export async function changeModel(
   engine: Engine,
   runs: Runs,
@@ -153,10 +153,10 @@ export async function changeModel(
 const hashOf = ({ categories, instructions, model }: Settings, { isSimulated }: Runs) =>
   digest([categories, instructions, model, isSimulated])
 
-/** What an answer depends on. */
+/** Hashes the settings that determine an answer. */
 const digest = (of: readonly unknown[]) => createHash('sha256').update(JSON.stringify(of)).digest()
 
-/** Of those with the same bytes, all but the first name the first. */
+/** Documents with the same bytes, except the first, name the first. */
 function withDuplicates(documents: readonly Sent[]): NewDocument[] {
   const first = new Map<string, string>()
   return documents.map(each => {
@@ -167,7 +167,7 @@ function withDuplicates(documents: readonly Sent[]): NewDocument[] {
   })
 }
 
-/** Does nothing where it is submitted already, or gone. */
+/** Does nothing if the execution has a batch or is erased. */
 export async function submitRun(engine: Engine, classification: RunOptions['classification'], id: string) {
   const found = await readUnsubmitted(engine, id)
   if (found === undefined) return
@@ -181,7 +181,7 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       maxResumes,
       about: { label: say(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
       items: { attempts: maxRetries + 1 },
-      // One at a time of those with the same bytes: the first buys, the others use what it bought.
+      // Documents with the same bytes run one at a time: the first buys the answer, the others reuse the answer.
       ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),
     },
   )
@@ -189,13 +189,13 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
   await noteSubmitted(engine, id, batch, (tx, files) => engine.files.keep(files, { batch, tx }))
 }
 
-/** Somebody pressed on the batch itself while it was being submitted: it is the one that it has. */
+/** A person ended the batch during the submit: the execution keeps this batch. */
 function endedMeanwhile(error: unknown): string {
   if (isRetomaError(error, 'batch_cancelled') || isRetomaError(error, 'batch_state')) return String(error.facts.id)
   throw error
 }
 
-/** Rows, purchases, checkpoints, failures, events and files. false: there is none that is final. */
+/** Erases rows, purchases, checkpoints, failures, events and files. false: there is no such execution in a final state. */
 export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
   const hidden = await engine.transaction(tx => hideRun(engine, tx, id))
   if (hidden === undefined && (await readHidden(engine, id)) === undefined) return false
@@ -204,7 +204,7 @@ export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
     return true
   } catch (error) {
     if (!isRetomaError(error, 'batch_state')) throw error
-    // It was pressed to go on in that very moment.
+    // A person continued the execution at the same moment.
     await showRun(engine, id)
     return false
   }
@@ -214,14 +214,14 @@ async function finishErasing(engine: Engine, id: string): Promise<void> {
   const hidden = await readHidden(engine, id)
   if (hidden !== undefined) {
     await engine.eraseBatch(hidden.batch)
-    // Before the last of it goes: of what is gone nobody would come back for it.
+    // Before the last row goes: after the row is gone, no process would repeat this call.
     await engine.forgetAnswers('post /execucoes', id)
     if (hidden.openJob !== null) await eraseOpenJob(engine, hidden.openJob)
   }
   await removeHiddenRun(engine, id)
 }
 
-/** One that is due only now finds nothing to submit; it need not begin. */
+/** An open job with nothing left to submit need not start. */
 async function eraseOpenJob(engine: Engine, job: string): Promise<void> {
   try {
     await engine.eraseJob(job)

@@ -1,4 +1,4 @@
-/** Seed 000, word for word where it names fields, states, columns and routes: what its readers look for is there, and true. */
+/** Seed 000, word for word for fields, states, columns and routes: readers find every named part, with true values. */
 import { expect, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
 import { sqlOf } from '../../test/support/events.ts'
@@ -6,7 +6,7 @@ import { classifierDoor } from './test/door.ts'
 
 const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
-/** One execution with a document in every state that one can be in at rest, and the rest of it still to come. */
+/** An execution with a document in every state possible at rest, and an unfinished rest. */
 async function halfway() {
   const door = await classifierDoor()
   const id = await door.execution(['bom', 'falha', 'pula', 'tenta'])
@@ -52,7 +52,7 @@ test('the heartbeat moves with every document that is processed, and says which 
   const id = await execution(codes)
   const before = await status(id)
   expect(before).toMatchObject({ status: 'PENDENTE', ultimo_heartbeat: null, ultimo_codigo_processado: null })
-  // One document at a time: the others are not due yet.
+  // The documents run one at a time: the others are not due yet.
   await sql(`update retoma.job set run_at = 'infinity' where kind = 'classify-document'`)
   for (const codigo of codes) {
     await clock.advance(seconds(61))

@@ -1,4 +1,4 @@
-/** Pieces of sentences for people: how long, when, how many, and what somebody else said. */
+/** Formats parts of sentences for people: durations, instants, numbers, and words of others. */
 import { type Saying, say } from 'retoma'
 
 /** `45 s`, `3 min 20 s`, `2 h 5 min`: the same in both languages. */
@@ -10,26 +10,26 @@ export function span(seconds: number): string {
   return `${rest} s`
 }
 
-/** `1 documento`, `2 documentos`: of words that both languages give an s. */
+/** `1 documento`, `2 documentos`: for words with a plural in s in both languages. */
 export const count = (many: number, word: string): string => `${number(many)} ${plural(many, word)}`
 
 export const plural = (many: number, words: string): string =>
   many === 1 ? words : words.replaceAll(/\p{L}+/gu, word => `${word}s`)
 
-/** In Portuguese; the English sentences have the same. */
+/** In Portuguese format, also in the English sentences. */
 export const number = (value: number): string => value.toLocaleString('pt-BR')
 
 const timeZone = 'America/Sao_Paulo'
 const day = new Intl.DateTimeFormat('pt-BR', { timeZone, day: '2-digit', month: '2-digit' })
 const time = new Intl.DateTimeFormat('pt-BR', { timeZone, hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/** `14:32:05 (horário de Brasília)`, of another day `17/11 14:32:05 (horário de Brasília)`. */
+/** `14:32:05 (horário de Brasília)`; on another day `17/11 14:32:05 (horário de Brasília)`. */
 export function clock(at: Date, now: Date): Saying {
   const shown = day.format(at) === day.format(now) ? time.format(at) : `${day.format(at)} ${time.format(at)}`
   return say(`${shown} (Brasília time)`, `${shown} (horário de Brasília)`)
 }
 
-/** Of somebody else's words so much, on one line. */
+/** A text of others, shortened to a single line. */
 export const short = (text: string, longest = 200): string => {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line

@@ -1,4 +1,4 @@
-/** What a person is told of an execution: in every state one sentence that says whether to wait or what to press. */
+/** The sentence for a person about an execution, in every state: whether to wait, or which action to use. */
 import { expect, test } from 'vitest'
 import { minutes, seconds } from '../../src/index.ts'
 import { gate, timePasses } from '../../test/support/engine.ts'

@@ -1,4 +1,4 @@
-/** The seed's words for the states of a batch and of a job; the views of 014 say the same in SQL, and a test holds them together. */
+/** The seed's words for the states of a batch and of a job. The SQL views have the same words, and a test compares both. */
 import type { BatchState, State } from 'retoma'
 
 export const statuses = ['PENDENTE', 'EM_ANDAMENTO', 'PAUSADO', 'TRAVADO', 'CONCLUIDO', 'ERRO', 'CANCELADO'] as const
@@ -7,7 +7,7 @@ export type Status = (typeof statuses)[number]
 export const documentStatuses = ['PENDENTE', 'PROCESSANDO', 'CONCLUIDO', 'ERRO', 'PULADO'] as const
 export type DocumentStatus = (typeof documentStatuses)[number]
 
-/** Of a batch that has begun; one that has not is PENDENTE, whether submitting or waiting. */
+/** Before the first job starts, a batch is PENDENTE, whether `submitting` or `waiting`. */
 export const statusOf: Readonly<Record<BatchState, Status>> = {
   submitting: 'PENDENTE',
   waiting: 'PENDENTE',
@@ -26,6 +26,6 @@ export const documentStatusOf: Readonly<Record<State, DocumentStatus>> = {
   succeeded: 'CONCLUIDO',
   failed: 'ERRO',
   skipped: 'PULADO',
-  // The seed has five.
+  // The seed has five states.
   cancelled: 'PULADO',
 }

@@ -1,4 +1,4 @@
-/** The whole system as `up` runs it, without a key. */
+/** The whole system as run by `up`, without a key. */
 import { expect, test } from 'vitest'
 import { doorWith } from '../../test/http/support.ts'
 import { createClassifier } from './index.ts'

@@ -1,13 +1,13 @@
-/** Text as it comes from outside, made fit to be kept and shown. */
+/** Makes text from outside fit to be stored and shown. */
 
-/** What PostgreSQL does not take (NUL, half of a surrogate pair) is not in it. */
+/** Removes characters that PostgreSQL refuses: NUL, and half of a surrogate pair. */
 export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
-/** What tears a line. */
+/** Characters that break a line. */
 const torn = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
-/** What is not seen, and turns the direction of what follows. */
+/** Invisible characters that change the direction of the following text. */
 const turning = /[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu
 
-/** One line, without blanks around it. */
+/** A single line, without blanks around it. */
 export const oneLine = (text: string): string =>
   storable(text).normalize('NFC').replaceAll(turning, '').replaceAll(torn, ' ').trim()

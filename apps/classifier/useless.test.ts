@@ -1,4 +1,4 @@
-/** What the AI wrote that was of no use: kept for operators, shown to nobody else, erased with its execution. */
+/** Useless text of the AI: stored for operators, hidden from others, erased with the execution. */
 import { expect, test } from 'vitest'
 import { content, eachDocument, garbage, ok } from './test/behaviours.ts'
 import { realDoor } from './test/real-door.ts'

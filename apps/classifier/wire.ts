@@ -1,4 +1,4 @@
-/** Executions and documents as HTTP answers them: the names are the seed's, money is a text with its currency beside it. */
+/** Turns executions and documents into JSON for HTTP: the names are the seed's, money is a text with the currency beside it. */
 import { z } from 'zod'
 import { cents, currency, dollars, exactly } from './money.ts'
 import { documentStatuses, type Status, statuses } from './status.ts'
@@ -192,7 +192,7 @@ export const detailedWire = (from: Execution, isSimulated: boolean) => ({
   ultimo_codigo_processado: from.ultimo_codigo_processado,
   tentativas_retry: from.tentativas_retry,
   max_retries: from.max_retries,
-  // One that has spent its resumes does not stand still: it is ERRO.
+  // An execution without resumes left is ERRO, not TRAVADO.
   pode_retomar: from.status === 'TRAVADO',
   rota_origem: '/classificador/',
   modelo: from.modelo,

@@ -1,13 +1,13 @@
-/** Addresses as a socket or a proxy names them. */
+/** Reads network addresses in the forms used by sockets and proxies. */
 import { isIP } from 'node:net'
 
-/** A name or an address of this very machine, that others do not reach. */
+/** A name or an address of this machine, not reachable from other machines. */
 export const isLoopback = (name: string): boolean =>
   name === '::1' || name.toLowerCase() === 'localhost' || (isIP(name) === 4 && name.startsWith('127.'))
 
 /**
- * IPv4 as it is, also where a socket of IPv6 took it: `::ffff:10.0.0.7` is `10.0.0.7`; without brackets and port, which some
- * proxies add. undefined: it is no address.
+ * Returns an IPv4 address in plain form, also if an IPv6 socket accepted the connection: `::ffff:10.0.0.7` is `10.0.0.7`. Removes
+ * brackets and port, which some proxies add. undefined: the text is no address.
  */
 export function plainAddress(given: string): string | undefined {
   const [, bracketed] = /^\[(.*)\](?::\d+)?$/.exec(given) ?? []
@@ -15,7 +15,10 @@ export function plainAddress(given: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** What one party has of the network: an address of IPv4; of IPv6 the first half, within which everybody has 2^64 to choose from. */
+/**
+ * The part of the network that belongs to a single party: the whole address for IPv4; for IPv6 the first half (/64), within which every
+ * party has 2^64 addresses to choose from.
+ */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('%')[0]!.toLowerCase().split('::')

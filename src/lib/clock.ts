@@ -1,19 +1,19 @@
 /**
- * Where time comes from. Everything that waits or asks for the instant takes a Clock; nothing else reads one.
+ * The source of time. All code that waits or needs the instant takes a Clock; no other code reads the time.
  *
- * The database's clock decides every comparison (P7), so `instant()` is null on the system clock: statements then use
- * their own now(). A test's virtual clock answers an instant, and every statement uses that instead.
+ * The database's clock decides every comparison (P7), so `instant()` is null on the system clock, and statements then use now(). A test's
+ * virtual clock returns an instant, and every statement uses this instant instead of now().
  */
 export interface Clock {
   /** The instant to pass to SQL as $now; null means "the database's own clock". */
   instant(): Date | null
-  /** This process's clock, for logs and for instants people name; it may jump when the computer's time is set. */
+  /** The clock of this process, for logs and for instants given by people. The value may jump if the computer's time is set. */
   now(): Date
-  /** Milliseconds that only grow, for measuring and for deadlines: no setting of the computer's time moves them. */
+  /** Milliseconds that only grow, for measuring and for deadlines. Setting the computer's time does not change the value. */
   elapsed(): number
   /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Says that this is being waited for, and answers it: a clock that a test moves does not move meanwhile. */
+  /** Tells the clock that a caller waits for `work`, and returns `work`. A virtual clock does not advance meanwhile. */
   during?<T>(work: Promise<T>): Promise<T>
 }
 
@@ -32,8 +32,8 @@ export const systemClock: Clock = {
         resolve()
       }
       const due = performance.now() + ms
-      // setTimeout turns a wait beyond 2^31 ms into none, so a longer one is slept in parts; and it fires up to two
-      // milliseconds early, so that whoever slept until an instant would find it not yet come.
+      // setTimeout fires at once for a wait beyond 2^31 ms, so a longer wait is slept in parts. setTimeout also fires up to 2 ms early,
+      // so a caller that sleeps until an instant would wake before the instant.
       const nap = () => {
         const left = Math.max(Math.ceil(due - performance.now()), 0)
         timer = setTimeout(() => (performance.now() < due ? nap() : done()), Math.min(left, longestNap))
@@ -44,7 +44,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Milliseconds that only grow and that all threads of a process agree on; `elapsed` begins anew in each. */
+/** Milliseconds that only grow, equal for all threads of a process; `elapsed` starts at 0 in each thread. */
 export const sharedElapsed = (): number => {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1000 + nanoseconds / 1e6

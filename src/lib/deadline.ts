@@ -1,4 +1,4 @@
-/** A promise that must not take for ever: past its time `late` makes the error and may clean up. */
+/** Rejects a promise that takes longer than `ms`. `late` makes the error and may clean up. */
 export function withDeadline<T>(promise: Promise<T>, ms: number, late: () => Error): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)

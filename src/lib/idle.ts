@@ -1,4 +1,4 @@
-/** Waiting that is no reason for a finished program to stay: resolves after `ms` or when the signal aborts. */
+/** Waits without keeping a finished program alive: resolves after `ms` or when the signal aborts. */
 export function idle(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve()
@@ -13,7 +13,7 @@ export function idle(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Over and over, until the answer is called; likewise no reason to stay. */
+/** Repeats `work` every `ms` until the caller calls the returned function. Does not keep the program alive either. */
 export function whileIdle(ms: number, work: () => void): () => void {
   const timer = setInterval(work, ms)
   timer.unref()

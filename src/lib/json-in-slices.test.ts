@@ -29,7 +29,7 @@ const value = fc.letrec(tie => ({
   object: fc.array(fc.tuple(names, tie('any')), { maxLength: 5 }).map(pairs => Object.fromEntries(pairs)),
 })).any
 
-/** JSON with white space, and with a character that is put in or left out somewhere. */
+/** JSON with white space, and with a character inserted or left out at a random place. */
 const text = fc
   .tuple(value, fc.nat(2), fc.nat(), fc.constantFrom('', ...',[]{}:" 1\\'), fc.boolean())
   .map(([any, space, at, odd, isLeftOut]) => {
@@ -79,7 +79,7 @@ test('the values of a body are counted the same, however its bytes are split int
   )
 })
 
-/** Commas and opening brackets outside texts. */
+/** The number of commas and opening brackets outside strings. */
 function countOf(any: unknown): number {
   if (typeof any !== 'object' || any === null) return 0
   const inner = Array.isArray(any) ? any : Object.values(any)

@@ -1,31 +1,31 @@
 /**
  * Parses a long JSON text in slices. `JSON.parse` of 16 MB blocks the event loop for some hundred milliseconds; this parser hands
- * `JSON.parse` one group of whole list items or object fields at a time, and waits for `between` after each group.
+ * `JSON.parse` a group of whole list items or object fields at a time, and waits for `between` after each group.
  *
- * Invariant: the value is the value that `JSON.parse` makes of the text, and a text that `JSON.parse` refuses is refused.
+ * Invariant: the result equals the result of `JSON.parse`, and a text refused by `JSON.parse` is refused.
  */
 
-/** A list or an object whose end is not read yet. */
+/** A list or an object with an end that the parser has not reached yet. */
 interface Open {
   readonly isList: boolean
   readonly start: number
-  /** Where the items begin that are not in `value` yet. */
+  /** The position of the first item that is not in `value` yet. */
   groupStart: number
-  /** Where the item begins that is being read. */
+  /** The position of the current item. */
   itemStart: number
-  /** undefined: nothing of it is parsed yet, so it may still be a part of a group of the list or object around it. */
+  /** undefined: no part of this list or object is parsed yet, so the whole may still go into a group of the list or object around it. */
   value: unknown[] | Record<string, unknown> | undefined
-  /** The name of the field in which the innermost parsed list or object is to be put. */
+  /** The name of the field for the innermost parsed list or object. */
   name: string | undefined
-  /** The item before was put in by itself: only a comma or the end may follow. */
+  /** The previous item was added alone: only a comma or the end may follow. */
   isAfterItem: boolean
 }
 
 export interface SliceOptions {
-  /** Characters of a group. One item that is longer is parsed alone. */
+  /** Characters of a group. A longer item is parsed alone. */
   length: number
   between: () => Promise<void>
-  /** Sees the text of each group. */
+  /** Receives the text of each group. */
   look?: (text: string) => void
 }
 
@@ -43,7 +43,7 @@ export async function parseJsonInSlices(
     return JSON.parse(part)
   }
 
-  /** At least one item: otherwise a comma stands before nothing. */
+  /** Throws unless the group has an item: otherwise a comma has no item before or after it. */
   const addGroup = (open: Open, end: number): void => {
     const part = text.slice(open.groupStart, end)
     if (Array.isArray(open.value)) {
@@ -60,7 +60,7 @@ export async function parseJsonInSlices(
     if (fields === 0) throw new SyntaxError('a field is missing')
   }
 
-  /** Parses what is complete before `end`, of each open list and object from the outermost on. */
+  /** Parses the complete items before `end` in each open list and object, outermost first. */
   const flush = (end: number): void => {
     for (const [level, open] of stack.entries()) {
       open.value ??= open.isList ? [] : {}
@@ -139,7 +139,7 @@ export async function parseJsonInSlices(
     }
   }
   if (isWhole) return whole
-  // No list and no object, or one that does not end.
+  // The text is no list and no object, or a list or an object without an end.
   return parsed(text)
 }
 
@@ -149,7 +149,7 @@ function put(into: Record<string, unknown>, name: string, value: unknown): void 
   else into[name] = value
 }
 
-/** Of `"name" :`. */
+/** Returns the name in `"name" :`. */
 function nameIn(before: string): string {
   if (!before.endsWith(':')) throw new SyntaxError('a name is missing')
   const name: unknown = JSON.parse(before.slice(0, -1))
@@ -157,12 +157,12 @@ function nameIn(before: string): string {
   return name
 }
 
-/** Only the white space of JSON may stand here. */
+/** Throws unless the text is JSON white space. */
 function refuseText(text: string): void {
   if (/[^ \t\r\n]/.test(text)) throw new SyntaxError('something stands where nothing may')
 }
 
-/** The place of the quote that ends the text which begins at `start`. */
+/** The position of the closing quote of the string that begins at `start`. */
 function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let slashes = 0

@@ -1,7 +1,7 @@
-/** Work that steps back behind what is under way in this process. */
+/** Defers work until the current work of this process is done. */
 import type { Clock } from './clock.ts'
 
-/** When whatever is under way in memory has been done, and what it sends has been handed to the network. */
+/** Runs `work` after the code under way in memory has finished and has handed its output to the network. */
 export function afterThis(clock: Clock, work: () => void): void {
   const done = new Promise<void>(resolve =>
     setImmediate(() => {

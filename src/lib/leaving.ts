@@ -1,6 +1,6 @@
 /**
- * A list that is left as soon as the signal aborts, also while it gives nothing: the next item is then the signal's reason,
- * thrown. Whoever gives the list is told, and not waited for.
+ * Leaves a list as soon as the signal aborts, also while the list yields nothing: the next item then throws the signal's reason. The
+ * source of the list gets `return()`, and `leaving` does not wait for the answer.
  */
 import { orAborted } from './or-aborted.ts'
 
@@ -8,7 +8,7 @@ export function leaving<T>(
   list: Iterable<T> | AsyncIterable<T>,
   signal: AbortSignal | undefined,
 ): Iterable<T> | AsyncIterable<T> {
-  // Nobody waits inside of a list that is there.
+  // A synchronous list never waits.
   if (signal === undefined || !(Symbol.asyncIterator in Object(list))) return list
   return {
     [Symbol.asyncIterator]() {

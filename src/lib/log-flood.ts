@@ -1,13 +1,13 @@
 /**
- * Bounds how often one and the same line is logged: while the database is away, every request and every loop fails with the same words.
+ * Bounds repeated log lines: while the database is unreachable, every request and every loop fails with the same message.
  *
- * Invariant: of one message at most `most` lines are written in `windowMs`, and a line at the end of that time says how many were left
- * out. Messages that differ do not hold each other back.
+ * Invariant: at most `most` lines of a message are written in `windowMs`, and a line at the end of the window says how many lines were
+ * left out. Different messages do not hold each other back.
  */
 
 const windowMs = 10_000
 const most = 20
-/** Messages that are remembered; with more, the oldest is forgotten. */
+/** Remembered messages; beyond this number the oldest message is forgotten. */
 const mostMessages = 1000
 
 interface Window {
@@ -21,13 +21,13 @@ export class LogFlood {
   readonly #elapsed: () => number
   readonly #later: (run: () => void, ms: number) => void
 
-  /** `later` runs something after so many ms, and does not keep the process alive for it. */
+  /** `later` runs a function after a number of ms, and does not keep the process alive for the run. */
   constructor(elapsed: () => number, later: (run: () => void, ms: number) => void) {
     this.#elapsed = elapsed
     this.#later = later
   }
 
-  /** Whether a line of this message is written. `told`: writes how many were left out, once their window is over. */
+  /** True: the caller may write a line of this message. `told` writes the number of left-out lines at the end of the window. */
   admits(message: string, told: (leftOut: number) => void): boolean {
     const now = this.#elapsed()
     let window = this.#windows.get(message)

@@ -1,13 +1,13 @@
 /**
- * How a line of a log looks, without the logger: for a thread that has to be small.
+ * Formats a log line without the logger, for a thread with little memory.
  *
- * Invariant: what a line tells of cannot break it, colour it or begin another one.
+ * Invariant: the content of a line cannot break the line, colour the line or begin another line.
  */
 import { visibleLine, visibleText } from './visible.ts'
 
 const colours: Record<string, number> = { debug: 90, info: 36, warn: 33, error: 31, fatal: 31 }
 
-/** `12:03:44 info  worker ready queues=default`, of a line of JSON. */
+/** Turns a JSON line into `12:03:44 info  worker ready queues=default`. */
 export function prettyLine(line: string, colour: boolean): string {
   const { level, time, msg, err, ...facts } = JSON.parse(line) as Record<string, unknown> & {
     level: string

@@ -1,8 +1,8 @@
 /**
- * One logger for a process: JSON lines where a machine reads them, short coloured lines on a terminal.
- * Parts take a `Log` and never write to a stream themselves.
+ * Writes the log of a process: JSON lines for machines, short coloured lines on a terminal. Parts take a `Log` and never write to a
+ * stream themselves.
  *
- * Invariant: whatever looks like a secret is removed before a line is written. Warnings and errors that repeat are bounded (log-flood.ts).
+ * Invariant: text that looks like a secret is removed before a line is written. Repeated warnings and errors are bounded (log-flood.ts).
  */
 import pino from 'pino'
 import { systemClock } from './clock.ts'
@@ -12,7 +12,7 @@ import { isSecretName, withoutSecrets } from './redact.ts'
 
 type Line = (facts: Record<string, unknown>, message: string) => void
 
-/** Ours, so that whoever brings another logger need not know pino; a pino logger is one as it is. */
+/** Our own type, so a user with another logger need not know pino. A pino logger fits as is. */
 export interface Log {
   debug: Line
   info: Line
@@ -25,13 +25,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 
 const deepest = 6
-/** pino's number of `warn`. */
+/** pino's number for `warn`. */
 const warnings = 40
 
 interface LogOptions {
   level: LogLevel
   format: LogFormat
-  /** Default: when stderr is a terminal. */
+  /** Default: true if stderr is a terminal. */
   colour?: boolean
   write?: (text: string) => void
 }
@@ -50,7 +50,7 @@ export function createLog(options: LogOptions): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
-      // Facts are the caller's, and may be anything: they must not take the place of a line's own parts, or break it.
+      // The caller chooses the facts, so facts may hold any value: facts must not replace the line's own parts or break the line.
       hooks: {
         logMethod([facts, message], method, level) {
           const text = withoutSecrets(String(message))
@@ -66,7 +66,7 @@ export function createLog(options: LogOptions): Log {
   return log
 }
 
-/** Logs that write to stderr, and how: a thread may have to write there itself while the main loop stands still. */
+/** Logs that write to stderr, with the style: a thread may have to write to stderr while the main loop is blocked. */
 const direct = new WeakMap<Log, LogStyle>()
 
 export interface LogStyle {
@@ -75,7 +75,7 @@ export interface LogStyle {
   colour: boolean
 }
 
-/** Undefined: only the log itself knows where its lines go. */
+/** undefined: `createLog` did not make this log for stderr, so only the log knows the destination. */
 export const styleOf = (log: Log): LogStyle | undefined => direct.get(log)
 
 const own = new Set(['level', 'time', 'msg'])
@@ -93,7 +93,7 @@ function tidy(facts: unknown): Record<string, unknown> {
   return tidied
 }
 
-/** A value without secrets, not too deep, and free of what JSON or a getter would choke on. */
+/** Removes secrets, values below the maximum depth, and values that JSON or a getter would fail on. */
 function clean(name: string, value: unknown, depth: number): unknown {
   if (isSecretName(name) && value != null) return '[removed]'
   if (typeof value === 'bigint') return String(value)

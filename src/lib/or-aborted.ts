@@ -1,4 +1,4 @@
-/** What the work answers, or undefined as soon as the signal aborts: then nobody hears how it ended. */
+/** Resolves with the result of `work`, or with undefined as soon as the signal aborts. A later end of `work` is then ignored. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise<T | undefined>((resolve, reject) => {
     const leave = () => resolve(undefined)

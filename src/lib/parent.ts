@@ -1,4 +1,4 @@
-/** Resolves true once this process is no longer a child of that one; false when the signal aborts before. Keeps nobody alive. */
+/** Resolves true once this process is no longer a child of `parent`; false if the signal aborts first. Does not keep the process alive. */
 import { idle } from './idle.ts'
 
 const lookEveryMs = 500

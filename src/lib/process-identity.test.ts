@@ -1,4 +1,4 @@
-/** When a process counts as gone: only with proof. */
+/** A process counts as gone only with proof. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { identityOf, isGone, thisProcess } from './process-identity.ts'
 
 const isLinux = process.platform === 'linux'
 
-/** A process that ends when its stdin does. */
+/** A process that ends when stdin ends. */
 function sleeper(): ChildProcess & { pid: number } {
   const child = spawn('cat', [], { stdio: ['pipe', 'ignore', 'ignore'] })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -26,7 +26,7 @@ test.runIf(isLinux)('a process that lives is not gone, and one that was killed i
 })
 
 test.runIf(isLinux)('a process that is dead and not yet collected by its parent is gone', async () => {
-  // The shell becomes a program that never collects its child.
+  // The shell becomes a program that never collects the child.
   const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   })

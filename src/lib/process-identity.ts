@@ -1,21 +1,21 @@
 /**
- * Which process this is, so that another one on this machine can tell for certain, later, that it is gone. A number alone does
- * not say: numbers are used again, and mean other processes in another container or after a restart of the machine.
+ * Identifies a process, so another process on this machine can later prove the end of the first. A pid alone is not enough: pids are used
+ * again, and a pid names another process in another container or after a restart of the machine.
  *
- * Invariant: `isGone` answers true only with proof. What cannot be told counts as alive: another machine, another container, a
- * system that does not say.
+ * Invariant: `isGone` returns true only with proof. Without proof (another machine, another container, a system without /proc) the
+ * process counts as alive.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 
 export interface ProcessIdentity {
-  /** This start of this machine, and the namespace in which a pid names one process and its start one instant. */
+  /** This start of this machine, with the namespace in which a pid names a single process and a start names a single instant. */
   machine: string
   pid: number
-  /** When the process was started, in the kernel's own count. */
+  /** The start of the process, in the kernel's own count. */
   start: string
 }
 
-/** Undefined where the system does not tell: on another one than Linux. */
+/** undefined on systems other than Linux, which do not provide the facts. */
 export function thisProcess(): ProcessIdentity | undefined {
   known ??= { is: read() }
   return known.is
@@ -23,7 +23,7 @@ export function thisProcess(): ProcessIdentity | undefined {
 
 let known: { is: ProcessIdentity | undefined } | undefined
 
-/** Of a process of this machine that is there; undefined where that cannot be told. */
+/** The identity of a running process of this machine; undefined if the system does not show the process. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const here = thisProcess()
   const found = here && statOf(String(pid))
@@ -45,19 +45,19 @@ function read(): ProcessIdentity | undefined {
   }
 }
 
-/** Whether that process has certainly ended. */
+/** True if the process has certainly ended. */
 export function isGone({ machine, pid, start }: ProcessIdentity): boolean {
   const here = thisProcess()
   if (here === undefined || here.machine !== machine) return false
   if (pid === here.pid) return start !== here.start
   if (!exists(pid)) return true
   const found = statOf(String(pid))
-  // Without an answer from /proc it may be there and hidden from this user.
+  // /proc may hide a running process from this user.
   if (found === undefined || found.pid !== pid) return false
   return found.start !== start || found.state === 'Z' || found.state === 'X'
 }
 
-/** Asked by a signal that is not sent: /proc may hide the processes of others. */
+/** Sends signal 0, because /proc may hide the processes of other users. */
 function exists(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -67,7 +67,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Its name may hold anything, blanks and brackets too. */
+/** Reads /proc/PID/stat. The process name in the file may hold any character, also blanks and brackets. */
 function statOf(process: string): { pid: number; state: string; start: string } | undefined {
   try {
     const text = readFileSync(`/proc/${process}/stat`, 'latin1')
@@ -79,7 +79,7 @@ function statOf(process: string): { pid: number; state: string; start: string } 
   }
 }
 
-/** Kernels before 5.6 have no namespaces of time. */
+/** Kernels before 5.6 have no time namespaces. */
 function linkOrNothing(path: string): string {
   try {
     return readlinkSync(path)

@@ -1,4 +1,4 @@
-/** Randomness, in one place so that nothing else reads it. */
+/** The only source of randomness. */
 import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -9,10 +9,10 @@ export function randomName(prefix: string, length = 12): string {
   return `${prefix}-${letters.join('')}`
 }
 
-/** 256 bits as 43 letters that a header, a cookie and a URL carry as they are. */
+/** 256 bits as 43 letters, valid without escaping in a header, a cookie and a URL. */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
-/** Whether it has the form of a `randomSecret`, also behind a prefix such as `rt_`: then nobody can guess it. */
+/** True for text in the form of a `randomSecret`, also behind a prefix such as `rt_`: such a secret cannot be guessed. */
 export const isRandomSecret = (secret: string): boolean => /^(?:[a-z]{1,8}_)?[\w-]{43}$/.test(secret)
 
 /** Between 0 (included) and 1 (excluded). */

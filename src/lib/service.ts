@@ -1,24 +1,24 @@
 /**
- * A loop is a tick and a sleep. `loop` runs `tick` now and then again every `every`, or as soon as it is woken; an error
- * in one tick is reported, and the loop tries again soon: after 100 ms, then twice as long each time, up to `every`.
+ * Repeats a tick and a sleep. `loop` runs `tick` now and then every `every` ms, or as soon as `wake` is called. An error in a tick is
+ * reported, and the loop tries again after 100 ms, then after twice the time with each error, up to `every`.
  *
- * Invariant: ticks of one loop never overlap, and once stop() has resolved none is running and none will start.
+ * Invariant: ticks of a loop never overlap, and once stop() has resolved, no tick runs and no tick will start.
  */
 import type { Clock } from './clock.ts'
 
 export interface Loop {
-  /** Tick as soon as possible; many wakes before that tick are one. */
+  /** Ticks as soon as possible; many wakes before the tick count once. */
   wake(): void
-  /** If it sleeps for longer than that, it sleeps only that long. */
+  /** Limits the current sleep to `ms`. */
   sleepAtMost(ms: number): void
   stop(): Promise<void>
 }
 
 export interface LoopOptions {
   clock: Clock
-  /** How long to sleep after a tick that went well; a tick may answer another time for once. */
+  /** Milliseconds to sleep after a successful tick. A tick may return another time for the next sleep. */
   every: number
-  /** How long to sleep before the first tick; default: not at all. */
+  /** Milliseconds to sleep before the first tick. Default: 0. */
   after?: number
   tick: () => Promise<number | undefined>
   failed: (error: unknown) => void
@@ -64,7 +64,7 @@ export function loop({ clock, every, after = 0, tick, failed }: LoopOptions): Lo
 
   const wake = () => {
     woken = true
-    // Once: every abort makes an error, and a busy worker wakes its loop for each job.
+    // Abort only once: every abort creates an error object, and a busy worker wakes the loop for each job.
     sleeping?.abort()
     sleeping = undefined
   }

@@ -1,18 +1,18 @@
-/** The environment variables that a supervisor sets for the process it starts, and for no other. */
+/** The environment variables set by a supervisor for the supervised process only. */
 
-/** Set by the supervisor for the process it starts: the folder of its papers. */
+/** The folder of the crash report files of the supervised process. */
 export const papersVariable = 'RETOMA_PAPERS'
 
-/** Likewise: its own pid. What a job starts has that in its environment, too, and is not the process that is meant. */
+/** The pid of the supervisor. A process started by a job inherits this variable too, and is not the supervised process. */
 export const supervisorVariable = 'RETOMA_SUPERVISOR'
 
-/** Likewise: the folder of the death certificates of those before it. */
+/** The folder of the pending crash reports of earlier processes. */
 export const certificatesVariable = 'RETOMA_CERTIFICATES'
 
-/** Likewise: what it writes to stderr is shown on a terminal, though it sees a pipe. */
+/** The stderr of the supervised process ends on a terminal, although the process sees a pipe. */
 export const terminalVariable = 'RETOMA_TERMINAL'
 
-/** Nobody else sets them, so they are no settings. */
+/** Only the supervisor sets these variables, so none is a setting. */
 export const ownVariables: readonly string[] = [
   papersVariable,
   supervisorVariable,

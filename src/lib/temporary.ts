@@ -1,17 +1,18 @@
 /**
- * Folders for temporary files are shared with other users, who can choose names: what carries our name there is not always
- * ours. Used by the supervisor for its papers and by a worker for its copies of files.
+ * Decides which temporary folders this user may use and remove. Temporary folders are shared with other users, who can choose names: a
+ * folder with our name is not always ours. The supervisor uses this file for the crash report files, and a worker for local copies of
+ * files.
  *
- * Invariant: nothing is removed that is not a folder of this very user; root removes nothing in a place where another user
- * could put a link in its stead, and makes nothing in a place that belongs to another user.
+ * Invariant: only a folder of this very user is removed. Root removes nothing in a place where another user could put a link instead of
+ * the folder, and creates nothing in a place that belongs to another user.
  */
 import { lstatSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 
-/** -1 where the system has no such number: there every file counts as one's own. */
+/** -1 on a system without user ids: every file there counts as our own. */
 const ownUid = (): number => process.getuid?.() ?? -1
 
-/** Whether this process may keep files of its own there: the place is not that of another user than root. */
+/** True if this process may create files in `place`: the owner is root or this user. */
 export function isUsablePlace(place: string): boolean {
   try {
     const { uid } = statSync(place)
@@ -21,7 +22,7 @@ export function isUsablePlace(place: string): boolean {
   }
 }
 
-/** A folder of this user's, by itself and not by a link, in a place where nobody else could replace it. */
+/** True for a folder of this user (not a link), in a place where no other user could replace the folder. */
 export function isOwnLeftover(place: string, folder: string): boolean {
   try {
     const found = lstatSync(folder)
@@ -33,11 +34,11 @@ export function isOwnLeftover(place: string, folder: string): boolean {
   }
 }
 
-/** Others may write there only what is their own: it is sticky, as /tmp is. */
+/** True if other users may change only their own entries in `place`: the folder is sticky, as /tmp is. */
 function isSafeFromOthers(place: string): boolean {
   const { mode } = statSync(place)
   return isUsablePlace(place) && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0)
 }
 
-/** The system's folder for what is temporary, unless that is another user's. */
+/** The system's temporary folder, unless this folder belongs to another user; then /tmp. */
 export const temporaryPlace = (): string => (isUsablePlace(tmpdir()) ? tmpdir() : '/tmp')

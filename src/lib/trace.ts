@@ -1,8 +1,8 @@
 /**
- * Traces, through the OpenTelemetry API alone: whose SDK the application registers is its own affair, and without one all of
- * this does nothing and costs next to nothing.
+ * Writes traces through the OpenTelemetry API alone. The application chooses the SDK; without an SDK this file does nothing and costs
+ * almost nothing.
  *
- * A job keeps the trace that enqueued it as a W3C traceparent; each attempt of it is a span below that.
+ * A job stores the trace of the enqueue as a W3C traceparent; each attempt of the job is a span below this trace.
  */
 import {
   type Attributes,
@@ -17,16 +17,16 @@ import {
 const tracerName = 'retoma'
 
 export interface SpanFacts {
-  /** A traceparent, or null for a trace of its own; left out: what is active here. */
+  /** A traceparent; null for a new trace; left out for the active span. */
   parent?: string | null
-  /** It takes up what another process has left for it. */
+  /** The span continues work of another process. */
   consumer?: boolean
   attributes?: Attributes
 }
 
 export interface Span {
   readonly traceparent: string
-  /** What runs in there, however long, is part of it. */
+  /** Work started in `work` is part of the span, however long the work takes. */
   run<T>(work: () => T): T
   note(name: string, value: string): void
   end(failed?: { message: string; thrown?: unknown }): void
@@ -51,7 +51,7 @@ function forgetTraced(): void {
   traced = undefined
 }
 
-/** The active trace; null: none. */
+/** The active trace; null if there is none. */
 export function traceparent(): string | null {
   const active = trace.getActiveSpan()?.spanContext()
   return active === undefined || !trace.isSpanContextValid(active) ? null : textOf(active)
@@ -62,7 +62,7 @@ const textOf = ({ traceId, spanId, traceFlags }: { traceId: string; spanId: stri
 
 const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** What is no traceparent begins a trace of its own. */
+/** A parent without the form of a traceparent begins a new trace. */
 function below(parent: string | null | undefined) {
   if (parent === undefined) return context.active()
   const [, traceId, spanId, flags] = form.exec(parent ?? '') ?? []
@@ -75,7 +75,7 @@ function below(parent: string | null | undefined) {
   })
 }
 
-/** Undefined when nobody traces; the facts are asked for only then. */
+/** undefined without an SDK; `facts` is called only with an SDK. */
 export function openSpan(name: string, facts: () => SpanFacts): Span | undefined {
   if (!isTraced()) return undefined
   const { parent, consumer = false, attributes = {} } = facts()
@@ -96,7 +96,7 @@ export function openSpan(name: string, facts: () => SpanFacts): Span | undefined
   }
 }
 
-/** A sampler or processor of the application's that throws must not cost a job its outcome. */
+/** A sampler or processor of the application may throw; the job's outcome must not depend on this. */
 function quietly<T>(work: () => T): T | undefined {
   try {
     return work()
@@ -105,7 +105,7 @@ function quietly<T>(work: () => T): T | undefined {
   }
 }
 
-/** Below what is active here. */
+/** Runs `work` in a span below the active span. */
 export async function inSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
   const span = openSpan(name, () => ({}))
   if (span === undefined) return work()

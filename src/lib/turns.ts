@@ -1,4 +1,4 @@
-/** So many at once; the others have their turn in the order they came. */
+/** Limits concurrent work to `most` turns. Further callers get a turn in the order of arrival. */
 export class Turns {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -7,17 +7,17 @@ export class Turns {
     this.#free = most
   }
 
-  /** Turns that nobody has. */
+  /** The number of free turns. */
   get free(): number {
     return this.#free
   }
 
-  /** How many wait for a turn. */
+  /** The number of callers waiting for a turn. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** Resolves with what ends the turn, to be called once; with undefined when the signal aborted first. */
+  /** Resolves with the function to end the turn, to be called once; with undefined if the signal aborts first. */
   take(signal: AbortSignal): Promise<(() => void) | undefined> {
     return new Promise(resolve => {
       if (signal.aborted) return resolve(undefined)

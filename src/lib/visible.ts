@@ -1,6 +1,6 @@
 /**
- * Characters that steer a terminal, break a line or turn text around, written out as `\x1b` or `\u202e`: a name, an input or a message
- * from outside then colours nothing, forges no line and hides nothing.
+ * Escapes characters that steer a terminal, break a line or reverse text, as `\x1b` or `\u202e`: a name, an input or a message from
+ * outside then sets no colour, forges no line and hides nothing.
  */
 
 /** Line breaks and tabs stay. */
@@ -17,5 +17,5 @@ const escaped = (letter: string): string => {
 /** Text of several lines. */
 export const visibleText = (text: string): string => text.replace(steering, escaped)
 
-/** Text that stands in one line: a cell of a table, a message of a log. */
+/** Text for a single line: a cell of a table, a message of a log. */
 export const visibleLine = (text: string): string => text.replace(breaking, letter => named[letter] ?? escaped(letter))

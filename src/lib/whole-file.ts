@@ -1,6 +1,6 @@
 /**
- * A file that is there whole or not at all: written beside its place under another name, flushed, and only then given its
- * own. A process that is killed leaves at most `NAME.….partial`, which nobody takes for the real one.
+ * Writes a file whole or not at all: the content goes to a file beside the target, is flushed, and only then gets the target's name. A
+ * killed process leaves at most `NAME.….partial`, which no reader takes for the real file.
  */
 import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -10,17 +10,17 @@ import { RetomaError, type Saying } from '../errors.ts'
 import { randomName } from './random.ts'
 
 export interface WholeFileOptions {
-  /** Take the place of a file that is there. Otherwise that is an error with the code EEXIST, at the end as well. */
+  /** Replace an existing file. Otherwise an existing file is an error with the code EEXIST, also at the end of the write. */
   replace: boolean
   signal?: AbortSignal
 }
 
-/** Readable for its owner only. Resolves with its size once it would survive a power cut. Throws file_not_written. */
+/** Creates a file readable for the owner only. Resolves with the size once the file would survive a power cut. Throws file_not_written. */
 export async function writeWhole(file: string, content: Readable, options: WholeFileOptions): Promise<number> {
   try {
     return await write(file, content, options)
   } catch (error) {
-    // By the codes that only a disk has: a socket that the content is read from has a call `write` as well.
+    // Only codes of a disk count: a socket as the source of the content has a system call `write` as well.
     const { code = '', syscall } = error as NodeJS.ErrnoException
     throw syscall !== undefined && code in reasons ? notWritten(file, code, error) : error
   }
@@ -58,7 +58,7 @@ async function write(file: string, content: Readable, options: WholeFileOptions)
   }
 }
 
-/** A link, unlike a rename, fails when the name is taken; some file systems know no links. */
+/** A link fails if the name is taken; a rename does not. Some file systems have no links. */
 async function takeFree(partial: string, file: string): Promise<void> {
   try {
     await link(partial, file)

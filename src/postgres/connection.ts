@@ -1,6 +1,6 @@
 /**
- * What is done with a connection to a server that may have stopped answering: every question and the goodbye have a
- * deadline. Used wherever the keeper's connection is (start, keeper, leave).
+ * Talks to a server that may have stopped answering: every query and the closing of a connection have a deadline. start, keeper and leave
+ * use this file for the keeper's connection.
  */
 import type pg from 'pg'
 import { withDeadline } from '../lib/deadline.ts'
@@ -14,12 +14,12 @@ export async function ask(client: pg.Client, text: string, values: unknown[] = [
   return rows[0] ?? {}
 }
 
-/** Resolves when the server has seen it, or, late, without it. */
+/** Resolves when the server has closed the connection, or after `goodbyeMs` without the server. */
 export async function hangUp(client: pg.Client): Promise<void> {
   await withDeadline(client.end(), goodbyeMs, late).catch(() => inside(client).connection.stream.destroy())
 }
 
-/** Whether this connection is a reason for a finished program to stay. */
+/** Sets whether this connection keeps a finished program alive. */
 export function keepsAlive(client: pg.Client, does: boolean): void {
   if (does) inside(client).ref()
   else inside(client).unref()

@@ -1,6 +1,6 @@
 /**
- * Data in the making: a folder beside the data, named after the process that makes it. Made by init.ts; whoever makes
- * data next removes what dead processes left.
+ * Manages the temporary folders of initdb: a folder beside the data folder, with the pid of the creating process in the name. init.ts
+ * creates the folder; the next process that creates data removes the folders of dead processes.
  */
 import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,12 +15,12 @@ export function newDraft(folder: string): string {
   return join(folder, `${prefix}${process.pid}-${randomName('d')}`)
 }
 
-/** Whether a live process makes data in this folder. */
+/** True if a live process creates data in this folder. */
 export async function isBeingMade(folder: string): Promise<boolean> {
   return (await drafts(folder)).some(({ alive }) => alive)
 }
 
-/** Never fails: what cannot be removed now harms nobody, and is tried again by the next. */
+/** Never fails: a folder that cannot be removed now does no harm, and the next process tries again. */
 export async function removeAbandoned(home: Maker): Promise<void> {
   for (const { path, alive } of await drafts(home.folder)) {
     if (alive) continue
@@ -35,9 +35,9 @@ interface Maker {
   runner: Runner
 }
 
-/** What another user may have put in its place is removed with that user's rights, not with root's. */
+/** Another user may have replaced the path, so the path is removed with the rights of the owner and not with the rights of root. */
 export async function removeDraft({ owner, runner }: Maker, path: string): Promise<void> {
-  // On root's own ground what is root's was put there by root.
+  // In a folder of root's, only root can have created an entry of root's.
   const isRoots = owner.uid === 0 && (await lstat(path).catch(() => undefined))?.uid === 0
   if (runner.as === 'self' || isRoots) return rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
   await run(runner, 'rm', ['-rf', '--', path], [path]).catch(() => {})
@@ -53,7 +53,7 @@ async function drafts(folder: string): Promise<{ path: string; alive: boolean }[
     .map(({ path, pid }) => ({ path, alive: exists(pid) }))
 }
 
-/** initdb goes on when only the process that ran it is killed. Its own programs do not name the draft but work in it. */
+/** initdb continues if only the calling process is killed. The programs started by initdb do not name the draft but work in it. */
 async function endMakers(draft: string): Promise<void> {
   for (const pid of await allPids().catch(() => [])) {
     const command = await commandLine(pid)

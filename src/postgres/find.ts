@@ -1,8 +1,8 @@
 /**
- * Finds the PostgreSQL that npm installed for this platform and makes it whole: npm may have skipped the install
- * script that links its libraries. Called first by every open.
+ * Finds the PostgreSQL that npm installed for this platform and completes the package: npm may have skipped the install script that links
+ * the libraries. Every open calls this first.
  *
- * Invariant: the package is completed, never changed otherwise; where it may not be written it is copied.
+ * Invariant: the package is only completed, never changed otherwise; if the package is not writable, the files are copied.
  */
 import { access, chmod, constants, cp, lstat, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
@@ -12,7 +12,7 @@ import { makeFolder } from './folder.ts'
 import type { Machine } from './machine.ts'
 
 export interface Binaries {
-  /** The folder that has bin, lib and share. */
+  /** The folder with bin, lib and share. */
   native: string
   version: string
   major: string
@@ -51,7 +51,7 @@ export async function findBinaries(machine: Machine): Promise<Binaries> {
   }
 }
 
-/** Restores library links and executable bits. False: this user may not, so a copy is needed. */
+/** Restores library links and executable bits. False: this user may not write the package, so a copy is needed. */
 export async function complete(binaries: Binaries): Promise<boolean> {
   try {
     for (const { source, target } of await missingLinks(binaries.native))
@@ -66,7 +66,7 @@ export async function complete(binaries: Binaries): Promise<boolean> {
   }
 }
 
-/** A whole copy that every user may read, made once per version. */
+/** A whole copy, readable for every user, made once per version. */
 export async function copyBinaries(binaries: Binaries, parent: string): Promise<Binaries> {
   const native = join(parent, `postgresql-${binaries.version}`)
   const copy = { ...binaries, native }
@@ -105,7 +105,7 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST' && error.code !== 'ENOTEMPTY') throw error
 }
 
-/** `en` and `pt`: what else one could do there. */
+/** `en` and `pt`: further advice for the platform. */
 function unsupported(platform: Fact, en: string, pt: string): RetomaError {
   const way_out = say(
     `${en}set DATABASE_URL to a PostgreSQL 14 or newer`,

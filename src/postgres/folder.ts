@@ -1,8 +1,8 @@
-/** Makes a folder and those above it. Not Node's own `recursive`: below /proc that never returns. */
+/** Creates a folder and the folders above. Not with Node's `recursive`, which never returns below /proc. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Answers the folder when it was made, undefined when it was there. */
+/** Returns the folder if this call created the folder, undefined for an existing folder. */
 export async function makeFolder(path: string, mode: number): Promise<string | undefined> {
   const code = await tryMake(path, mode)
   if (code === 'EEXIST') return undefined
@@ -12,7 +12,7 @@ export async function makeFolder(path: string, mode: number): Promise<string | u
   return path
 }
 
-/** The error's code where going up one folder may help; any other error is thrown. */
+/** Returns the error's code if creating the parent folder may help; any other error is thrown. */
 async function tryMake(path: string, mode: number): Promise<'EEXIST' | 'ENOENT' | undefined> {
   try {
     await mkdir(path, { mode })

@@ -1,8 +1,8 @@
 /**
- * On whose ground a path lies: whoever owns one of its folders can put something else in the place of what lies below. Root
- * asks before it does anything there (root.ts). On another user's ground root makes nothing and follows nothing: that user does.
+ * Finds the owner of a path: a user who owns a folder of the path can replace everything below. Root checks the owner before any change
+ * (root.ts). In a path of another user, root creates nothing and follows no link; root lets the owner do the work.
  *
- * Invariant: a link that another user may have put there leads to something of that user's own, or is refused.
+ * Invariant: a link that another user may have created leads to a file or folder of the same user, or is refused.
  */
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ import type { Owner } from './owner.ts'
 export interface Ground {
   /** Without links. */
   path: string
-  /** Root, when all its folders are root's. */
+  /** Root if root owns every folder of the path. */
   owner: Owner
   exists: boolean
 }
@@ -35,13 +35,13 @@ export async function groundOf(given: string): Promise<Ground> {
     if (found === undefined) {
       refuseUnlessTheirs(given, linked, owner)
       const { mode, uid } = await lstat(path)
-      // Anybody may make it, so nobody does it in root's place.
+      // Every user may create an entry here, so the account nobody creates the folder instead of root.
       const anybodys = uid === 0 && (mode & 0o1002) === 0o002
       return { path: join(path, ...rest), owner: anybodys ? nobody() : owner, exists: false }
     }
     if (found.isSymbolicLink()) {
       if (++links > mostLinks) throw Object.assign(new Error('ELOOP'), { code: 'ELOOP', path: here })
-      // Also one of root's own, moved there by somebody who may.
+      // Also a link of root's: a user with the right may have moved the link there.
       for (const uid of [found.uid, owner.uid]) if (uid !== 0) linked.add(uid)
       rest = [
         ...resolve(dirname(here), await readlink(here))

@@ -1,6 +1,6 @@
 /**
- * Where a server lives and who runs it: the data folder the user named, with postgres (the data), socket and
- * postgres.log in it. Called by every open, before init and start.
+ * Chooses the folders and the user of a server: the data folder named by the user, with postgres (the data), socket and postgres.log.
+ * Every open calls this, before init and start.
  */
 import { constants } from 'node:fs'
 import { access, open, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
@@ -19,33 +19,33 @@ import { folderTrouble } from './trouble.ts'
 
 export interface Home {
   folder: string
-  /** On whose ground the folder lies; nobody else makes anything in it. */
+  /** The owner of the path; no other user creates anything in the folder. */
   owner: Owner
   data: string
   socket: string
   log: string
   runner: Runner
   binaries: Binaries
-  /** The folder that was made for it, when there was none. */
+  /** The folder created for the server, if none existed. */
   made: string | undefined
 }
 
-/** The folder as its few files are opened in it. */
+/** The data folder, as needed to open Retoma's own files. */
 export const ownFolder = ({ folder, owner, runner }: Home): OwnFolder => ({
   path: folder,
   uid: runner.as === 'user' ? owner.uid : undefined,
 })
 
-/** A folder that the server's user owns, such as that of the data or of the socket. */
+/** A folder owned by the server's user, such as the folder of the data or of the socket. */
 export const serverFolder = ({ runner }: Home, path: string): OwnFolder => ({
   path,
   uid: runner.as === 'user' ? runner.uid : undefined,
 })
 
-/** A folder that only the server's user may enter: made by that user, or on root's own ground by root, and handed over. */
+/** Creates a folder that only the server's user may enter: created by this user, or in a path of root's by root, and then handed over. */
 export async function makeServerFolder({ folder, owner, runner }: Home, path: string): Promise<void> {
   if (runner.as === 'self') return void (await makeFolder(path, 0o700))
-  // Outside of the data folder it lies in a folder of the system's, where everybody has only what is his own.
+  // A folder outside the data folder is in a system folder, where every user can change only their own entries.
   if (owner.uid !== 0 && dirname(path) === folder) return must(runner, 'mkdir', ['-p', '-m', '700', path])
   await makeFolder(path, 0o700)
   const held = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
@@ -56,10 +56,10 @@ export async function makeServerFolder({ folder, owner, runner }: Home, path: st
   }
 }
 
-/** Keeps the data of a project out of its repository. */
+/** Keeps the data of a project out of the repository. */
 const gitIgnore = '.gitignore'
 
-/** sockaddr_un holds 104 bytes on macOS and 108 on Linux, the closing zero included. */
+/** sockaddr_un has room for 104 bytes on macOS and 108 on Linux, including the closing zero. */
 const longestSocket = 103
 
 export async function settle(dataDir: string, found: Binaries, machine: Machine): Promise<Home> {
@@ -75,7 +75,7 @@ async function settleAsSelf(named: string, found: Binaries, machine: Machine): P
   const fresh = await makeFolder(named, 0o700)
   const folder = await realpath(named)
   const choice = await chooseAsSelf(folder, found, machine)
-  // Only into a folder we made: one that was there may hold what its owner wants in git.
+  // Only in a folder created here: an existing folder may hold files that the owner wants in git.
   if (fresh) await writeFile(join(folder, gitIgnore), '*\n', { flag: 'wx' })
   return { made: fresh && folder, ...layout(choice, machine) }
 }
@@ -97,13 +97,13 @@ async function settleAsRoot(named: string, found: Binaries, machine: Machine): P
 
 const makeScript = `umask 077 && mkdir -p "$1" && printf '*\\n' > "$1/$2"`
 
-/** On another user's ground what must be made is made by that user. */
+/** In a path of another user, this user creates the files and folders. */
 async function must(runner: Runner, file: string, args: string[]): Promise<void> {
   const { code, output } = await run(runner, file, args)
   if (code !== 0) throw Object.assign(new Error(output.trim()), { code: 'EACCES' })
 }
 
-/** Whether a folder has data, or somebody is making it at this moment. Asking makes nothing. */
+/** True if a folder has data, or a process is creating the data right now. Creates nothing. */
 export async function hasData(dataDir: string): Promise<boolean> {
   const machine = thisMachine()
   const folder = await realpath(dataDir).catch(() => undefined)
@@ -120,7 +120,7 @@ function holdsData(folder: string): Promise<boolean> {
   )
 }
 
-/** Undoes a `settle` that made a folder nothing more was put into. */
+/** Undoes a `settle` that created a folder, if the folder holds nothing but .gitignore. */
 export async function unsettle(home: Home): Promise<void> {
   if (!home.made) return
   if ((await readdir(home.made).catch(() => [])).join() !== gitIgnore) return

@@ -1,8 +1,9 @@
 /**
- * The embedded PostgreSQL: a real server below a data folder, shared by every Retoma process that uses that folder.
- * Opened by the command line and by the engine when there is no DATABASE_URL.
+ * Opens the embedded PostgreSQL: a real server below a data folder, shared by every Retoma process with the same data folder. The command
+ * line and the engine open a server if there is no DATABASE_URL.
  *
- * A server outlives the process that started it: killed, it is found again by the next one. The last to leave stops it.
+ * A server outlives the process that started it: if this process is killed, the next process finds the server. The last process to leave
+ * stops the server.
  */
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/log.ts'
@@ -20,27 +21,27 @@ export { hasData } from './home.ts'
 export interface EmbeddedPostgres {
   /** For pg: database `retoma`, user `retoma`, over a unix socket. */
   readonly url: string
-  /** Where the data is. */
+  /** The folder of the data. */
   readonly folder: string
-  /** True: we started it; false: it was running. */
+  /** True: this call started the server; false: the server was running. */
   readonly started: boolean
-  /** Makes sure a server runs, after somebody killed it; several processes may ask at once. */
+  /** Makes sure a server runs, after the server was killed; several processes may call this at once. */
   revive(): Promise<void>
-  /** For `up`: undefined when the folder is ours from now on, or the address of the one that has it. */
+  /** For `up`: undefined if the folder is now reserved for this process; otherwise the address of the `up` with the reservation. */
   reserve(address: string): Promise<string | undefined>
-  /** The address of the `up` that has the folder, asked without a claim to it. */
+  /** The address of the `up` with the reservation, read without reserving. */
   reservedBy(): Promise<string | undefined>
-  /** I no longer need it. The last one out stops the server and waits until it is gone. */
+  /** This process no longer needs the server. The last process to leave stops the server and waits for the end. */
   leave(): Promise<void>
 }
 
 export interface EmbeddedOptions {
   dataDir: string
-  /** False only for data nobody will miss: faster, and lost with the power. */
+  /** False only for data that may be lost in a power cut: faster. */
   fsync?: boolean
   log?: Log
   clock?: Clock
-  /** @internal Another computer than this one, for tests. */
+  /** @internal Another computer than this computer, for tests. */
   machine?: Partial<Machine>
 }
 

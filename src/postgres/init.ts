@@ -1,8 +1,8 @@
 /**
- * Makes the data of a new server. Called by open when the data folder has none yet.
+ * Creates the data of a new server. open calls this if the data folder has no data yet.
  *
- * Invariant: the data appears whole, by a rename, or not at all; of two processes that make it at once one wins and the
- * other throws its own away.
+ * Invariant: the data appears whole, by a rename, or not at all. If two processes create the data at once, the first rename wins and the
+ * other process deletes its own copy.
  */
 import { open, readdir, rename } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -14,7 +14,7 @@ import { inFolder, readOwn } from './own-files.ts'
 import { run } from './privilege.ts'
 import { folderTrouble, serverTrouble } from './trouble.ts'
 
-/** Written into postgresql.conf once; there a user may tune them. What must hold is on the command line (start.ts). */
+/** Written into postgresql.conf once, where a user may tune the values. Settings that must hold are on the command line (launch.ts). */
 const settings = {
   max_connections: '100',
   shared_buffers: '64MB',
@@ -24,7 +24,7 @@ const settings = {
   log_timezone: 'UTC',
   lc_messages: 'C',
   log_line_prefix: '%m [%p] ',
-  // Errors of statements reach the client, who logs them; what is left is little, so the file stays small.
+  // Errors of statements reach the client, which logs the errors; the rest is little, so the file stays small.
   log_min_messages: 'log',
   log_checkpoints: 'off',
 }
@@ -35,7 +35,7 @@ export async function isMade(home: Home): Promise<boolean> {
     unlessMissing(async () => {
       const files = await readdir(home.data).catch(unlessMissing(() => []))
       if (files.length === 0) return undefined
-      // Another process may have put its data there after the first look.
+      // Another process may have moved data there after the first read.
       const late = await read().catch(unlessMissing(() => undefined))
       if (late !== undefined) return late
       throw new RetomaError('data_unreadable', {
@@ -80,7 +80,7 @@ export async function makeData(home: Home, options: { sync: boolean }): Promise<
 
 const hba = '# The socket lies in a folder only its owner may enter.\nlocal all all trust\n'
 
-/** By the user whose folder it is: what root writes there could lead elsewhere. */
+/** Run as the owner of the folder: a file written by root could be a link to another place. */
 async function writeHba({ runner }: Home, draft: string): Promise<void> {
   const script = 'printf %s "$1" > "$2/pg_hba.conf"'
   const { code, output } = await run(runner, 'sh', ['-c', script, 'sh', hba, draft], [draft])

@@ -1,6 +1,7 @@
 /**
- * This process's hold on a server: one idle connection that says "I use it" (presence.ts). As long as any process has
- * one, no other stops the server; when it is lost unexpectedly the server is brought back. Made by open.
+ * Keeps a server running for this process: an idle connection shows that the process uses the server (presence.ts). As long as any
+ * process has such a connection, no other process stops the server. If the connection is lost unexpectedly, the keeper restarts the
+ * server. open creates the keeper.
  */
 import type pg from 'pg'
 import type { Clock } from '../lib/clock.ts'
@@ -47,8 +48,8 @@ export class Keeper {
   }
 
   /**
-   * Only one `up` per folder: a lock of this connection's session, so it is free again the moment its holder is gone,
-   * however he went. Answers the holder's address when it is somebody else's.
+   * Allows a single `up` per folder: a lock of this connection's session, so the lock is free as soon as the holder ends for any reason.
+   * Returns the holder's address if another process has the lock.
    */
   async reserve(address: string): Promise<string | undefined> {
     const client = this.#client
@@ -60,7 +61,7 @@ export class Keeper {
     return undefined
   }
 
-  /** The address of the `up` that has the folder, asked without a claim to it. */
+  /** The address of the `up` with the reservation, read without reserving. */
   async reservedBy(): Promise<string | undefined> {
     const client = this.#client
     if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
@@ -85,7 +86,7 @@ export class Keeper {
   #hold(client: pg.Client): void {
     this.#client = client
     client.once('end', () => this.#lost(client))
-    // An idle hold is no reason for a finished program to stay.
+    // An idle connection does not keep a finished program alive.
     keepsAlive(client, false)
   }
 
@@ -96,7 +97,7 @@ export class Keeper {
     if (!this.#leaving.signal.aborted) void this.#keepTrying()
   }
 
-  /** One attempt at a time, shared by everybody in this process who asks. */
+  /** A single attempt at a time, shared by all callers in this process. */
   #attempt(): Promise<void> {
     this.#reviving ??= this.#attach().finally(() => {
       this.#reviving = undefined
@@ -114,7 +115,7 @@ export class Keeper {
       signal: this.#leaving.signal,
     })
     this.#hold(client)
-    // Whoever reserved the folder meanwhile keeps it: two that work on one database do no harm.
+    // If another process reserved the folder meanwhile, the other process keeps it: two `up` processes on the same database do no harm.
     if (this.#address !== undefined) await this.reserve(this.#address).catch(() => {})
   }
 

@@ -1,6 +1,6 @@
 /**
- * Asks at the socket whether a server is there, by really connecting. The connection that succeeds is handed out: it
- * becomes the keeper (keeper.ts). Called by start and by leave.
+ * Checks for a server at the socket by connecting. A successful connection is returned and becomes the keeper's connection (keeper.ts).
+ * start and leave call this.
  */
 import pg from 'pg'
 import { say } from '../errors.ts'
@@ -8,11 +8,11 @@ import type { Words } from './trouble.ts'
 
 export type Answer =
   | { is: 'up'; client: pg.Client }
-  /** It lets nobody in: it is starting, recovering or shutting down. */
+  /** The server accepts no connections: the server is starting, recovering or shutting down. */
   | { is: 'starting'; why: Words }
-  /** It has no place left, so others are in. */
+  /** The server has no free connection, so other clients are connected. */
   | { is: 'full'; why: Words }
-  /** It is there and says nothing. */
+  /** The server is there and does not answer. */
   | { is: 'silent'; why: Words }
   | { is: 'away' }
 
@@ -23,7 +23,7 @@ export const port = 5432
 const user = 'retoma'
 const database = 'retoma'
 
-/** `localhost` is only there to make it a URL that every parser takes; `host` in the query is what counts. */
+/** `localhost` only makes the URL valid for every parser; `host` in the query decides. */
 export function socketUrl(socket: string): string {
   return `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(socket)}&sslmode=disable`
 }
@@ -63,7 +63,7 @@ async function createDatabase(socket: string, name: string): Promise<Answer> {
     await answer.client.query(`create database ${database}`)
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
-    // 55006: somebody else copies the template at this moment.
+    // 55006: another process copies the template right now.
     if (code === '55006' || gone.has(code) || /terminated/.test(message)) return { is: 'starting', why: message }
     if (!exists.has(code)) throw error
   } finally {

@@ -1,9 +1,9 @@
 /**
- * Launches the server process. Called by start.ts, which waits until it answers.
+ * Launches the server process. start.ts calls this and waits for the server to answer.
  *
- * Directly and not by pg_ctl, which hands paths to a shell unquoted and looks only ten times a second. The process has a
- * session of its own: Ctrl-C in the terminal is for Retoma, which stops the server in order; a killed Retoma leaves it
- * running.
+ * The process is started directly and not by pg_ctl, which hands paths to a shell unquoted and checks only ten times a second. The
+ * process has a session of its own: Ctrl-C in the terminal goes to Retoma, which stops the server in order; a killed Retoma leaves the
+ * server running.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, rename } from 'node:fs/promises'
@@ -20,9 +20,9 @@ import { folderTrouble, type Words } from './trouble.ts'
 export interface Launch {
   readonly pid: number | undefined
   readonly ended: boolean
-  /** What it wrote into the log since, or how it ended. */
+  /** The log lines of the server since the launch, or the reason of the end. */
   said(): Promise<Words>
-  /** Resolves when it has ended, told so now; what it had committed is safe. */
+  /** Stops the server now and resolves at the end of the process; committed data is safe. */
   takeBack(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ const mostSaid = 1_000_000
 
 export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   try {
-    // A server that is brought back must not make a removed folder anew, empty.
+    // A restarted server must not create a removed folder again, empty.
     if (!(await isMade(home)))
       throw new RetomaError('data_unreadable', {
         folder: home.folder,
@@ -71,7 +71,7 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
       takeBack: async () => {
         if (ended) return
         child.ref()
-        // A server ends its helpers first, and kills those that do not listen after five seconds.
+        // A server ends the helper processes first, and after 5 s kills helpers that do not react.
         child.kill('SIGQUIT')
         await withDeadline(end, takeBackMs, () => new Error('it does not end')).catch(() => child.kill('SIGKILL'))
       },
@@ -81,7 +81,7 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
   }
 }
 
-/** What must hold whatever the user wrote into postgresql.conf. */
+/** Settings that must hold regardless of postgresql.conf. */
 function serverOptions(home: Home, fsync: boolean): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '',
@@ -89,18 +89,18 @@ function serverOptions(home: Home, fsync: boolean): string[] {
     unix_socket_directories: `"${home.socket.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     logging_collector: 'off',
-    // Not "$user" first: the user is called like our schema, and whatever somebody makes would land among our tables.
+    // Without "$user": the user has the same name as Retoma's schema, and new tables of any user would land among Retoma's tables.
     search_path: 'public',
     ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** Trust is by the folder: whoever may enter it is the owner. One that a stranger put in its place is refused. */
+/** The folder grants trust: only the owner may enter the folder. A folder created by another user is refused. */
 async function prepareSocket(home: Home): Promise<void> {
   const { uid } = home.runner
   await makeServerFolder(home, home.socket).catch(error => {
-    // A link or a file lies there: told below.
+    // A link or a file is there: reported below.
     if (!['ELOOP', 'ENOTDIR', 'EEXIST'].includes(error.code)) throw error
   })
   const found = await lstat(home.socket)
@@ -116,7 +116,7 @@ async function prepareSocket(home: Home): Promise<void> {
 
 const logName = 'postgres.log'
 
-/** A log that has grown large is put aside first; the one before it goes. */
+/** Renames a large log first; the previous renamed log is deleted. */
 async function openLog(home: Home): Promise<FileHandle> {
   const folder = ownFolder(home)
   const log = await openForAppend(home)
@@ -126,7 +126,7 @@ async function openLog(home: Home): Promise<FileHandle> {
   return openForAppend(home)
 }
 
-/** On another user's ground it is that user's, who may be the next to start the server. */
+/** In a path of another user the log belongs to this user, who may be the next to start the server. */
 async function openForAppend(home: Home): Promise<FileHandle> {
   const { runner, owner } = home
   const log = await openOwn(ownFolder(home), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)

@@ -1,11 +1,11 @@
 /**
- * The way out: who leaves as the last stops the server. Called once by the keeper.
+ * Leaves a server; the last process to leave stops the server. The keeper calls this once.
  *
- * A server that has just crashed is asked again when it answers. One that says it cannot let anybody in yet has nobody in
- * it, so it is stopped; whoever waits for it starts it anew. One that says nothing at all is left as it is: others may
- * be in, it would not heed a signal either, and the next to come attaches to it.
+ * A server that has just crashed is asked again once the server answers. A server that does not accept connections yet has no clients, so
+ * the server is stopped; a process waiting for the server starts a new server. A server without any answer is left as is: other processes
+ * may use the server, the server would not react to a signal either, and the next process attaches to the server.
  *
- * Invariant: it takes seconds, whatever the server does.
+ * Invariant: leaving takes seconds, whatever the server does.
  */
 import type pg from 'pg'
 import type { Clock } from '../lib/clock.ts'
@@ -19,9 +19,9 @@ import { stopServer } from './stop.ts'
 
 const patience = 10_000
 const pause = 20
-/** Whoever lost his connection together with us needs a moment to be back. */
+/** A process that lost the connection together with this process needs a moment to reconnect. */
 const grace = 250
-/** The share of a process that was killed goes as soon as the server notices. */
+/** The lock of a killed process is released as soon as the server notices. */
 const notice = 5000
 
 export async function leaveServer(
@@ -46,7 +46,7 @@ export async function leaveServer(
   )
 }
 
-/** False: the server could not be asked. */
+/** False: the server did not answer. */
 async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
   try {
     const last = await isLast(client, clock).catch(() => undefined)

@@ -1,6 +1,6 @@
 /**
- * The facts about this computer that decide how PostgreSQL is found and run. Read by find, home and privilege, which
- * never look at `process` themselves; a test describes another computer by overriding a fact.
+ * Collects the facts about this computer that decide how PostgreSQL is found and run. find, home and privilege read the facts here and
+ * never from `process`; a test describes another computer by overriding a fact.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,13 +13,13 @@ export interface Machine {
   glibc: boolean
   uid: number
   gid: number
-  /** The program that opens a mount namespace; only root asks for it. */
+  /** The program to open a mount namespace; only root uses the program. */
   unshare: string
-  /** Where root keeps what an unprivileged user must reach. */
+  /** The folder in which root puts files for an unprivileged user. */
   systemFolder: string
-  /** For sockets whose place below the data folder would be too long. Fixed, because TMPDIR differs between processes. */
+  /** The folder for sockets with a path too long below the data folder. Fixed, because TMPDIR differs between processes. */
   shortFolder: string
-  /** The folder of an installed package; throws when there is none. */
+  /** The folder of an installed package; throws if the package is missing. */
   packageFolder(name: string): string
 }
 
@@ -42,10 +42,13 @@ interface Account {
   gid: number
 }
 
-/** The account made for programs that should own nothing. */
+/** The account for programs that should own no files. */
 export const nobody = (): Account => accountOf('nobody') ?? { uid: 65534, gid: 65534 }
 
-/** Who runs the server on root's own ground. Nobody is shared with other programs: whoever minds makes an account `retoma`. */
+/**
+ * The account for the server in a path of root's. Other programs share the account nobody; to avoid sharing, an administrator creates the
+ * account `retoma`.
+ */
 export function serverAccount(): Account {
   const own = accountOf('retoma')
   return own !== undefined && own.uid !== 0 ? own : nobody()

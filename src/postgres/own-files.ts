@@ -1,9 +1,9 @@
 /**
- * The few files that a process of Retoma keeps in a data folder: its log, the address of its `up`, PostgreSQL's notes. The folder
- * may be another user's when Retoma runs as root, so that each of them may be a link to something of root's.
+ * Opens Retoma's own files in a data folder: the log, the address of the `up`, PostgreSQL's pid file. If Retoma runs as root, the folder
+ * may belong to another user, so each file may be a link to a file of root's.
  *
- * Invariant: no link is followed, and nothing is opened that is not a plain file with one name. The folder is held open while it is
- * worked in, and is that of the user it should be: what takes its place meanwhile is not touched.
+ * Invariant: no link is followed, and only a plain file with a single name is opened. The folder stays open during the work and has the
+ * expected owner: a folder that replaces it meanwhile is not touched.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
@@ -12,19 +12,19 @@ import { randomName } from '../lib/random.ts'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
 
-/** A folder and, where it matters whose it is, the uid of its owner. */
+/** A folder and, if the owner matters, the uid of the owner. */
 export interface OwnFolder {
   path: string
   uid?: number | undefined
 }
 
-/** `at`: where the folder's files are, by a path that nobody can change. */
+/** `at`: a path to the folder's files that no other user can change. */
 export async function inFolder<T>(folder: OwnFolder, work: (at: string, name: FileHandle) => Promise<T>): Promise<T> {
   const held = await open(folder.path, O_RDONLY | O_DIRECTORY)
   try {
     const { uid } = await held.stat()
     if (folder.uid !== undefined && uid !== folder.uid) throw foreign(folder.path, folder.path)
-    // Other systems than Linux have no such path.
+    // Only Linux has such a path.
     return await work(process.platform === 'linux' ? `/proc/self/fd/${held.fd}` : folder.path, held)
   } finally {
     await held.close()
@@ -48,7 +48,7 @@ export function openOwn(folder: OwnFolder, name: string, flags: number, mode = 0
   })
 }
 
-/** Its text, of which not more is read than a file of ours has. */
+/** Reads at most `mostBytes`, because Retoma's own files are short. */
 export async function readOwn(folder: OwnFolder, name: string, mostBytes = 4096): Promise<string> {
   const file = await openOwn(folder, name, O_RDONLY)
   try {
@@ -59,7 +59,7 @@ export async function readOwn(folder: OwnFolder, name: string, mostBytes = 4096)
   }
 }
 
-/** Takes the place of what was there, whatever it was. */
+/** Replaces an existing entry of any type. */
 export function writeOwn(folder: OwnFolder, name: string, text: string): Promise<void> {
   return inFolder(folder, async at => {
     const draft = `${at}/.${randomName(name)}`

@@ -1,4 +1,4 @@
-/** Two small facts about a path, for home.ts and root.ts: whose it is, and a short name that stands for it. */
+/** Reads two facts about a path, for home.ts and root.ts: the owner, and a short name for the path. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 
@@ -7,7 +7,7 @@ export interface Owner {
   gid: number
 }
 
-/** Undefined when there is nothing. */
+/** undefined if the path does not exist. */
 export async function ownerOf(path: string): Promise<Owner | undefined> {
   try {
     const { uid, gid } = await stat(path)

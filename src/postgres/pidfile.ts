@@ -1,9 +1,9 @@
 /**
- * postmaster.pid: PostgreSQL's own note of which process serves a data folder, and its interlock against a second one.
- * Read by start and stop.
+ * Reads postmaster.pid: PostgreSQL's own record of the process that serves a data folder, and the lock against a second server. start and
+ * stop use this file.
  *
- * Invariant: a note is removed only when the process it names is certainly not a server of this folder; PostgreSQL's
- * shared memory, keyed by the folder, then still refuses a second server.
+ * Invariant: a pid file is removed only if the named process is certainly not a server of this folder; even then PostgreSQL's shared
+ * memory, keyed by the folder, refuses a second server.
  */
 import { link, lstat, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ import { commandLine, exists, parentOf, workingFolder } from './processes.ts'
 
 export interface Note {
   text: string
-  /** Undefined while it is being written, or after a crash emptied it. */
+  /** undefined while PostgreSQL writes the file, or after a crash emptied the file. */
   pid: number | undefined
 }
 
@@ -40,9 +40,9 @@ export async function livePid(data: string): Promise<number | undefined> {
 }
 
 /**
- * The pid of the server that answers us: the parent of the backend at the other end, whatever the note says. It may be
- * missing: of two servers that start at once over the note of a dead one, the second may remove the note that the first
- * has just written, before shared memory refuses it. The first then serves without one, until within a minute it looks.
+ * The pid of the server behind this connection: the parent of the connection's backend, regardless of the pid file. The pid file may be
+ * missing: if two servers start at once over the pid file of a dead server, the second may remove the new pid file of the first, before
+ * shared memory refuses the second. The first then serves without a pid file, until its own check within a minute.
  */
 export async function answeringPid(client: pg.Client, data: string): Promise<number | undefined> {
   const { processID } = client as pg.Client & { processID: number }
@@ -50,37 +50,37 @@ export async function answeringPid(client: pg.Client, data: string): Promise<num
   return pid !== undefined && (await serves(pid, data)) ? pid : livePid(data)
 }
 
-/** Whether that process is a server of this folder; a zombie, or a stranger that got the number later, is not. */
+/** True if the process is a server of this folder; false for a zombie or for another process that got the pid later. */
 async function serves(pid: number, data: string): Promise<boolean> {
   const command = (await commandLine(pid)).join(' ')
   if (!/(^|\/)postgres -D /.test(command)) return false
   const cwd = await workingFolder(pid)
   if (cwd === undefined) return command.includes(`postgres -D ${data}`)
-  // The data may lie elsewhere, behind a link; the system tells where a process really is.
+  // The data may be elsewhere, behind a link; the system knows the real working folder of a process.
   return cwd === (await realpath(data).catch(() => data))
 }
 
-/** Whether anything is left of a server: an ending process works in its folder a little longer than it has a name. */
+/** True if any part of a server is left: an ending process has the working folder a little longer than the command line. */
 export async function lingers(pid: number, data: string): Promise<boolean> {
   if (await serves(pid, data)) return true
   const cwd = await workingFolder(pid)
   return cwd !== undefined && cwd === (await realpath(data).catch(() => data))
 }
 
-/** Removes notes of the pid file and the socket's lock that name a process which is no server of this folder. */
+/** Removes the pid file and the socket's lock file if the named process is no server of this folder. */
 export async function clearStale(data: string, files: string[], now: Date, uid?: number): Promise<void> {
   for (const file of files) {
     const note = await readNote(file)
     if (!note || (note.pid !== undefined && (await serves(note.pid, data)))) continue
     const blank = note.pid === undefined
     if (blank && now.getTime() - (await lstat(file)).mtimeMs < 2000) continue
-    // PostgreSQL itself takes over from a process that is gone, and checks its orphans in doing so.
+    // PostgreSQL itself replaces the file of a dead process, and checks for orphaned backends at the same time.
     if (!blank && !exists(note.pid!)) continue
     await remove({ path: dirname(file), uid }, basename(file), note.text)
   }
 }
 
-/** Takes the file away first and looks again, since a new server may have written its own note meanwhile. */
+/** Renames the file first and reads it again, because a new server may have written a new file meanwhile. */
 async function remove(folder: OwnFolder, name: string, expected: string): Promise<void> {
   const aside = `${name}.${randomName('stale')}`
   await inFolder(folder, async at => {

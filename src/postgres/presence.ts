@@ -1,11 +1,11 @@
 /**
- * Who is in: everybody who uses a server shares one lock of it, for as long as his connection lives. Who leaves gives his
- * share back and then tries for the whole: granted, nobody else is in, and nobody gets in until the server is gone.
- * Entered in start.ts, left in leave.ts.
+ * Tracks the processes that use a server: each process has a shared advisory lock for as long as its connection lives. A leaving process
+ * releases the shared lock and then tries for the exclusive lock. If granted, no other process uses the server, and no process can enter
+ * until the server has stopped. start.ts enters, leave.ts leaves.
  *
- * Invariant: deciding to stop and letting somebody in exclude each other. Of two that leave at once the second to give
- * his share back finds nobody, or the first one already stopping the server. The share of a process that was killed
- * goes a moment later than the process; until then it counts as nobody's.
+ * Invariant: the decision to stop and the entry of a process exclude each other. If two processes leave at once, the second to release
+ * the shared lock finds no other process, or finds the first already stopping the server. The lock of a killed process is released a
+ * moment after the process ends; until then the lock counts for nothing.
  */
 import type pg from 'pg'
 import { lockKeys } from '../lib/lock-keys.ts'
@@ -14,23 +14,23 @@ import { commandLine } from './processes.ts'
 
 const { presence } = lockKeys
 
-/** The connection of who is in says which process he is. */
+/** The application name of a connection holds the pid of the process. */
 export const nameOf = (pid: number) => `retoma keeper ${pid}`
 
-/** False: the last one out is about to stop the server. */
+/** False: the last process to leave is about to stop the server. */
 export async function enter(client: pg.Client): Promise<boolean> {
   const { shared } = await ask(client, 'select pg_try_advisory_lock_shared($1) as shared', [presence])
   return shared === true
 }
 
-/** True: we were the last, and while this connection lives nobody comes in. */
+/** True: this process was the last, and no process enters while this connection lives. */
 export async function giveBack(client: pg.Client): Promise<boolean> {
   await ask(client, 'select pg_advisory_unlock_all()')
   const { alone } = await ask(client, 'select pg_try_advisory_lock($1) as alone', [presence])
   return alone === true
 }
 
-/** Whether any of those who have a share is a process that lives. A name that tells no process counts as one. */
+/** True if any lock belongs to a live process. A lock under a name without a pid counts as a live process. */
 export async function othersLive(client: pg.Client): Promise<boolean> {
   const { names } = await ask(
     client,

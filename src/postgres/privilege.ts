@@ -1,9 +1,10 @@
 /**
- * Who runs PostgreSQL, which refuses to run as root. An ordinary user runs it himself. Root runs it as another user, one that
- * may read nothing of root's. Chosen once per open by home.ts; used for every program that init and start run.
+ * Runs programs as the right user, because PostgreSQL refuses to run as root. An ordinary user runs PostgreSQL directly. Root runs
+ * PostgreSQL as another user without access to root's files. home.ts chooses the user once per open; init and start run every program
+ * this way.
  *
- * Data may lie below a folder that only root may enter, such as /root. Then the program has a view of the file system of its own
- * (a mount namespace): the closed folder is empty there but for what the program needs.
+ * Data may be below a folder that only root may enter, such as /root. Then the program gets its own view of the file system (a mount
+ * namespace): in this view the closed folder is empty except for the folders needed by the program.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
@@ -13,7 +14,7 @@ import type { Owner } from './owner.ts'
 
 export interface UserRunner extends Owner {
   as: 'user'
-  /** The program that makes a view where one is needed; undefined: none can be made here. */
+  /** The program to make a view if needed; undefined: a view is not possible here. */
   unshare?: string | undefined
 }
 
@@ -25,11 +26,11 @@ export interface Ran {
 }
 
 type BeginOptions = Pick<SpawnOptions, 'stdio' | 'detached'> & {
-  /** Folders that the program works in, beside the one it lies in. */
+  /** The folders in which the program works, besides the program's own folder. */
   needs?: readonly string[]
 }
 
-/** PG* variables of the user stay out: they would change the port, the folder, the rights. */
+/** PG* variables of the user stay out: the variables would change the port, the folder, the rights. */
 export function begin(
   runner: Runner,
   file: string,
@@ -48,11 +49,12 @@ export function begin(
   return spawn(unshare!, [...view, ...words], own)
 }
 
-/** Where programs of the system lie; those that make a view are for administrators. */
+/** The folders of system programs; the programs for a view are in the folders for administrators. */
 const path = (): string => `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/sbin:/sbin`
 
-// The folders to show are opened first, then what is closed is covered, then each is put where it was. mount would make a path of
-// a descriptor, which leads under the cover: hence -c. The programs are named by nothing that the data's owner could have put there.
+// The script opens the folders to show, then covers the closed folders, then mounts each shown folder at the old path. mount would turn a
+// descriptor into a path, which leads under the cover: hence -c. The program names contain nothing that the owner of the data could have
+// put there.
 const viewScript = `
 set -e
 uid=$1 gid=$2 shown=$3; shift 3
@@ -71,7 +73,7 @@ done
 exec setpriv --reuid "$uid" --regid "$gid" --clear-groups --no-new-privs "$@"
 `
 
-/** Of the folders above these, the topmost ones that the user may not go through. */
+/** The topmost folders above `needed` that the user may not enter. */
 function closedTo(user: Owner, needed: readonly string[]): string[] {
   const closed = needed.flatMap(each => {
     const above: string[] = []
@@ -94,8 +96,8 @@ function mayEnter({ uid, gid }: Owner, folder: string): boolean {
 }
 
 /**
- * Runs a program to its end. It has a session of its own: Ctrl-C in the terminal is for Retoma, which ends in order once
- * this is done. Should Retoma end at once instead, it takes the program along.
+ * Runs a program to the end. The program has a session of its own: Ctrl-C in the terminal goes to Retoma, which ends in order after the
+ * program. If Retoma ends at once instead, Retoma kills the program.
  */
 export function run(
   runner: Runner,
@@ -123,12 +125,12 @@ export function run(
   })
 }
 
-/** The program and those it runs. */
+/** Kills the program and the programs started by it. */
 function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The program has already ended.
   }
 }
 
@@ -138,7 +140,7 @@ export function self(machine: Machine): Runner {
 
 export const asUser = ({ uid, gid }: Owner): UserRunner => ({ as: 'user', uid, gid })
 
-/** That user, with a view where one can be made. For root's own ground alone: what lies elsewhere could be changed meanwhile. */
+/** The user, with a view if possible. Only for paths of root's: other paths could be changed meanwhile. */
 export async function asUserWithView({ uid, gid }: Owner, machine: Machine): Promise<Runner> {
   const plain = asUser({ uid, gid })
   const { unshare } = machine
@@ -159,7 +161,7 @@ export async function asUserWithView({ uid, gid }: Owner, machine: Machine): Pro
   return (await succeeds(self(machine), unshare, tried)) ? { ...plain, unshare } : plain
 }
 
-/** Whether this runner can run the program and do `may` ('w': write into, 'x': go through) with the folder. */
+/** True if this runner can run the program and do `may` ('w': write into, 'x': enter) with the folder. */
 export function reaches(runner: Runner, program: string, folder: string, may: 'w' | 'x'): Promise<boolean> {
   const script = `"$1" --version && test -x "$2" && test -${may} "$2"`
   const native = isAbsolute(program) ? [dirname(dirname(program))] : []

@@ -1,4 +1,4 @@
-/** What the system tells about a process: is it there, what was it started as, where does it work. Never by its name alone. */
+/** Reads facts about a process from the system: existence, command line, working folder. A process is never identified by name alone. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -12,7 +12,7 @@ export function exists(pid: number): boolean {
   }
 }
 
-/** Empty when there is no such process, or only its remains. Without /proc, split at every blank. */
+/** Empty if the process does not exist or is a zombie. Without /proc, split at every blank. */
 export async function commandLine(pid: number): Promise<string[]> {
   try {
     if (process.platform === 'linux') return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
@@ -22,12 +22,12 @@ export async function commandLine(pid: number): Promise<string[]> {
   }
 }
 
-/** Resolved; undefined where the system does not tell. */
+/** A path without links; undefined if the system does not show the folder. */
 export function workingFolder(pid: number): Promise<string | undefined> {
   return readlink(`/proc/${pid}/cwd`).catch(() => undefined)
 }
 
-/** Undefined when there is no such process, or the system does not tell. */
+/** undefined if the process does not exist or the system does not show the parent. */
 export async function parentOf(pid: number): Promise<number | undefined> {
   try {
     const text =

@@ -1,6 +1,6 @@
 /**
- * Where the `up` that has reserved a folder answers: told to whoever comes second. The reservation itself is a lock in
- * the database; this file is only its sign, so a stale one misleads nobody.
+ * Stores the address of the `up` that has reserved a folder, for the next `up`. The reservation itself is a lock in the database; this
+ * file only holds the address, so a stale file does no harm.
  */
 import { rm } from 'node:fs/promises'
 import type { Clock } from '../lib/clock.ts'
@@ -18,7 +18,7 @@ export async function writeAddress(home: Home, address: string): Promise<void> {
   await writeOwn(ownFolder(home), sign, `${address}\n`)
 }
 
-/** Whoever has just reserved the folder gets a moment to write his sign. */
+/** Waits a moment, because a process writes the address shortly after the reservation. */
 export async function readAddress(home: Home, clock: Clock): Promise<string> {
   for (let left = patience; left > 0; left -= pause) {
     const text = await readOwn(ownFolder(home), sign).catch(() => '')

@@ -1,10 +1,10 @@
 /**
- * Who runs the server when Retoma runs as root, and in which folder. Called by home.ts. The owner of the ground that the data
- * folder lies on (ground.ts); on root's own ground an account that owns nothing else: `retoma` where there is one, or nobody.
- * Where that account cannot get to the folder, and can be given no view of it, in a folder of the system's.
+ * Chooses the user and the folder of the server if Retoma runs as root. home.ts calls this. The user is the owner of the path of the data
+ * folder (ground.ts); in a path of root's, an account without other files: `retoma` if it exists, otherwise nobody. If the account cannot
+ * reach the folder and no view is possible, the server's folder is a system folder.
  *
- * Invariant: the server never runs as root, in a namespace neither, so that who gets into it can read nothing of root's. On
- * another user's ground root makes, changes and removes nothing. A folder with things of others in it never changes its mode.
+ * Invariant: the server never runs as root, not even in a namespace, so an intruder in the server can read no file of root's. In a path
+ * of another user root creates, changes and removes nothing. The mode of a folder with entries of others never changes.
  */
 import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ import { asUser, asUserWithView, type Runner, reaches, run, self } from './privi
 
 export interface Choice {
   folder: string
-  /** On whose ground the folder lies. */
+  /** The owner of the path. */
   owner: Owner
   runner: Runner
   binaries: Binaries
 }
 
-/** Where the data of a folder lies that no unprivileged user can reach. */
+/** The replacement for a data folder that no unprivileged user can reach. */
 export function systemFolderOf(dataDir: string, machine: Machine): string {
   return join(machine.systemFolder, shortHash(dataDir))
 }
@@ -58,7 +58,7 @@ export async function chooseAsRoot(ground: Ground, found: Binaries, machine: Mac
   return choose(elsewhere, root, runner)
 }
 
-/** Data that somebody else put there, or a link to such data, is not the ground's owner's to run. */
+/** Refuses data of another user than the path's owner, or a link to such data: the owner must not run this data. */
 async function refuseForeignData(dataDir: string, owner: Owner): Promise<void> {
   const data = await groundOf(join(dataDir, 'postgres'))
   const theirs = data.exists ? await ownerOf(data.path) : owner
@@ -72,9 +72,9 @@ async function refuseForeignData(dataDir: string, owner: Owner): Promise<void> {
   })
 }
 
-/** Whether the user can get to what lies in the folder: by itself, by a view, or once it may go through it. */
+/** True if the user can enter the folder: directly, by a view, or after a change of the mode. */
 async function letIn(dataDir: string, runner: Runner, isOurs: boolean): Promise<boolean> {
-  // A view shows what lies in the folder, which need not be open for that.
+  // A view shows the contents of the folder, so the folder's mode does not matter.
   if (runner.as === 'user' && runner.unshare !== undefined) return true
   const enters = () => reaches(runner, 'true', dataDir, 'x')
   if (await enters()) return true
@@ -85,7 +85,10 @@ async function letIn(dataDir: string, runner: Runner, isOurs: boolean): Promise<
   return false
 }
 
-/** Data that root has copied there. Its own folder comes last: until then nobody else gets in, and it is done again after a crash. */
+/**
+ * Changes the owner of data that root copied here. The top folder comes last: until then no other user can enter, and after a crash the
+ * change is repeated.
+ */
 async function handOver({ path: data, owner }: Ground, { uid, gid }: Owner, machine: Machine): Promise<void> {
   if (owner.uid !== 0 || (await livePid(data)) !== undefined) throw outOfReach(data)
   const { code, output } = await run(self(machine), 'chown', ['-R', '-h', `${uid}:${gid}`, '--', data])

@@ -1,10 +1,10 @@
 /**
- * Attaches to the server of a data folder, or starts it. Called by open and by revive, from any number of processes at
- * once: PostgreSQL's own lock file lets one of them win, and the others find its server.
+ * Attaches to the server of a data folder, or starts the server. open and revive call this, from any number of processes at once:
+ * PostgreSQL's own lock file lets a single process win, and the others find the winner's server.
  *
- * Invariant: the answer is an open connection that counts as a user of the server (presence.ts), never a guess from a
- * process list. What was launched on the way is then that server, or has ended: one that is still on its way would find
- * the folder free once everybody has left, and serve nobody.
+ * Invariant: the result is an open connection that counts as a user of the server (presence.ts), never a guess from a process list. A
+ * server launched on the way is then this server, or has ended: a server still on the way would find the folder free after all processes
+ * have left, and run without users.
  */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ import { answeringPid, clearStale, livePid, pidfile } from './pidfile.ts'
 import { enter } from './presence.ts'
 import { folderTrouble, serverTrouble, type Words } from './trouble.ts'
 
-/** Orphaned backends of a killed server hold its memory for two or three seconds. */
+/** Orphaned backends of a killed server keep the shared memory for 2 to 3 s. */
 const patience = 15_000
-/** A server that says it is recovering is left to it. */
+/** A recovering server gets this time. */
 const recoveryPatience = 600_000
 const pause = 20
 
-// The last of them: two found the note of a dead one, and the other removed it first.
+// The last pattern: two servers found the pid file of a dead server, and the other server removed the file first.
 export const othersAtWork =
   /lock file "[^"\n]*" (already exists|is empty)|shared memory block [^\n]{0,100}still in use|could not remove old lock file "[^"\n]*": No such file/
 
@@ -38,7 +38,7 @@ interface Coming {
   name: string
   fsync: boolean
   clock: Clock
-  /** Who gives up by it stops what was launched himself, as the last one out (leave.ts). */
+  /** A caller that aborts stops the launched server, as the last process to leave (leave.ts). */
   signal?: AbortSignal
 }
 
@@ -47,7 +47,7 @@ export async function attachOrStart(home: Home, options: Coming): Promise<Attach
   try {
     return await comeInOrLaunch(home, options, launches)
   } catch (error) {
-    // Whoever could not come in cannot leave either, so what he launched must not stay.
+    // A process that could not enter cannot leave either, so the servers launched here must not stay.
     if (error !== options.signal?.reason) for (const each of launches) await each.takeBack()
     throw error
   }
@@ -61,7 +61,7 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
   let ours: Launch | undefined
   while (true) {
     const answer = await comeIn(home, options.name, ours)
-    // Nothing is awaited since it came in, so that whoever gets the connection sees its end.
+    // No `await` since the entry, so the receiver of the connection sees the end of the connection.
     if (answer.is === 'up') return { client: answer.client, started: ours !== undefined && !ours.ended }
     const now = clock.now()
     if (answer.is !== 'away') {
@@ -71,11 +71,11 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
     if (ours?.ended) {
       why = await ours.said()
       ours = undefined
-      // Whoever leaves last removes a socket folder outside the data; then it is made again.
+      // The last process to leave removes a socket folder outside the data folder; then the folder is created again.
       const others = typeof why === 'string' && othersAtWork.test(why)
       if (!others && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
     }
-    // What we have launched is seen through until it has its note and listens, so that a caller who gives up can stop it.
+    // Waits until the launched server has a pid file and listens, so a caller that aborts can stop the server.
     const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
     if (signal?.aborted && (!ours || canBeStopped)) throw signal.reason
     if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {

@@ -1,5 +1,5 @@
 /**
- * Stops a server and waits until it is gone. Called by the last one out (leave.ts).
+ * Stops a server and waits for the end. The last process to leave calls this (leave.ts).
  *
  * By signal and not by pg_ctl, which refuses to work as root.
  */
@@ -11,11 +11,11 @@ import type { Home } from './home.ts'
 import { lingers, pidfile, readNote } from './pidfile.ts'
 import { serverTrouble } from './trouble.ts'
 
-/** A checkpoint may take its time; after SIGQUIT the server itself kills what is left after five seconds. */
+/** A checkpoint may take time; after SIGQUIT the server itself kills remaining processes after 5 s. */
 const patience = { SIGINT: 20_000, SIGQUIT: 10_000 }
 const pause = 15
 
-/** `SIGQUIT` alone for one that is recovering: told SIGINT then, PostgreSQL 18 may wait for its own helpers for ever. */
+/** `SIGQUIT` alone for a recovering server: on SIGINT during recovery, PostgreSQL 18 may wait for its helper processes for ever. */
 export async function stopServer(
   home: Home,
   pid: number | undefined,
@@ -23,7 +23,7 @@ export async function stopServer(
   signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
 ): Promise<void> {
   if (pid === undefined) return
-  // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves that to the next start. Both keep what was committed.
+  // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves the checkpoint to the next start. Both keep committed data.
   for (const signal of signals) {
     if (!tell(pid, signal)) break
     const deadline = clock.now().getTime() + patience[signal]

@@ -1,6 +1,6 @@
 /**
- * Turns what the system and PostgreSQL say when something fails into one RetomaError a person can act on.
- * Called by find, home, init and start, around every step that touches the disk or runs a program.
+ * Turns errors of the system and of PostgreSQL into a RetomaError with an action for a person. find, home, init and start use this around
+ * every step that touches the disk or runs a program.
  */
 import { statfs } from 'node:fs/promises'
 import { isRetomaError, RetomaError, type Saying, say } from '../errors.ts'
@@ -12,10 +12,10 @@ const actions = {
   stop: say('stop', 'parar'),
 }
 
-/** The server's own words, which stay as they are, or ours about it. */
+/** The server's own words, unchanged, or Retoma's words about the server. */
 export type Words = string | Saying
 
-// A write that is cut short has no error number: PostgreSQL only adds its hint.
+// A write cut short has no error number: PostgreSQL only adds a hint.
 const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|Check free disk space/i
 
 const noRight = (output: string): boolean =>
@@ -38,7 +38,7 @@ const denials: Record<string, Saying> = {
   ENAMETOOLONG: say('its path is too long', 'o caminho é longo demais'),
 }
 
-/** A failed call to the file system, as the trouble with the data folder that it is. */
+/** Turns a failed call to the file system into an error about the data folder. */
 export function folderTrouble(folder: string, error: unknown): unknown {
   if (isRetomaError(error) || !(error instanceof Error)) return error
   const { code = '', path } = error as NodeJS.ErrnoException
@@ -50,7 +50,7 @@ export function folderTrouble(folder: string, error: unknown): unknown {
   return new RetomaError('data_unreadable', { folder, problem }, { cause: error })
 }
 
-/** What initdb or the server said before it gave up. */
+/** Makes an error from the last output of initdb or the server. */
 export async function serverTrouble(
   home: { folder: string; log: string },
   action: keyof typeof actions,
@@ -74,7 +74,7 @@ async function isFull(folder: string): Promise<boolean> {
   }
 }
 
-/** The line that names the cause: the last fatal one with its detail, else the last that says anything, if any does. */
+/** The line with the cause: the last fatal line with the detail, otherwise the last non-empty line; undefined without output. */
 export function tellingLine(output: string): string | undefined {
   const lines = output
     .split('\n')

@@ -1,4 +1,4 @@
-/** What is said of a document that was not read whole. */
+/** The note about a document that was not read whole. */
 import { expect, test } from 'vitest'
 import { excerptOf, headLength, type PdfParts, partsOf, tailLength } from './excerpt.ts'
 

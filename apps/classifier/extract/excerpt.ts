@@ -1,8 +1,8 @@
 /**
- * What of a document is read: all of a short one, the beginning and the end of a long one, about 15,000 tokens. What a document is
- * stands there, and every model takes that much. Pure.
+ * Chooses the text of a document for the AI: the whole of a short document, the beginning and the end of a long document, about 15,000
+ * tokens. The beginning and the end show the category, and every model accepts this length. Pure.
  *
- * Invariant: the end is the end of the document itself, and the note says of everything that was left out that it was.
+ * Invariant: the end is the end of the document itself, and the note names every part left out.
  */
 
 export const headLength = 40_000
@@ -11,29 +11,29 @@ export const tailLength = 8000
 /** A document as it was read. */
 export interface Parts {
   head: string
-  /** null: `head` is all there is. */
+  /** null: `head` is the whole text. */
   tail: string | null
-  /** Characters between the two that were left out, besides those of whole pages. */
+  /** The number of omitted characters between the two, besides the characters of whole pages. */
   omitted: number
 }
 
 export interface PdfParts extends Parts {
   pages: number
-  /** The first and the last of the pages between the two that nobody has looked at. */
+  /** The first and the last unread page between the two. */
   leftOut: [from: number, to: number] | null
   /** Pages that could not be read. */
   unreadable: number[]
-  /** Pages so long that they were not read to their end. */
+  /** Long pages not read to the end. */
   unfinished: number[]
 }
 
-/** `note`: what to say of a document that was not read whole. */
+/** `note`: the remark for a document that was not read whole. */
 export interface Excerpt {
   text: string
   note: string | null
 }
 
-/** Of a text that is there in whole. */
+/** Cuts a whole text. */
 export function partsOf(text: string): Parts {
   const omitted = text.length - headLength - tailLength
   if (omitted <= 0) return { head: text, tail: null, omitted: 0 }

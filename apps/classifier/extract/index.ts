@@ -1,8 +1,8 @@
 /**
- * The text of a document, whatever it is: a PDF in a process of its own, plain text here. What cannot be read is an error that trying
- * again does not mend, with a sentence for the person who sent it; what has no text is a reason to skip it.
+ * Extracts the text of a document: of a PDF in a separate process, of plain text here. An unreadable document is an error that another
+ * attempt does not fix, with a sentence for the sender; a document without text is skipped.
  *
- * Invariant: it ends within its time and memory, whatever the file holds, and no file takes the worker along. A PDF's text is a
+ * Invariant: the extraction ends within the time and memory limits for every file, and no file crashes the worker. The text of a PDF is a
  * step ("text") and is not read twice.
  */
 import { type FileHandle, open } from 'node:fs/promises'
@@ -15,21 +15,21 @@ import { decode, decodeEnd, type Encoding, lengthIn, markOf, tidy } from './plai
 import { claimsToBePdf, type Ends, endsOf, isPdf, isReadable, isWhole, knownAs, likenessOf } from './sniff.ts'
 import { trouble } from './trouble.ts'
 
-/** `path`: where its bytes are, on this machine. `text`: it was sent as text. */
+/** `path`: the file on this machine. `text`: the document was sent as text. */
 export type Source = ({ path: string } | { text: string }) & { name: string; type?: string }
 
-/** `pages`: of a PDF. */
+/** `pages`: the number of pages of a PDF. */
 export type Extracted = (Excerpt & { pages: number | null }) | { skip: string }
 
 export interface ExtractOptions {
   timeout?: Duration
 }
 
-/** An ordinary PDF takes a tenth of a second, and a thousand pages some seconds; a document has two minutes in all. */
+/** An ordinary PDF takes 0.1 s, and 1,000 pages some seconds; a document has two minutes in all. */
 const readWithin = seconds(30)
 const memory = megabytes(512)
 
-// From its sources it is run by tests alone, and Node 20 cannot read them: its child is what was built from them.
+// Only tests run this file from the TypeScript source, which Node 20 cannot read; the child then runs the built file.
 const reader = new URL(
   import.meta.url.endsWith('.ts') ? '../../../dist/apps/classifier/extract/read.js' : './read.js',
   import.meta.url,
@@ -55,10 +55,10 @@ function foreign(ends: Ends): string {
   return `tipo de arquivo que não é lido${likeness === undefined ? '' : ` (${likeness})`}: envie PDF ou texto (.pdf, .txt, .md, .csv)`
 }
 
-/** The text of a PDF that an earlier attempt has read: it is kept, and its file is not needed again. */
+/** The text of a PDF saved by an earlier attempt; the file is not needed again. */
 export const readBefore = async (ctx: JobContext): Promise<Extracted> => whatCameOf(await readAway(ctx, '', readWithin))
 
-/** What its process died of is known to be the document's doing, unless something outside killed it. */
+/** A crash of the child counts against the document, unless a SIGKILL from outside ended the child. */
 async function readAway(ctx: JobContext, path: string, timeout: Duration): Promise<ReadPdf> {
   try {
     return await ctx.isolated<ReadPdf>('text', reader, { path }, { timeout, memory, maxBytes: megabytes(2) })
@@ -68,7 +68,7 @@ async function readAway(ctx: JobContext, path: string, timeout: Duration): Promi
       throw trouble(errors.pdf_memory, { megabytes: memory / megabytes(1) }, error)
     if (isRetomaError(error, 'isolated_crash') && error.facts.signal !== 'SIGKILL')
       throw trouble(errors.pdf_crash, { how: error.facts.how! }, error)
-    // Nothing of the document's doing: an ordinary failure, which is tried again.
+    // The document is not the cause: an ordinary failure, with another attempt.
     if (isRetomaError(error, 'isolated_crash') || isRetomaError(error, 'child_not_started')) throw failed(error)
     if (isRetomaError(error, 'isolated_starved')) throw failed(error)
     throw error
@@ -89,9 +89,9 @@ function whatCameOf(read: ReadPdf): Extracted {
 
 const hasText = ({ head, tail }: Parts): boolean => head.trim() !== '' || (tail ?? '').trim() !== ''
 
-/** A file up to this size is read whole; of a larger one the two ends, and what lies between is counted. */
+/** A file up to this size is read whole; of a larger file only the two ends are read, and the characters between are counted. */
 const mostWhole = 1024 * 1024
-/** As many bytes as so many characters can have. */
+/** The largest number of bytes for the number of characters. */
 const headBytes = headLength * 4
 const tailBytes = tailLength * 4
 
@@ -108,14 +108,14 @@ async function readPlain(path: string, size: number): Promise<Extracted> {
   }
 }
 
-/** `first`: the bytes that the file begins with, and their text. */
+/** `first`: the first bytes of the file; `text`: the text of `first`. */
 async function endsOfFile(
   file: FileHandle,
   size: number,
   first: Uint8Array,
   { text, encoding }: { text: string; encoding: Encoding },
 ): Promise<Parts> {
-  // A pair of bytes is not torn, where a character is one: an odd byte at the very end is none.
+  // Keeps pairs of bytes together for UTF-16: an odd byte at the end is no character.
   const from = size - tailBytes - (size % 2)
   const head = text.slice(0, headLength)
   const tail = tidy(decodeEnd(await readPart(file, from, size - from), encoding)).slice(-tailLength)

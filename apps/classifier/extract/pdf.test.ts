@@ -1,4 +1,4 @@
-/** What pdf.js makes of PDFs, bounded; and what is said of those that end otherwise. */
+/** PDFs read by pdf.js within limits, and the errors of other endings. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ test('a page that is longer than all that is read has its real end, too', async 
   })
 })
 
-/** However many lines it takes. */
+/** A page with any number of lines. */
 const onePage = (text: string) =>
   writePdf(documentOf([streamOf(latinText(text.match(/.{1,75}/g)!.join('\n')).replaceAll('T*', '0 -0.001 Td'))]))
 

@@ -1,18 +1,19 @@
 /**
- * The text of a PDF, by pdf.js. Runs in a process of its own (read.ts): what a stranger has uploaded may spin, swallow memory or
- * find a fault in the parser. A loop and too much memory are the process's to end; here are the bounds that a reader can keep itself.
+ * Reads the text of a PDF with pdf.js. Runs in a separate process (read.ts): an uploaded file may loop for ever, use too much memory or
+ * trigger a bug in the parser. The process limits end a loop and bound the memory; this file has the limits that a reader can apply
+ * itself.
  *
  * Nothing of a document is executed, fetched or drawn.
  */
 import { getDocumentProxy } from 'unpdf'
 import { headLength, type PdfParts, partsOf, tailLength } from './excerpt.ts'
 
-/** Pages that are read from the first one on, and from the last one back. */
+/** Pages read from the first page on, and from the last page back. */
 const mostHeadPages = 1600
 const mostTailPages = 400
-/** In each of the two: pages that could not be read before the others are not tried. */
+/** In each of the two directions: the number of unreadable pages after which reading stops. */
 const mostUnreadable = 20
-/** Characters of one page: what is longer has no end, or nobody who reads it. */
+/** Characters of a page: a longer page has no end, or no reader. */
 const mostOfPage = 2_000_000
 
 export type ReadPdf =
@@ -50,7 +51,7 @@ export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
   }
 }
 
-/** From the first page on until there is enough, then from the last one back; what lies between is left out. */
+/** Reads from the first page on until there is enough text, then from the last page back; the pages between are left out. */
 async function readPages(document: Document): Promise<ReadPdf> {
   const { numPages: pages } = document
   const reader = new PageReader(document)
@@ -66,7 +67,7 @@ async function readPages(document: Document): Promise<ReadPdf> {
     after = lines(await reader.read(last), after)
 
   const { unreadable, unfinished } = reader
-  // A part of it would be taken for all there is.
+  // Without any text a partly unreadable document is an error: the readable part would pass for the whole.
   if (unreadable.length > 0 && `${before}${after}`.trim() === '') return whyNot(reader.problem)
   const about = { pages, unreadable, unfinished }
   if (last < next) return { ...partsOf(lines(before, after)), ...about, leftOut: null }
@@ -76,19 +77,19 @@ async function readPages(document: Document): Promise<ReadPdf> {
 
 const lines = (one: string, other: string): string => (one === '' || other === '' ? one + other : `${one}\n${other}`)
 
-/** Reads pages, and remembers those that it could not, or not to their end. */
+/** Reads pages, and remembers the unreadable and the unfinished pages. */
 class PageReader {
   readonly #document: Document
   readonly unreadable: number[] = []
   readonly unfinished: number[] = []
-  /** Of the first that could not be read. */
+  /** The error of the first unreadable page. */
   problem: unknown
 
   constructor(document: Document) {
     this.#document = document
   }
 
-  /** Whether it is worth to go on, from here. */
+  /** Returns a function that is false after `mostUnreadable` more unreadable pages. */
   patience(): () => boolean {
     const most = this.unreadable.length + mostUnreadable
     return () => this.unreadable.length < most
@@ -107,7 +108,7 @@ class PageReader {
   }
 }
 
-/** In pieces, so that a page without end is left once there is enough of it. */
+/** Reads in pieces, so an endless page is left once there is enough text. */
 async function readPage(document: Document, number: number): Promise<{ text: string; isWhole: boolean }> {
   const page = await document.getPage(number)
   const pieces = page.streamTextContent().getReader()
@@ -130,7 +131,10 @@ type Page = Awaited<ReturnType<Document['getPage']>>
 const isHidden = 2
 const mostFilledIn = 100_000
 
-/** What a person has filled in: values of form fields, each behind its name, and texts put on the page. They are no part of its text. */
+/**
+ * Returns the input of a person: values of form fields, each behind the field name, and texts put on the page. pdf.js does not count
+ * these as text of the page.
+ */
 async function filledIn(page: Page): Promise<string> {
   const written = new Set<string>()
   for (const each of await page.getAnnotations()) {

@@ -1,4 +1,4 @@
-/** Text as people in Brazil have it: of any editor and any decade. */
+/** Text files of Brazil: of any editor and any decade. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ test.each([
   expect(decode(bytes)).toEqual({ binary: true })
 })
 
-/** It needs no process of its own. */
+/** Plain text needs no separate process. */
 const nowhere = {} as JobContext
 
 async function fileOf(bytes: Buffer | string): Promise<string> {
@@ -67,7 +67,7 @@ test('what was sent as text is bounded as well', async () => {
 })
 
 const kept = headLength + tailLength
-// The mark in front is no part of the text.
+// The byte order mark is no part of the text.
 const written: [string, (text: string) => Buffer][] = [
   ['UTF-8', text => Buffer.from(text)],
   ['UTF-8 with its mark', text => Buffer.from(`\ufeff${text}`)],

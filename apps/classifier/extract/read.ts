@@ -1,12 +1,12 @@
 /**
- * Runs in a process of its own (`ctx.isolated`), so it imports as little as it can: each start of that process loads it. What is
- * wrong with a document is an answer; an error is what is wrong here.
+ * Reads a PDF in a separate process (`ctx.isolated`). The file imports as little as possible, because each start of the process loads the
+ * imports. A problem of a document is a result; a thrown error is a problem of this code.
  */
 import { readFile } from 'node:fs/promises'
 import { type ReadPdf, readPdf } from './pdf.ts'
 import { tidy } from './plain.ts'
 
-// A document names addresses; nothing here has one to ask.
+// A document may contain addresses; the reader must contact none.
 globalThis.fetch = () => Promise.reject(new Error('a document asks nobody'))
 
 export default async ({ path }: { path: string }): Promise<ReadPdf> => {

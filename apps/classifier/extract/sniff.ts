@@ -1,10 +1,10 @@
-/** What a file is, by its first and last bytes and by what it is called. Reads at most as much of it as is asked for. */
+/** Detects the type of a file by the first and last bytes and by the name. Reads only a bounded part of the file. */
 import { open } from 'node:fs/promises'
 
-/** Where its readers look for them. */
+/** The parts in which PDF readers look for the header and the end. */
 const headBytes = 1024
 const tailBytes = 2048
-/** Zeros or blanks that somebody filled it up with. */
+/** Zeros or blanks padded to the end of a file. */
 const mostPadding = 64 * 1024
 
 export interface Ends {
@@ -30,25 +30,25 @@ export async function endsOf(path: string): Promise<Ends> {
 export const claimsToBePdf = (name: string, type: string): boolean =>
   /\.pdf$/i.test(name) || /^application\/(x-)?pdf\b/i.test(type)
 
-/** By its name, or by what its sender says it is: what it really is shows when it is read. */
+/** By the name or the declared type: the real type shows when the file is read. */
 export const isReadable = (name: string, type: string): boolean =>
   claimsToBePdf(name, type) || /\.(?:txt|md|csv)$/i.test(name) || /^text\//i.test(type)
 
-/** A text may well speak of PDFs; what is called one may have something before it. */
+/** A text may begin with words about PDFs; a file declared as PDF may have bytes before the header. */
 export const isPdf = ({ head }: Ends, claimed: boolean): boolean =>
   claimed ? head.includes('%PDF-') : head.subarray(0, 5).equals(Buffer.from('%PDF-'))
 
-/** An upload that broke off is not read as if it were whole, though some of its pages could be. */
+/** A broken-off upload is not read as a whole file, although some pages could be read. */
 export function isWhole({ tail }: Ends): boolean {
   const end = tail.findLastIndex(byte => byte !== 0 && byte !== 0x20 && byte !== 0x0a && byte !== 0x0d) + 1
   return tail.subarray(Math.max(end - tailBytes, 0), end).includes('%%EOF')
 }
 
-/** What a file that is no PDF seems to be. */
+/** The likely type of a file that is no PDF. */
 export const likenessOf = (ends: Ends) =>
   knownAs(ends) ?? { en: 'it does not begin with %PDF', pt: 'não começa com %PDF' }
 
-/** By its first bytes; undefined: by those nobody can tell. */
+/** By the first bytes; undefined: the bytes do not show the type. */
 export function knownAs({ head }: Ends) {
   const start = head.toString('latin1').trimStart().slice(0, 200).toLowerCase()
   if (/^(<!doctype html|<html|<head|<body)/.test(start))

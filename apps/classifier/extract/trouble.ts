@@ -1,4 +1,4 @@
-/** What is wrong with a document, as the person who sent it reads it: a sentence in Portuguese, and a code. Trying again does not help. */
+/** Makes an error about a document for the sender: a sentence in Portuguese, and a code. The engine does not retry. */
 import { doNotRetry, type OwnError, RetomaError } from 'retoma'
 import { failed } from '../failed.ts'
 

@@ -1,4 +1,4 @@
-/** One of four, or ok: by what OpenRouter is known to answer, and for whatever bytes come. */
+/** The classes of responses: known responses of OpenRouter, and random bytes. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Answer, judge, type Received } from './answer.ts'

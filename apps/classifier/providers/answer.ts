@@ -1,14 +1,13 @@
 /**
- * What came back from an OpenRouter-compatible API, as one of four, or ok. One pure function: it never throws, whatever the
- * bytes, and what it says, or hands on to be kept, holds no key.
+ * Classifies a response of an OpenRouter-compatible API as ok or as one of four problems. A pure function: `judge` never throws for any
+ * bytes, and no returned text contains a key.
  *
- * - retry: no answer, 408, 5xx, a cut or useless answer: a failed attempt. So is one that takes too long, which jobs.ts sees.
+ * - retry: no answer, 408, 5xx, a cut or useless answer: a failed attempt. So is a timeout, detected by jobs.ts.
  * - wait: 429, 503: the provider waits, for all workers.
- * - stop: no item can do better before a person has seen to it. `of`: the whole provider (key, credit), or only this batch,
- *   because of the model that it asks for.
+ * - stop: no item can succeed before a person acts. `of`: the whole provider (key, credit), or only this batch (model).
  * - item: this document, and no other, cannot be answered.
  *
- * A status of 200 says nothing yet: once a model has begun, its error stands in the body.
+ * A status of 200 proves nothing: once a model has started, an error is in the body.
  */
 import { type Duration, hours, milliseconds, RetomaError, seconds } from 'retoma'
 import { errors } from '../errors.ts'
@@ -17,11 +16,11 @@ import { type Reply, readReply } from './reply.ts'
 
 export type Received =
   | { status: number; header: (name: string) => string | null; body: string }
-  /** No answer, or not all of it. `code`: of a system error, such as ECONNRESET. */
+  /** No answer, or only a part. `code`: of a system error, such as ECONNRESET. */
   | { broken: 'link'; code: string }
   | { broken: 'too long' }
 
-/** What was charged for, useful or not. */
+/** The charged part of an answer, useful or not. */
 export interface Bought {
   id: string | null
   model: string | null
@@ -31,7 +30,7 @@ export interface Bought {
   cost: string
 }
 
-/** `written`: what the model wrote instead of an answer, bounded and without secrets, for operators; null: nothing of its own. */
+/** `written`: the text of the model instead of an answer, bounded and without secrets, for operators; null: the model wrote no text. */
 export type Answer =
   | { is: 'ok'; reply: Reply; bought: Bought }
   | { is: 'retry'; why: RetomaError; bought: Bought | null; written: string | null }
@@ -40,10 +39,10 @@ export type Answer =
   | { is: 'item'; why: RetomaError; bought: Bought | null; written: string | null }
 
 interface About {
-  /** The provider's name as people know it. */
+  /** The provider's name for people. */
   provider: string
   categories: readonly string[]
-  /** Not to be repeated, should it stand in what came back. */
+  /** Never repeated, even if the response contains the key. */
   key: string
 }
 
@@ -69,7 +68,7 @@ function broken(received: Extract<Received, { broken: string }>, provider: strin
   return { is: 'retry', why, bought: null, written: null }
 }
 
-/** Whatever else stands in an error of the system's, its code is plain. */
+/** The code of a system error is plain text; other parts of the error may not be. */
 const known = (code: string): string => (/^[A-Z0-9_]{2,40}$/.test(code) ? code : 'unknown')
 
 function answered(received: Extract<Received, { status: number }>, body: Fields | undefined, about: About): Answer {
@@ -143,7 +142,7 @@ function refused(
   }
 }
 
-/** Of a limit that no waiting lifts. "Add 10 credits to unlock more free requests" is none: that one is over at midnight. */
+/** A limit that waiting does not lift. "Add 10 credits to unlock more free requests" is not such a limit: this limit ends at midnight. */
 const spent =
   /insufficient[_ ](?:quota|credit|balance|fund)|spend(?:ing)?[_ ]limit|key limit|out of credit|current quota|billing/i
 const aboutKey = /\bkey\b|credential|unauthori[sz]ed|permission|not allowed|account|suspended|banned|region|country/i
@@ -172,7 +171,10 @@ function meaning(
   return 'document'
 }
 
-/** Of an error in a body of status 200. A word in its place is taken for what such words mean; what it lacks, for a 500. */
+/**
+ * The status of an error in a body of status 200. A word instead of a number gets the status with the same meaning; without a code the
+ * status is 500.
+ */
 function codeOf(error: Fields): number {
   const code = Number(word(error.code))
   if (Number.isInteger(code) && code >= 400 && code < 600) return code
@@ -181,7 +183,7 @@ function codeOf(error: Fields): number {
   return /rate.?limit|too many requests/i.test(words) ? 429 : 500
 }
 
-/** Seconds or a date, by the sender's own clock; else when its window begins anew. null: it does not say. */
+/** Seconds or a date, by the sender's clock; otherwise the start of the next rate window. null: the response names no instant. */
 function retryAfter(received: Extract<Received, { status: number }>, error: Fields | undefined): Duration | null {
   const sent = Date.parse(received.header('date') ?? '')
   const said = (received.header('retry-after') ?? '').trim()
@@ -208,7 +210,7 @@ function untilInstant(text: string, sent: number): number | undefined {
 const garbage = (provider: string, en: string, pt: string) =>
   new RetomaError(errors.ai_garbage, { provider, problem: { en, pt } })
 
-/** Null when nothing shows that it was charged: no model answered. */
+/** null if nothing shows a charge: no model answered. */
 function boughtBy(body: Fields | undefined, about: About): Bought | null {
   const usage = fields(body?.usage)
   if (usage === undefined && list(body?.choices).length === 0) return null
@@ -222,7 +224,7 @@ function boughtBy(body: Fields | undefined, about: About): Bought | null {
   }
 }
 
-/** An object of somebody's may refuse to be a text. */
+/** Only text and numbers: conversion of an unknown object to text may throw. */
 const word = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
 const count = (value: unknown): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31 ? (value as number) : null
@@ -235,7 +237,7 @@ const fields = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Some send text in parts, of which those with the model's reasoning are no part of its answer. */
+/** Some providers send text in parts; parts with the model's reasoning are no part of the answer. */
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content.trim() === '' ? undefined : content
   const parts = list(content).flatMap(part => {
@@ -252,7 +254,7 @@ function errorIn(body: Fields | undefined): Fields | undefined {
   return fields(error) ?? { message: error }
 }
 
-/** A body that is no JSON may still say something: its text without tags. */
+/** A body without JSON may still have a message: the text without tags. */
 const errorWord = (body: string): string =>
   body.trimStart().startsWith('{') ? '' : body.slice(0, 5000).replace(/<[^<>]*>/g, ' ')
 
@@ -261,7 +263,7 @@ const spoken = (words: unknown, about: About): string =>
 
 const writtenBy = (text: string, about: About): string | null => plain(hide(text, about), longestWritten) || null
 
-/** Ours, and whatever looks like one. */
+/** Hides our key, and everything similar to a key. */
 const hide = (words: string, { key }: About): string =>
   (key === '' ? words : words.split(key).join('[…]'))
     .replace(/\b(?:sk-|rt_)[\w-]{6,}/g, '[…]')

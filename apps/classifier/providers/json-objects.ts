@@ -1,8 +1,8 @@
 /**
- * Finds the JSON objects in a text that may be anything: talk, code fences, braces without a partner. Pure; never throws.
+ * Finds the JSON objects in any text: talk, code fences, unmatched braces. Pure; never throws.
  *
- * Invariant: the work is bounded by a multiple of the length of the text, whatever the text is. An object keeps every field it was
- * written with, so that a name that stands there twice is seen twice.
+ * Invariant: the work is bounded by a multiple of the length of the text. An object keeps every written field, so a field written twice
+ * is seen twice.
  */
 
 export interface JsonObject {
@@ -14,7 +14,7 @@ export const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && 'fields' in value
 export const isList = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value)
 
-/** Characters that may be read for each character of the text, because a `{` that begins no object is read past again. */
+/** Reads allowed for each character of the text, because the text after a `{` without an object is read again. */
 const mostReads = 8
 const deepest = 64
 
@@ -37,7 +37,10 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const literal = /true|false|null/y
 const literals = { true: true, false: false, null: null } as const
 
-/** Reads one value from `at` on; undefined: none that is JSON. Forgives what models often do: a comma before the end, a raw line break. */
+/**
+ * Reads a value from `at` on; undefined: there is no JSON value. Accepts common errors of models: a comma before the end, a raw line
+ * break.
+ */
 class Reader {
   readonly #text: string
   at: number
@@ -103,7 +106,7 @@ class Reader {
     return undefined
   }
 
-  /** Whether the next character that is no blank is this one, which is then read. */
+  /** Reads the next non-blank character if the character is `char`. */
   #is(char: string): boolean {
     this.#match(blanks)
     if (this.#text[this.at] !== char) return false

@@ -1,6 +1,6 @@
 /**
- * The classifier without a key: it counts the words of each category in the text, case and accents folded. Deterministic, in
- * some milliseconds, and what it answers is marked as played.
+ * Classifies without a key: counts the words of each category in the text, without case and accents. Deterministic, takes some
+ * milliseconds, and the answers are marked as simulated.
  */
 import { foldHard } from '../fold.ts'
 import type { Reply } from './reply.ts'
@@ -25,7 +25,7 @@ const small = new Set([
   'com',
   'ou',
 ])
-/** What a category for the rest is called. */
+/** Names of a category for the rest. */
 const rest = /^(?:outr[ao]s?|divers[ao]s?|demais|geral|nao classificad[ao]s?|other|others|misc)\b/
 
 export function classifyLocally(text: string, categories: readonly string[]): Reply {
@@ -33,7 +33,7 @@ export function classifyLocally(text: string, categories: readonly string[]): Re
   for (const word of foldHard(text).split(' ')) words.set(word, (words.get(word) ?? 0) + 1)
   const scored = categories.map(category => ({ category, hits: hitsOf(category, words) }))
   const total = scored.reduce((sum, { hits }) => sum + hits, 0)
-  // The first of several that are alike.
+  // The first of several equal scores.
   const best = scored.reduce((one, other) => (other.hits > one.hits ? other : one))
   if (best.hits === 0) {
     const category = categories.find(each => rest.test(foldHard(each))) ?? categories[0]!
@@ -48,7 +48,7 @@ export function classifyLocally(text: string, categories: readonly string[]): Re
   }
 }
 
-/** Of a name with several words only as often as all of them are there. */
+/** A name with several words counts only as often as all words are in the text. */
 function hitsOf(category: string, words: ReadonlyMap<string, number>): number {
   const all = foldHard(category).split(' ')
   const telling = all.filter(word => word.length > 1 && !small.has(word))
@@ -57,7 +57,7 @@ function hitsOf(category: string, words: ReadonlyMap<string, number>): number {
   return Math.min(...counts) * asked.length
 }
 
-/** The word and its plurals, or the other way round. */
+/** The word with the plurals, or with the singulars. */
 function formsOf(word: string): string[] {
   const plurals = [`${word}s`, `${word}es`]
   if (word.endsWith('ao')) plurals.push(`${word.slice(0, -2)}oes`, `${word.slice(0, -2)}aes`)

@@ -1,4 +1,4 @@
-/** One question over a real socket, to a server that answers badly in every way. */
+/** A question over a real socket, to a server that answers badly in every way. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'

@@ -1,8 +1,8 @@
 /**
- * One question to an OpenRouter-compatible API. The signal covers all of it, a body that drips included; a redirect is not
- * followed, because the key is for one address; of the answer no more than a megabyte is read.
+ * Sends a question to an OpenRouter-compatible API. The signal covers the whole call, also a body that arrives byte by byte. A redirect
+ * is not followed, because the key is for a single address. At most 1 MB of the answer is read.
  *
- * Invariant: what comes back, or is thrown, holds nothing of the request: neither the key nor the document.
+ * Invariant: the result, or the thrown error, contains nothing of the request: neither the key nor the document.
  */
 import type { Message } from '../prompt.ts'
 import type { Received } from './answer.ts'
@@ -12,13 +12,13 @@ export interface OpenRouter {
   baseUrl: string
 }
 
-/** Where neither the project nor OPENROUTER_MODEL names one: cheap, and it writes JSON when told to. */
+/** The model if neither the project nor OPENROUTER_MODEL names a model: cheap, and writes JSON on request. */
 export const defaultModel = 'openai/gpt-4o-mini'
 
 const mostTokens = 800
 const mostBytes = 1024 * 1024
 
-/** Throws the signal's reason when that has aborted, and nothing else. */
+/** Throws only the signal's reason, after an abort. */
 export async function askOpenRouter(
   { key, baseUrl }: OpenRouter,
   { model, messages }: { model: string; messages: Message[] },
@@ -61,7 +61,7 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** Only that: the message of such an error may name what was sent. */
+/** Only the code: the message of such an error may contain parts of the request. */
 function codeOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
   return String(cause?.code ?? code ?? 'unknown')

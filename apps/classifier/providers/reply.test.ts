@@ -1,4 +1,4 @@
-/** What models were seen to write, and what is read of it. */
+/** Real texts of models, and the categories read from the texts. */
 import { describe, expect, test } from 'vitest'
 import { objectsIn } from './json-objects.ts'
 import { type Read, readReply } from './reply.ts'
@@ -147,7 +147,7 @@ describe('the time to read an answer grows with its length, whatever it is', () 
     cpuOf(make(20_000))
     const short = Math.min(cpuOf(make(40_000)), cpuOf(make(40_000)), cpuOf(make(40_000)))
     const long = Math.min(cpuOf(make(160_000)), cpuOf(make(160_000)), cpuOf(make(160_000)))
-    // Four times the length; quadratic would be sixteen times. What is over in some milliseconds is not worth a ratio.
+    // Four times the length; quadratic work would take sixteen times. A few milliseconds are too short for a ratio.
     expect(long).toBeLessThan(Math.max(short * 10, 100))
   })
 })

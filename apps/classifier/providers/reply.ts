@@ -1,21 +1,21 @@
 /**
- * Reads what a model wrote as a category of the list: JSON, perhaps in a code fence, with reasoning or talk around it, inside another
- * object, in other letters, with a confidence written in its own way. Pure, never throws, and the work grows with the length of the text.
+ * Reads the text of a model as a category of the list: JSON, perhaps in a code fence, with reasoning or talk around it, inside another
+ * object, in other letters, with a confidence in another format. Pure, never throws, and the work grows with the length of the text.
  *
- * Invariant: a text that names two different categories is no answer; nobody can tell which one was meant.
+ * Invariant: a text with two different categories is no answer, because the intended category is unknown.
  */
 import { fold, foldHard, plain } from '../fold.ts'
 import { isList, isObject, type JsonObject, type JsonValue, objectsIn } from './json-objects.ts'
 
 export interface Reply {
-  /** As the list spells it. */
+  /** Spelled as in the list. */
   category: string
-  /** From 0 to 1; null: the model gave none that can be read. */
+  /** From 0 to 1; null: the model gave no readable confidence. */
   confidence: number | null
   justification: string
 }
 
-/** strange: the model names a category that is not in the list. several: the model names categories that differ. */
+/** strange: the model names a category outside the list. several: the model names different categories. */
 export type Read =
   | { is: 'reply'; reply: Reply }
   | { is: 'strange'; category: string }
@@ -23,7 +23,7 @@ export type Read =
   | { is: 'garbage' }
 
 const longestJustification = 1000
-/** An answer has 800 tokens at most; of a longer text the end, because the answer follows the reasoning. */
+/** An answer has 800 tokens at most; of a longer text the end is read, because the answer follows the reasoning. */
 const longestContent = 200_000
 
 export function readReply(written: string, categories: readonly string[]): Read {
@@ -47,7 +47,7 @@ export function readReply(written: string, categories: readonly string[]): Read 
   }
 }
 
-/** As it stands; else by case, accents and spaces; else without punctuation, where that leaves but one. */
+/** Compares exactly; then without case, accents and spaces; then without punctuation, if a single category matches. */
 function categoryLike(said: string, categories: readonly string[]): string | undefined {
   const exact = categories.find(each => each === said)
   if (exact !== undefined) return exact
@@ -59,8 +59,8 @@ function categoryLike(said: string, categories: readonly string[]): string | und
 }
 
 /**
- * 0.93, "0,93", 93, "93", "93 %", "93,5 %". Above 1 a number is a percentage only from 2 to 100 without decimals, or with its sign:
- * 1.5 and 93.5 may be anything, and a wrong confidence is worse than none.
+ * Accepts 0.93, "0,93", 93, "93", "93 %", "93,5 %". Above 1 a number is a percentage only from 2 to 100 without decimals, or with a
+ * percent sign: 1.5 and 93.5 are ambiguous, and a wrong confidence is worse than none.
  */
 function confidenceOf(said: JsonValue | undefined): number | null {
   const text = typeof said === 'number' ? String(said) : typeof said === 'string' ? said.trim().slice(0, 30) : ''
@@ -77,23 +77,23 @@ interface Named extends Context {
   category: string
 }
 
-/** What stands beside a category, in its object or in one around it. */
+/** The fields beside a category, in the same object or in an object around it. */
 interface Context {
   confidence?: JsonValue | undefined
   justification?: JsonValue | undefined
 }
 
-/** What was asked for, and what a model may call it where that is missing. */
+/** The requested names, and other names used by models if the requested names are missing. */
 const categoryNames = ['categoria', 'category']
 const otherCategoryNames = ['classe', 'class', 'classificacao', 'classification']
 const confidenceNames = ['confianca', 'confidence']
 const justificationNames = ['justificativa', 'justification', 'motivo', 'reason']
-/** In an object that is itself the category. */
+/** Names in an object that is itself the category. */
 const labelNames = ['nome', 'name', 'valor', 'value', 'rotulo', 'label', 'titulo', 'title']
-/** What a model thinks before it answers is no answer. */
+/** The reasoning of a model before the answer is no answer. */
 const reasoningNames = ['reasoning', 'reasoning content', 'thinking', 'thoughts', 'thought', 'raciocinio', 'pensamento']
 
-/** Every category that an object names: by its own fields, or else by the objects inside of it. */
+/** Every category named by an object: in the object's own fields, otherwise in the objects inside. */
 function namedIn(object: JsonObject, outer: Context): Named[] {
   const context = contextOf(object, outer)
   const asked = fieldsLike(object, categoryNames)
@@ -104,7 +104,7 @@ function namedIn(object: JsonObject, outer: Context): Named[] {
   )
 }
 
-/** By the value of a field that is called a category. */
+/** Reads the value of a category field. */
 function namedBy(value: JsonValue, context: Context): Named[] {
   if (typeof value === 'string') return [{ category: value, ...context }]
   if (isList(value)) return value.flatMap(each => namedBy(each, context))
@@ -123,21 +123,21 @@ const contextOf = (object: JsonObject, outer: Context): Context => ({
 const objectsOf = (value: JsonValue): JsonObject[] =>
   isObject(value) ? [value] : isList(value) ? value.flatMap(objectsOf) : []
 
-/** By their names in whatever letters. */
+/** Finds fields by name, without case and accents. */
 const fieldsLike = ({ fields }: JsonObject, names: readonly string[]): JsonValue[] =>
   fields.flatMap(([name, value]) => (isCalled(name, names) ? [value] : []))
 
 const isCalled = (name: string, names: readonly string[]): boolean => name.length < 40 && names.includes(foldHard(name))
 
-/** `<think>`, `</thinking>`, `[THINK]`, `◁/think▷` and their like, as models write them around their reasoning. */
+/** `<think>`, `</thinking>`, `[THINK]`, `◁/think▷` and similar tags of models around the reasoning. */
 const reasoningTag =
   /[<[◁](\/?)(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)\b[^<>[\]◁▷]{0,100}[>\]▷]/giu
-/** Before its answer a model of the harmony format writes this; all that stands before is reasoning. */
+/** A model of the harmony format writes this before the answer; all text before is reasoning. */
 const finalChannel = '<|channel|>final<|message|>'
 
 /**
- * The text without its reasoning. A block that does not end goes to the end of the text. An end without a beginning, which some
- * servers leave in the prompt, ends what stands before it.
+ * Removes the reasoning. A block without an end goes to the end of the text. An end without a beginning (some servers leave the beginning
+ * in the prompt) makes all text before it reasoning.
  */
 function withoutReasoning(content: string): string {
   const final = content.lastIndexOf(finalChannel)
@@ -158,7 +158,7 @@ function withoutReasoning(content: string): string {
   return isReasoning ? kept : kept + text.slice(from)
 }
 
-/** Then whatever looks like a tag stands in one of its strings. */
+/** In valid JSON, text like a tag is inside a string. */
 function isJson(content: string): boolean {
   try {
     JSON.parse(content)

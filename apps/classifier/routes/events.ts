@@ -1,4 +1,7 @@
-/** An execution as it goes on, in the seed's words; what comes and when is as the engine's own streams have it (docs/events.md). */
+/**
+ * Streams the events of an execution, in the seed's words. The content and the order are those of the engine's own streams
+ * (docs/events.md).
+ */
 import type { EngineEvent } from 'retoma'
 import { eventsQuery, follow, type Route, route, type Told } from 'retoma/http'
 import type { Runs } from '../runs.ts'

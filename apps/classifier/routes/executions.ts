@@ -1,4 +1,4 @@
-/** Executions: made of what is sent, listed, looked at, erased. What is pressed on one is in press.ts. */
+/** Creates, lists, shows and erases executions. press.ts has the actions on an execution. */
 import { type Engine, isRetomaError, type JobTransaction, RetomaError, say } from 'retoma'
 import { type Call, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ import { readProject } from '../store/projects.ts'
 import { count, execution, executionWire, simulado, status } from '../wire.ts'
 import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
-/** A number is as good as its text; what names nothing is 404, whatever its form. */
+/** Accepts a number or text; an unknown id is 404, whatever the form. */
 const id = z.union([z.string().min(1).max(10_000), z.int()]).transform(String)
 
 const texts = z.strictObject({
@@ -44,7 +44,7 @@ async function refuseUnknown(engine: Engine, project: string): Promise<void> {
   if (!isId(project) || (await readProject(engine, project)) === undefined) throw noProject(project)
 }
 
-/** Either form. Names and hashes of what came tell it from any other request. */
+/** Receives files or texts. The names and hashes distinguish the request from other requests. */
 async function received(call: Call<undefined, undefined, z.output<typeof texts>>) {
   const { engine, upload, body } = call
   if (upload === undefined)
@@ -82,7 +82,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
       files: ['arquivos'],
       required: ['projeto_id', 'arquivos'],
       mostFiles: mostDocuments,
-      // Its own refusal does not name the file, ours does.
+      // The limit of the form parser does not name the file; our own error does.
       largestFile: largestFile + 1,
     },
     answer: z.object({ id: z.string(), status, total: count, simulado }),
@@ -101,11 +101,11 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
       }
       try {
         const answer = await once(call, make, { digest, left: () => leave(engine, documents) })
-        // It is made, whatever happens now: there is a job that submits it.
+        // The execution exists now, whatever happens next: a job submits the execution.
         if (made !== undefined) await executionOf(call, runs, made).catch(() => {})
         return answer
       } catch (error) {
-        // Refused, so that nothing was made. Where nobody knows, the files may be an execution's by now: the janitor can tell.
+        // The request was refused, so nothing was created. After a 5xx the files may belong to an execution: the janitor can decide.
         if (isRetomaError(error) && error.status < 500) await leave(engine, documents)
         throw error
       }

@@ -1,4 +1,4 @@
-/** Every route of the classifier, in the order of the documentation. */
+/** Lists every route of the classifier, in the order of the documentation. */
 import type { Route } from 'retoma/http'
 import type { Runs } from '../runs.ts'
 import { eventRoutes } from './events.ts'

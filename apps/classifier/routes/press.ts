@@ -1,8 +1,8 @@
 /**
- * What is pressed on an execution, by the contract's table of verbs and states: safe to press twice and by many at once, because
- * each is one verb of the engine; what is in no state for it is 409 with the code.
+ * Applies an action to an execution, by the contract's table of actions and states. An action may be repeated and run concurrently,
+ * because each action is a single call of the engine. An action in a wrong state is 409 with the code.
  *
- * An execution that goes on is EM_ANDAMENTO, also when the worker was so quick that it is over by the time this is answered.
+ * A continued execution is answered as EM_ANDAMENTO, also if a quick worker has finished the execution before the answer.
  */
 import { type BatchState, type Engine, type ErrorName, isRetomaError, RetomaError, say } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
@@ -17,7 +17,7 @@ import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
 const afterwards = { id: z.string(), status, tentativas_retry: count, max_retries: count, modelo: modelNow, simulado }
 
-/** What may be sent with a verb that has documents go on. */
+/** The body of an action that continues documents. */
 const change = z
   .strictObject({
     modelo: modelo
@@ -33,7 +33,7 @@ interface On {
   by: { by: string }
 }
 
-/** What the engine answered, and what of it is told. */
+/** The engine's answer, and the part for the response. */
 interface Pressed {
   state: BatchState
   changed: boolean
@@ -44,10 +44,10 @@ interface Verb {
   path: string
   name: string
   summary: string
-  /** What it answers besides. */
+  /** Further fields of the answer. */
   more?: z.ZodRawShape
   errors?: readonly ErrorName[]
-  /** In these states of its batch documents go on, and another model may be named for them. */
+  /** In these states of the batch the action continues documents, and the request may name another model. */
   goesOnFrom?: readonly BatchState[]
   press(on: On): Promise<Pressed>
 }
@@ -105,7 +105,9 @@ const verbs: readonly Verb[] = [
   },
 ]
 
-/** In the words of the execution. `status`: read anew, for what was pressed meanwhile decided. */
+/**
+ * Translates the error into the words of the execution. `status` is read again, because a concurrent action may have changed the status.
+ */
 async function refused(error: unknown, call: Call<{ id: string }>, verb: string): Promise<never> {
   const { id } = call.params
   if (isRetomaError(error, 'batch_paused')) throw new RetomaError(errors.execution_paused, { id })
@@ -140,7 +142,7 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
         const { engine, params, who } = call
         const model = (call.body as z.output<typeof change>)?.modelo
         const batch = await batchOf(call, runs, params.id)
-        // Before it is pressed: whatever begins afterwards asks the new one.
+        // Before the action: every document started afterwards asks the new model.
         if (model !== undefined && goesOnFrom !== undefined)
           await changeModel(engine, runs, params.id, { model, by: who.user, from: goesOnFrom })
         const pressed = await press({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>

@@ -1,4 +1,6 @@
-/** Projects: what is asked of the AI and how often. A change counts for executions made afterwards. */
+/**
+ * Creates, lists, changes and removes projects: the question to the AI and the number of attempts. A change counts for later executions.
+ */
 import { RetomaError, say } from 'retoma'
 import { once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
@@ -22,14 +24,14 @@ const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
 const categorias = z.array(line(100)).min(1).max(100).meta({ description: 'they differ in more than case and accents' })
 
-/** Of the body: instructions and categories of which every character is escaped. */
+/** Bytes of the body: enough for instructions and categories with every character escaped. */
 const largest = 256 * 1024
 
 const retries = z.int().min(0).max(20)
 
 const least = 0.000001
 
-/** A text of zeros is a number that is too small. */
+/** A text of zeros is refused as a number that is too small. */
 const amount = z
   .string()
   .regex(/^\d{1,7}(?:\.\d{1,6})?$/)
@@ -37,7 +39,7 @@ const amount = z
     if (Number(input) < least) addIssue({ code: 'too_small', origin: 'number', minimum: least, inclusive: true, input })
   })
 
-/** Kept exactly: a text, or a number that is one; never zero. */
+/** Stored exactly: a text, or a number turned into text; never zero. */
 const limite = z
   .union([z.number().min(least).max(9_999_999), amount])
   .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
@@ -114,7 +116,7 @@ function refuseAlike(categories: readonly string[]): void {
   }
 }
 
-/** Only what was given. */
+/** Only the given fields. */
 function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
   refuseAlike(body.categorias ?? [])
   const named = {
@@ -210,7 +212,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     errors: ['not_found'],
     async run({ engine, params: { id } }) {
       if (!isId(id)) throw noProject(id)
-      // First: of one that is gone nobody would come back for it.
+      // First: after the project is gone, no process would repeat this call.
       await engine.forgetAnswers('post /projetos', id)
       known((await hideProject(engine, id)) || undefined, id)
     },

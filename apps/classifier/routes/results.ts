@@ -1,4 +1,4 @@
-/** Documents of an execution: how each fares, what went wrong, what it was found to be, and what was sent. */
+/** Shows the documents of an execution: status, errors, results, and the file as sent. */
 import { RetomaError, say } from 'retoma'
 import { type Call, download, type Route, route } from 'retoma/http'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ async function pageOfResults({ engine, params, query }: Asked, status: DocumentS
 
 const rowsAtOnce = 500
 
-/** All of them, a page at a time: as many as were sent fit nowhere twice. */
+/** Reads all results a page at a time, so the whole list is never in memory. */
 async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGenerator<Result[]> {
   for (let after = '0'; ; ) {
     const rows = await listResults(engine, params.id, { after, status: null, limit: rowsAtOnce })
@@ -38,7 +38,7 @@ async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGene
   }
 }
 
-/** Read as fast as it is taken. */
+/** Reads as fast as the client takes the rows. */
 function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const rows = everyResult(call)
@@ -55,7 +55,7 @@ function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream
   })
 }
 
-/** A text that was sent as JSON, as the file it might have been. */
+/** A text sent as JSON, returned as a file. */
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text)
 }

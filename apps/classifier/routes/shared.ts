@@ -1,4 +1,4 @@
-/** What the classifier's routes have in common: ids, pages, and how one finds its execution. */
+/** Shared parts of the classifier's routes: ids, pages, and the lookup of an execution. */
 import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
 import type { Call } from 'retoma/http'
 import { z } from 'zod'
@@ -14,19 +14,19 @@ export const pageQuery = {
   after: z.string().max(200).optional().meta({ description: 'the `next` of the page before' }),
 }
 
-/** Of a list: only where it is true, for a list is `items` and `next`. */
+/** Only set if true, because a list has just `items` and `next`. */
 export const markOf = { simulado: z.literal(true).optional() }
 export const mark = (isSimulated: boolean) => (isSimulated ? ({ simulado: true } as const) : {})
 
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), next: z.string().nullable(), ...markOf })
 
-/** Any other text names nothing. */
+/** Any other text is no id. */
 export const isId = (id: string): boolean => /^[1-9]\d{0,17}$/.test(id)
 
 const last = '9223372036854775807'
 
-/** Where a page begins; `first`: of the first one. */
+/** The start of a page; `first`: the start of the first page. */
 export function placeOf(after: string | undefined, first = last): string {
   if (after === undefined) return first
   if (isId(after)) return after
@@ -36,21 +36,21 @@ export function placeOf(after: string | undefined, first = last): string {
   })
 }
 
-/** Of one more than was asked for: those, and where the next page begins. */
+/** Splits `limit` + 1 rows into the page and the start of the next page. */
 export function pageFrom<T>(found: readonly T[], limit: number, placeOf: (item: T) => string) {
   const items = found.slice(0, limit)
   return { items, next: found.length > limit ? placeOf(items.at(-1)!) : null }
 }
 
-/** Of what is told of an execution: whether its answers are played, or, before there is any, would be. */
+/** True if the answers of the execution are simulated, or would be before the first answer. */
 export const isPlayed = (runs: Runs, { simulado }: Pick<Execution, 'simulado'>): boolean => simulado ?? runs.isSimulated
 
-/** 404 for what names none. One that is not submitted yet is submitted first. */
+/** 404 for an unknown id. An execution without a batch is submitted first. */
 export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>, runs: Runs, id: string) {
   const found = await readHere(engine, id)
   if (found.lote_id !== null) return found
   await submitRun(engine, runs.classification, id).catch(error => {
-    // There is a job that does it; what stands in the way may pass.
+    // A job submits the execution later; the problem may pass.
     if (isRetomaError(error) && error.status >= 500) throw error
     log.warn({ err: error, execution: id }, 'an execution could not be submitted yet')
   })
@@ -63,7 +63,7 @@ export async function readHere(engine: Engine, id: string): Promise<Execution> {
   return found
 }
 
-/** For what cannot be asked of one without a batch: what stands in the way of that is told. */
+/** For requests that need a batch: an error of the submit is thrown. */
 export async function batchOf(call: Pick<Call, 'engine' | 'log'>, runs: Runs, id: string): Promise<string> {
   const { lote_id: batch } = await executionOf(call, runs, id)
   if (batch !== null) return batch

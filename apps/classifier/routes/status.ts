@@ -1,4 +1,4 @@
-/** How an execution fares, for who decides whether to wait: counts, the last sign of life, and one sentence of advice. */
+/** Shows the status of an execution, for a person who decides whether to wait: counts, the last heartbeat, and a sentence of advice. */
 import type { Engine, ProviderView } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
 import { providerName, providerOf } from '../ask.ts'
@@ -54,7 +54,7 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
   return { diagnostico: sentence[language], travado_motivo: stuckBy?.[language] ?? null }
 }
 
-/** Providers that keep its documents waiting. */
+/** The providers with a wait for the documents of this execution. */
 async function waitingOf(engine: Engine, runs: Runs, { id }: Execution): Promise<Waiting[]> {
   const { kind } = runs.classification.job
   const model = (await readModel(engine, id)) ?? runs.model ?? defaultModel

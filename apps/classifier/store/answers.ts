@@ -1,10 +1,9 @@
 /**
- * What a document's job reads and writes: the document with what it is to be asked by, answers to the same bytes, what was
- * bought, and what was answered.
+ * Reads and writes the rows of a document's job: the document with the settings, answers to the same bytes, purchases, and the answer.
  *
- * Invariant: a purchase is a row of its own, by document and attempt, and whoever inserts it adds its cost; so the cost of an
- * execution is the sum of its purchases, however often a write is tried. Under a limit of cost nothing is asked whose expected price
- * was not reserved; what is reserved counts until its purchase is written or its attempt is over.
+ * Invariant: a purchase is a separate row, by document and attempt, and the insert of the row adds the cost. So the cost of an execution
+ * is the sum of the purchases, however often a write is repeated. Under a cost limit, no question is sent without reserving the expected
+ * price; a reservation counts until the purchase is written or the attempt is over.
  */
 import type { JobTransaction } from 'retoma'
 import type { Asking } from '../prompt.ts'
@@ -17,14 +16,14 @@ export interface Document {
   id: string
   run: string
   code: string
-  /** One of these two. */
+  /** Either `file` or `text` is set. */
   file: string | null
   text: string | null
   hash: Uint8Array
   settings: Asking
   settingsHash: Uint8Array
   reuse: boolean
-  /** It may not cost more than so much. */
+  /** The execution has a cost limit. */
   limited: boolean
 }
 
@@ -36,7 +35,7 @@ const document = `
     join retoma.classifier_run r on r.id = any (array[d.run_id])
   where d.id = $1`
 
-/** undefined: it is erased. */
+/** undefined: the document is erased. */
 export async function readDocument(reader: Reader, id: string): Promise<Document | undefined> {
   return (await reader.query<Document>(document, [id])).rows[0]
 }
@@ -46,7 +45,7 @@ export interface Reusable extends Reply {
   model: string | null
 }
 
-// Of an answer that was itself used again, the one that it was.
+// If the found answer was itself reused, `from` is the original document.
 const reusable = `
   select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
   from retoma.classifier_document d
@@ -55,7 +54,7 @@ const reusable = `
   order by d.answered_at, d.id
   limit 1`
 
-/** An answer to the same bytes by the same settings; a played one only for one that would be played. */
+/** An answer to the same bytes with the same settings; a simulated answer only for a simulated execution. */
 export async function findReusable(
   reader: Reader,
   { id, hash, settingsHash }: Document,
@@ -64,8 +63,8 @@ export async function findReusable(
   return (await reader.query<Reusable>(reusable, [hash, settingsHash, simulated, id])).rows[0]
 }
 
-// One statement, so that those who ask at the same time are judged one after the other: each finds in the row what the one before it
-// has reserved. While nobody knows a price, one asks at a time.
+// A single statement, so concurrent questions are checked one after the other: each check sees the earlier reservations in the row. While
+// the price is unknown, a single question is asked at a time.
 const reserve = `
   update retoma.classifier_run r
   set reserved = retoma.classifier_reserved(r.reserved)
@@ -75,7 +74,7 @@ const reserve = `
     else r.cost_usd + retoma.classifier_reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
       <= r.cost_allowed_usd end)`
 
-// What it would have come to, so that whoever allows more allows enough.
+// The total with this question, so a raise of the limit is large enough.
 const reached = `
   update retoma.classifier_run r
   set cost_needed_usd = greatest(r.cost_allowed_usd + 0.000001, r.cost_usd + coalesce(r.cost_expected_usd, 0)
@@ -85,14 +84,14 @@ const reached = `
       > r.cost_allowed_usd)
   returning r.cost_usd::text as cost, r.cost_allowed_usd::text as allowed, r.cost_needed_usd::text as needed`
 
-/** Money is a text. `needed`: what the execution would come to if this were asked, too. */
+/** Money is a text. `needed`: the cost of the execution including this question. */
 export interface Spent {
   cost: string
   allowed: string
   needed: string
 }
 
-/** reserved: it may be asked. wait: somebody else is asking who will know the price. Otherwise the limit is reached. */
+/** reserved: the question may be asked. wait: another question is open and will show the price. Otherwise the limit is reached. */
 export async function reserveCost(
   home: Reader,
   { id, run }: Document,
@@ -102,8 +101,8 @@ export async function reserveCost(
   return (await home.query<Spent>(reached, [run, id])).rows[0] ?? 'wait'
 }
 
-// The execution before its document, as whoever gives an execution its batch has it: the other way round, each holds what the
-// other waits for.
+// Locks the execution before the document, in the same order as the code that gives an execution its batch: the other order would
+// deadlock.
 const purchase = `
   with bought as (
     insert into retoma.classifier_purchase
@@ -124,7 +123,7 @@ const purchase = `
   from charged c
   where d.id = $1`
 
-/** What an attempt bought, useful or not. A document costs what was bought for it. */
+/** Saves the purchase of an attempt, useful or not. The cost of a document is the sum of the purchases. */
 export async function savePurchase(
   tx: JobTransaction,
   { id, run }: Document,
@@ -170,7 +169,7 @@ export async function saveAnswer(tx: JobTransaction, id: string, given: Answered
 
 const useless = `update retoma.classifier_document set useless_answer = $2 where id = $1`
 
-/** What the AI wrote that was of no use, in the place of what it wrote before. */
+/** Saves the useless text of the AI, replacing the earlier text. */
 export async function saveUseless(tx: Reader, id: string, written: string | null): Promise<void> {
   await tx.query(useless, [id, written])
 }

@@ -1,4 +1,4 @@
-/** Executions as people read them, from retoma.execucoes_classificacao: the words are the seed's already. */
+/** Reads executions from the view retoma.execucoes_classificacao, which already has the seed's words. */
 import type { Engine } from 'retoma'
 import type { Status } from '../status.ts'
 
@@ -26,20 +26,20 @@ export interface Execution {
   custo_usd: string
   custo_permitido_usd: string | null
   reaproveitar: boolean
-  /** Of documents that are not done. */
+  /** The model for unfinished documents. */
   modelo: string | null
   lote_id: string | null
   criado_por: string
   criado_em: Date
   concluido_em: Date | null
-  /** Some answer of it was played, not asked for; null: it has none yet. */
+  /** True if any answer was simulated; null: there is no answer yet. */
   simulado: boolean | null
   segundos_sem_progresso: number
 }
 
 const now = (place: number) => `coalesce($${place}::timestamptz, now())`
 
-// Of one that is over the time until its end; of one that has not ended anything the time since it was made.
+// For a finished execution the time until the end; before the first finished document the time since the creation.
 const columns = (at: string) => `
   e.id::text as id, e.projeto_id::text as projeto_id, e.projeto, e.status, e.total, e.pendentes, e.processando, e.concluidos,
   e.erros, e.pulados, e.cancelados, e.percentual::float8 as percentual, e.ultimo_heartbeat, e.ultimo_codigo_processado,
@@ -58,7 +58,7 @@ export async function readExecution(home: Home, id: string, at: Date | null): Pr
 
 const model = `select settings ->> 'model' as model from retoma.classifier_run where id = $1`
 
-/** The model that its documents ask; null: it names none. */
+/** The model of the documents; null: the execution names no model. */
 export async function readModel(home: Home, id: string): Promise<string | null> {
   return (await home.query<{ model: string | null }>(model, [id])).rows[0]?.model ?? null
 }

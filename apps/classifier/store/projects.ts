@@ -1,12 +1,11 @@
 /**
- * Projects as they are kept. A change counts for executions made afterwards: an execution has what it was made with in its own
- * row (store/runs.ts).
+ * Stores projects. A change counts for later executions: an execution has a copy of the settings in the row (store/runs.ts).
  *
- * Invariant: one that has executions is not removed but hidden, and goes with the last of them.
+ * Invariant: a project with executions is hidden and not removed; the last erased execution removes the project.
  */
 import type { Engine, JobTransaction } from 'retoma'
 
-/** Money comes and goes as a text. */
+/** Money is a text. */
 export interface ProjectFields {
   name: string
   categories: readonly string[]
@@ -78,7 +77,7 @@ const update = `
   where id = $8
   returning ${columns}`
 
-/** Two that change different fields at the same time both count. */
+/** Two concurrent changes of different fields both count. */
 export function updateProject(home: Home, id: string, change: Partial<ProjectFields>): Promise<ProjectRow | undefined> {
   return home.transaction(async tx => {
     const [before] = (await tx.query<ProjectRow>(locked, [id])).rows
@@ -96,7 +95,7 @@ const remove = `
   where id = $1 and deleted_at is not null
     and not exists (select from retoma.classifier_run r where r.project_id = p.id)`
 
-/** Whether it was there. */
+/** False: the project did not exist. */
 export function hideProject(home: Home, id: string): Promise<boolean> {
   return home.transaction(async tx => {
     if ((await tx.query(locked, [id])).rows.length === 0) return false
@@ -108,7 +107,7 @@ export function hideProject(home: Home, id: string): Promise<boolean> {
 
 const lock = `select from retoma.classifier_project where id = $1 for update`
 
-/** A hidden project whose last execution is gone. Locked first, so that what is made of it meanwhile is seen. */
+/** Removes a hidden project without executions. Locks the project first, so a concurrent new execution is seen. */
 export async function removeHidden(tx: JobTransaction, id: string): Promise<void> {
   await tx.query(lock, [id])
   await tx.query(remove, [id])

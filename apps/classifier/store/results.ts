@@ -1,4 +1,4 @@
-/** Documents and their results as people read them, from retoma.resultados_classificacao. */
+/** Reads documents and results from the view retoma.resultados_classificacao. */
 import type { Engine } from 'retoma'
 import type { DocumentStatus } from '../status.ts'
 
@@ -26,7 +26,7 @@ export interface Result {
   resposta_ia: string | null
 }
 
-// Cut here, so that a page of 500 is some megabytes at most.
+// Cut here, so a page of 500 rows has some megabytes at most.
 const columns = `
   n, codigo, status, tentativas, left(erro_mensagem, 2000) as erro_mensagem, left(erro_stack, 4000) as erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
   justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de, resposta_ia`
@@ -37,7 +37,7 @@ const list = `
   order by n
   limit $4`
 
-/** In the order in which they were sent. `after`: a place, also one that no document has. */
+/** In the order of sending. `after`: a position, also without a document. */
 export async function listResults(
   home: Home,
   run: string,
@@ -54,7 +54,7 @@ const recent = `
 
 export type RecentError = Pick<Result, 'codigo' | 'erro_mensagem' | 'ultimo_erro_em'>
 
-/** The last first; of those that are tried again, too. */
+/** The latest first; includes errors of documents with further attempts. */
 export async function recentErrors(home: Home, run: string, limit: number): Promise<RecentError[]> {
   return (await home.query<RecentError>(recent, [run, limit])).rows
 }
@@ -64,7 +64,7 @@ const source = `
   from retoma.classifier_document d join retoma.execucoes_classificacao e on e.id = any (array[d.run_id])
   where d.run_id = $1 and d.code = $2`
 
-/** What was sent; undefined: there is no such document. */
+/** The document as sent; undefined: there is no such document. */
 export async function readSource(
   home: Home,
   run: string,

@@ -1,9 +1,9 @@
 /**
- * Executions: made with their documents in one transaction, given a batch, pressed, erased. How one fares is read from the view
- * (store/executions.ts).
+ * Stores executions: created with the documents in a single transaction, given a batch, changed by actions, erased. The view
+ * (store/executions.ts) shows the status.
  *
- * Invariant: an execution is there with all its documents or not at all, with a job that submits it; and it is removed only
- * after its batch is.
+ * Invariant: an execution exists with all documents and with a job that submits the execution, or not at all. An execution is removed
+ * only after the batch.
  */
 import type { BatchState, Engine, JobTransaction } from 'retoma'
 import type { Status } from '../status.ts'
@@ -11,7 +11,7 @@ import { removeHidden } from './projects.ts'
 
 type Home = Pick<Engine, 'query' | 'transaction' | 'clock'>
 
-/** The project as it was when the execution was made. Money is a text. */
+/** The project at the creation of the execution. Money is a text. */
 export interface Settings {
   name: string
   categories: readonly string[]
@@ -30,7 +30,7 @@ export interface NewRun {
   createdBy: string
 }
 
-/** One of `file` and `text` is null. */
+/** Either `file` or `text` is null. */
 export interface NewDocument {
   code: string
   file: string | null
@@ -39,7 +39,7 @@ export interface NewDocument {
   duplicateOf: string | null
 }
 
-// The project is locked, so that it is not removed meanwhile.
+// The project is locked, so the project is not removed meanwhile.
 const insert = `
   with project as (
     select id from retoma.classifier_project where id = $1 and deleted_at is null for key share
@@ -58,7 +58,7 @@ const insertDocuments = `
 
 const chunk = 500
 
-/** Its id; undefined: there is no such project. */
+/** Returns the id; undefined: there is no such project. */
 export async function insertRun(
   { clock }: Home,
   tx: JobTransaction,
@@ -81,12 +81,12 @@ export async function insertRun(
 
 const noteJob = `update retoma.classifier_run set open_job = $2 where id = $1`
 
-/** Which job submits it. */
+/** Stores the job that submits the execution. */
 export async function noteOpenJob(tx: JobTransaction, id: string, job: string): Promise<void> {
   await tx.query(noteJob, [id, job])
 }
 
-/** What it takes to submit one. */
+/** The facts needed to submit an execution. */
 export interface Unsubmitted {
   maxResumes: number
   maxRetries: number
@@ -103,7 +103,7 @@ const unsubmitted = `
 const documentsOf = `
   select id::text as id, code, encode(hash, 'hex') as hash from retoma.classifier_document where run_id = $1 order by n`
 
-/** undefined: it is submitted already, or gone. */
+/** undefined: the execution has a batch already, or is erased. */
 export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Promise<Unsubmitted | undefined> {
   const [run] = (await home.query<Omit<Unsubmitted, 'documents'>>(unsubmitted, [id])).rows
   if (run === undefined) return undefined
@@ -112,7 +112,7 @@ export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Pr
 
 const noteBatch = `update retoma.classifier_run set batch_id = $2 where id = $1 and batch_id is null`
 
-// By the ranges in which its jobs were made, because a batch's jobs have no index of their own.
+// Finds the jobs by id ranges, because the jobs of a batch have no index of their own.
 const noteJobs = `
   update retoma.classifier_document d
   set job_id = j.id
@@ -123,7 +123,7 @@ const noteJobs = `
 const filesOf = `
   select file_id::text as id from retoma.classifier_document where run_id = $1 and file_id is not null order by n`
 
-/** Whose batch it is, and which job each document has; `keep` is told its files. */
+/** Stores the batch of the execution and the job of each document; `keep` gets the files. */
 export function noteSubmitted(
   home: Pick<Home, 'transaction'>,
   id: string,
@@ -138,20 +138,20 @@ export function noteSubmitted(
   })
 }
 
-// Of what stands in one of those states.
+// Only in a status of $2.
 const goesOn = `
   update retoma.classifier_run r
   set started = true
   from retoma.execucoes_classificacao e
   where r.id = $1 and e.id = $1 and e.status = any ($2::text[]) and not r.started`
 
-/** A person is about to have it go on. Said before it is pressed: what stands stands as it is until then. */
+/** Notes that a person is about to continue the execution. Written before the action; until the action the status does not change. */
 export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: readonly Status[]): Promise<void> {
   await home.query(goesOn, [id, from])
 }
 
-// Once for each time that the limit was reached: when it is raised, the cost is below it again, however far beyond it had come, and
-// the document that did not fit fits.
+// Once for each time the limit was reached: after the raise the cost is below the limit again, however far the cost had passed the limit,
+// and the refused document fits.
 const allowMore = `
   update retoma.classifier_run r
   set cost_allowed_usd = r.cost_allowed_usd + l.usd * greatest(1, ceil((r.cost_needed_usd - r.cost_allowed_usd) / l.usd),
@@ -163,7 +163,7 @@ const allowMore = `
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
     and (r.cost_usd >= r.cost_allowed_usd or r.cost_needed_usd > r.cost_allowed_usd)`
 
-/** Of one that its cost limit paused: it may cost as much again. Pressed twice, or by ten at once, is pressed once. */
+/** For an execution paused by the cost limit: allows the same amount again. Repeated or concurrent calls count once. */
 export async function allowAgain(home: Pick<Home, 'query'>, id: string): Promise<void> {
   await home.query(allowMore, [id])
 }
@@ -171,13 +171,13 @@ export async function allowAgain(home: Pick<Home, 'query'>, id: string): Promise
 const settingsOf = `
   select r.settings from retoma.classifier_run r where r.id = $1 and r.deleted_at is null`
 
-/** undefined: it is gone. */
+/** undefined: the execution is erased. */
 export async function readSettings(home: Pick<Home, 'query'>, id: string): Promise<Settings | undefined> {
   return (await home.query<{ settings: Settings }>(settingsOf, [id])).rows[0]?.settings
 }
 
-// With the event that says who changed it from what to what. Changed twice to the same is changed once. What the new model costs
-// nobody knows yet.
+// Also writes the event with the actor and both models. A repeated change to the same model counts once. The price of the new model is
+// unknown, so the expected cost becomes null.
 const changeModel = `
   with before as materialized (
     select r.id, r.batch_id, r.settings ->> 'model' as model
@@ -195,7 +195,7 @@ const changeModel = `
     jsonb_build_object('who', $5::text, 'what', 'change model', 'model', $3::text, 'model_before', before.model)
   from before`
 
-/** From here on its documents ask this model. Nothing changes for one whose batch is in none of those states. */
+/** Sets the model for later questions. Nothing changes if the batch is in none of the states `from`. */
 export async function noteModel(
   { query, clock }: Pick<Home, 'query' | 'clock'>,
   id: string,
@@ -216,14 +216,14 @@ const hide = `
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
   returning r.batch_id::text as batch`
 
-/** From here on it is gone for everybody. Its batch; undefined: it is not final, or gone already. */
+/** Hides the execution from all readers. Returns the batch; undefined: the execution is not in a final state, or already hidden. */
 export async function hideRun({ clock }: Home, tx: JobTransaction, id: string): Promise<string | undefined> {
   return (await tx.query<{ batch: string }>(hide, [id, clock.instant()])).rows[0]?.batch
 }
 
 const show = `update retoma.classifier_run set deleted_at = null where id = $1`
 
-/** It went on in the very moment it was to be erased. */
+/** Undoes hideRun for an execution that was continued at the same moment. */
 export async function showRun(home: Pick<Home, 'query'>, id: string): Promise<void> {
   await home.query(show, [id])
 }
@@ -233,7 +233,7 @@ const hidden = `
   from retoma.classifier_run
   where id = $1 and deleted_at is not null`
 
-/** Of one that is being erased its batch, and the job that submits it. */
+/** The batch and the submitting job of a hidden execution. */
 export async function readHidden(
   home: Pick<Home, 'query'>,
   id: string,
@@ -241,7 +241,7 @@ export async function readHidden(
   return (await home.query<{ batch: string; openJob: string | null }>(hidden, [id])).rows[0]
 }
 
-// First, as whoever buys has it: the execution before its documents.
+// First the execution, then the documents: the order of a purchase.
 const lock = `select from retoma.classifier_run where id = $1 for update`
 const removePurchases = `
   delete from retoma.classifier_purchase
@@ -250,7 +250,7 @@ const removeDocuments = `delete from retoma.classifier_document where run_id = $
 const removeRun = `
   delete from retoma.classifier_run where id = $1 and deleted_at is not null returning project_id::text as project`
 
-/** The last of what there is to remove, once its batch is gone. */
+/** Removes the last rows of an execution, after the batch is gone. */
 export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Promise<void> {
   return home.transaction(async tx => {
     await tx.query(lock, [id])
@@ -261,7 +261,7 @@ export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Pr
   })
 }
 
-// With their batch, which the janitor took when its time was over.
+// Follows the batch: the janitor prunes the batch after its retention.
 const hideOld = `
   update retoma.classifier_run r
   set deleted_at = coalesce($1::timestamptz, now())
@@ -274,7 +274,7 @@ const allHidden = `
   order by r.id
   limit 100`
 
-/** Those whose batch is gone are hidden; all that are hidden and still there, a hundred at a time. */
+/** Hides executions with a pruned batch. Returns up to 100 hidden executions that still exist. */
 export async function hideOldRuns({ query, clock }: Home): Promise<string[]> {
   await query(hideOld, [clock.instant()])
   return (await query<{ id: string }>(allHidden)).rows.map(row => row.id)

@@ -1,25 +1,25 @@
 /**
- * How the stand-in for OpenRouter answers a call, well or badly: one function for each way, and what makes a script of them.
- * Everything that a real provider, or whoever stands in between, was seen to do.
+ * Behaviours of the stand-in for OpenRouter, good and bad: a function for each behaviour, and functions to combine behaviours. Every
+ * behaviour was seen at a real provider or at a proxy in between.
  */
 import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a behaviour gets to answer with. */
+/** The facts and the response of a call. */
 interface InHand {
   response: ServerResponse
   id: string
   model: string
   document: string
-  /** As they were asked. */
+  /** As in the question. */
   categories: readonly string[]
   text: string
-  /** Of a whole answer, in USD. */
+  /** The cost of a whole answer, in USD. */
   cost: number
 }
 
-/** What it came to, for the ledger. */
+/** The result, for the ledger. */
 interface Came {
   cost: number
   useful: boolean
@@ -40,11 +40,11 @@ export type Script = (about: About) => Behaviour
 
 const free: Came = { cost: 0, useful: false }
 
-/** The category the text speaks of, or the first. */
+/** The category in the text, or the first. */
 const rightOne = ({ categories, text }: InHand): string =>
   categories.find(each => text.toLowerCase().includes(each.toLowerCase())) ?? categories[0] ?? 'Outros'
 
-/** The answer of a model that does as it is told. `categoria`: another one, such as in other letters. */
+/** The answer of a correct model. `categoria`: another category, such as in other letters. */
 export const ok = (
   given: { categoria?: string | ((right: string) => string); confianca?: unknown; justificativa?: string } = {},
 ): Behaviour => ({
@@ -61,7 +61,7 @@ function said(inHand: InHand, given: Parameters<typeof ok>[0] = {}): Record<stri
   return { categoria: typeof categoria === 'string' ? categoria : categoria(right), confianca, justificativa }
 }
 
-/** The same behind a pause. */
+/** The same after a pause. */
 export const late = (ms: number, then: Behaviour = ok()): Behaviour => ({
   name: 'late',
   answer: async inHand => {
@@ -70,7 +70,7 @@ export const late = (ms: number, then: Behaviour = ok()): Behaviour => ({
   },
 })
 
-/** It is charged, but the connection is cut in mid-body. */
+/** The answer is charged, but the connection is cut in the middle of the body. */
 export const half = (): Behaviour => ({
   name: 'half',
   answer: async inHand => {
@@ -83,7 +83,7 @@ export const half = (): Behaviour => ({
   },
 })
 
-/** A byte at a time, for ever: no single wait is long. */
+/** Sends a byte at a time, for ever: no single wait is long. */
 export const drips = (everyMs = 1000): Behaviour => ({
   name: 'drips',
   answer: async inHand => {
@@ -97,7 +97,7 @@ export const drips = (everyMs = 1000): Behaviour => ({
   },
 })
 
-/** It takes the call and says nothing until the client goes. */
+/** Accepts the call and sends nothing until the client leaves. */
 export const never = (): Behaviour => ({
   name: 'never',
   answer: async ({ response }) => {
@@ -106,7 +106,7 @@ export const never = (): Behaviour => ({
   },
 })
 
-/** An error as OpenRouter tells it, with its own status. */
+/** An error in OpenRouter's format, with the status of the error. */
 export const refuses = (
   status: number,
   given: { message?: string; retryAfter?: string; metadata?: unknown; headers?: Record<string, string> } = {},
@@ -119,7 +119,7 @@ export const refuses = (
   },
 })
 
-/** The model had begun: the status is 200, and the error is in the body. */
+/** The model had started: the status is 200, and the error is in the body. */
 export const errorBody = (code: number, given: { message?: string; metadata?: unknown } = {}): Behaviour => ({
   name: `200 with ${code}`,
   answer: ({ response }) => {
@@ -169,7 +169,7 @@ export const fenced = (): Behaviour => ({
 /** Cut by max_tokens in the middle of the JSON. */
 export const cut = (): Behaviour => content('{"categoria": "Contr', { finish: 'length' })
 
-/** Bytes that are no answer at all, with status 200. */
+/** Bytes without an answer, with status 200. */
 export const garbage = (body = '<html><body>Bad gateway</body></html>', type = 'text/html'): Behaviour => ({
   name: 'garbage',
   answer: ({ response }) => {
@@ -178,26 +178,26 @@ export const garbage = (body = '<html><body>Bad gateway</body></html>', type = '
   },
 })
 
-/** Calls one after the other; the last behaviour goes on. */
+/** A behaviour for each call in order; the last behaviour repeats. */
 export function script(...given: [Script] | Behaviour[]): Script {
   if (typeof given[0] === 'function') return given[0]
   const list = given as Behaviour[]
   return ({ n }) => list[Math.min(n, list.length) - 1] ?? ok()
 }
 
-/** As `before` says until call n, then as told. */
+/** `before` until call n, then `then`. */
 export const from =
   (n: number, then: Behaviour, before: Behaviour = ok()): Script =>
   about =>
     about.n >= n ? then : before
 
-/** One after the other for each document by itself; the last goes on. */
+/** A behaviour for each call in order, per document; the last behaviour repeats. */
 export const eachDocument =
   (...list: Behaviour[]): Script =>
   ({ nth }) =>
     list[Math.min(nth, list.length) - 1] ?? ok()
 
-/** At random, but alike for the same seed, document and try, in whatever order calls come. The rest is `ok`. */
+/** Random, but equal for the same seed, document and attempt, in any order of calls. The rest is `ok`. */
 export const mixture =
   (seed: number, shares: readonly (readonly [share: number, behaviour: Behaviour])[]): Script =>
   ({ document, nth }) => {
@@ -209,7 +209,7 @@ export const mixture =
     return ok()
   }
 
-/** The one of the issue: 20 % late, 10 % 429, 10 % 500, 5 % garbage, 1 % never. */
+/** The storm of the issue: 20 % late, 10 % 429, 10 % 500, 5 % garbage, 1 % never. */
 export const storm = (seed: number, lateMs: number): Script =>
   mixture(seed, [
     [0.2, late(lateMs)],
@@ -236,7 +236,7 @@ const completionOf = ({ id, model, cost }: InHand, text: string | null, finish =
 const json = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-/** As long as the client is there. */
+/** Ends early if the client leaves. */
 async function pause(ms: number, response: ServerResponse): Promise<void> {
   const gone = new AbortController()
   const leave = () => gone.abort()

@@ -1,6 +1,6 @@
 /**
- * The classifier's routes over an engine on the virtual clock, with a job in place of the real one: each document ends as its
- * code says, so that a test can put an execution into any state.
+ * The classifier's routes over an engine on the virtual clock, with a job in place of the real job: the code of each document decides the
+ * outcome, so a test can bring an execution into any state.
  */
 import { z } from 'zod'
 import {
@@ -21,11 +21,11 @@ import { routesOf } from '../routes/index.ts'
 import { createRuns, type RunOptions } from '../runs.ts'
 
 interface Told {
-  /** Longer than a document really may take, for one that hangs. */
+  /** Longer than the real timeout of a document, for a document that hangs. */
   timeout?: Duration
-  /** Whether what is outside fails, as of now. */
+  /** True while the outside service fails. */
   isDown?: () => boolean
-  /** Told that one hangs. */
+  /** Called when a document hangs. */
   begun?: () => void
 }
 
@@ -44,8 +44,8 @@ const pay = `
   where id = (select run_id from retoma.classifier_document where id = $1)`
 
 /**
- * By how its code begins: `falha` fails for good, `tenta` fails and is tried again, `pula` is skipped, `trava` hangs, `espera`
- * and `crédito` are told by their provider to wait and to stop, `custo` costs a dollar.
+ * The beginning of the code decides: `falha` fails for good, `tenta` fails and is retried, `pula` is skipped, `trava` hangs, `espera`
+ * meets a provider wait and `crédito` a provider stop, `custo` costs a dollar.
  */
 const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}) =>
   defineJob({
@@ -104,7 +104,7 @@ export async function classifierDoor(told: Told = {}) {
     return (await ask('POST', '/projetos', { body })).body.id
   }
 
-  /** Its id. Of texts, and unless a project is given of a new one. */
+  /** Returns the id of an execution of texts, in the given project or in a new project. */
   const execution = async (codes: readonly string[], projeto_id?: string): Promise<string> => {
     const documentos = codes.map(codigo => ({ codigo, texto: `texto de ${codigo}` }))
     const body = { projeto_id: projeto_id ?? (await project()), documentos }
@@ -124,7 +124,7 @@ export async function classifierDoor(told: Told = {}) {
     },
     press: (id: string, verb: string, more: object = {}) => ask('POST', `/execucoes/${id}/${verb}`, more),
     status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
-    /** For longer than an execution may stand still, with a watchdog that looks all the time. */
+    /** Lets more time pass than the stall limit, with frequent watchdog checks. */
     async nobodyWorks(): Promise<void> {
       for (let passed = 0; passed <= 330; passed += 9) {
         await tick()

@@ -1,4 +1,4 @@
-/** Executions without their routes: rows as the routes write them, their batch, and what became of their documents. */
+/** Executions without routes: the rows, the batch, and the outcome of the documents. */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Engine, Log } from 'retoma'
@@ -7,7 +7,7 @@ import { engineOf } from '../../../test/support/engine.ts'
 import { createJobs, type Jobs, type OpenRouterOptions } from '../jobs.ts'
 import { type OpenRouterServer, openRouterServer } from './openrouter-server.ts'
 
-/** One that ends with the test. */
+/** A server that ends with the test. */
 export async function serverForTest(): Promise<OpenRouterServer> {
   const server = await openRouterServer()
   onTestFinished(() => server.close())
@@ -17,7 +17,7 @@ export async function serverForTest(): Promise<OpenRouterServer> {
 const categories = ['Contrato', 'Petição Inicial', 'Outros']
 
 export interface Made {
-  /** Their texts, or the ids of their files; a number: so many, `D-1` and so on, of which each speaks of a contract. */
+  /** The texts, or the ids of the files; a number: this many texts, `D-1` and so on, each about a contract. */
   documents: number | (string | { file: string })[]
   retries?: number
   reuse?: boolean
@@ -25,11 +25,11 @@ export interface Made {
   model?: string
 }
 
-/** A document as it stands, with its job. */
+/** A document with the job. */
 export interface Seen {
   code: string
   state: string
-  /** Starts: every claim that was not handed back. */
+  /** Every claim without a release. */
   starts: number
   failures: number
   error: { code: string; message: string; stack: string } | null
@@ -44,7 +44,7 @@ export interface Seen {
 
 const textOf = (n: number): string => `D-${n} é um contrato de locação.`
 
-/** The rows of an execution, as the routes write them. */
+/** The rows of an execution, as written by the routes. */
 export async function insertRun(sql: Sql, made: Made) {
   const texts =
     typeof made.documents === 'number'
@@ -74,7 +74,7 @@ export async function insertRun(sql: Sql, made: Made) {
   return { run: run!.id, documents }
 }
 
-/** Makes an execution and submits it. */
+/** Creates and submits an execution. */
 export async function execute(
   engine: Engine,
   { classification }: Jobs,
@@ -88,7 +88,7 @@ export async function execute(
     {
       ref: (_, index) => documents[index]!.code,
       items: { attempts: (made.retries ?? 2) + 1 },
-      // As the routes do: those with the same bytes one after the other, so that the first one buys.
+      // As in the routes: documents with the same bytes run one after the other, so the first document buys.
       ...(made.reuse ? { each: (_, index) => ({ groupKey: documents[index]!.hash.toString('hex') }) } : {}),
     },
   )
@@ -119,7 +119,7 @@ export const seenIn = (sql: Sql, run: string): Promise<Seen[]> =>
     [run],
   )
 
-/** What was paid is the same by purchase, by document and in all; and so much. */
+/** The cost is equal by purchase, by document and in all, and equals `paid`. */
 export async function expectBooksToAdd(sql: Sql, run: string, paid: number): Promise<void> {
   const [books] = await sql<{ cost: string; purchases: string; documents: string }>(
     `select r.cost_usd as cost,
@@ -134,7 +134,7 @@ export async function expectBooksToAdd(sql: Sql, run: string, paid: number): Pro
   expect(Number(books!.cost)).toBeCloseTo(paid, 6)
 }
 
-/** And that is what the provider's ledger says was delivered. */
+/** The cost also equals the delivered cost in the provider's ledger. */
 export const expectBooksToAgree = (sql: Sql, server: OpenRouterServer, run: string): Promise<void> =>
   expectBooksToAdd(
     sql,
@@ -142,7 +142,7 @@ export const expectBooksToAgree = (sql: Sql, server: OpenRouterServer, run: stri
     server.calls.filter(call => call.delivered).reduce((sum, call) => sum + call.cost, 0),
   )
 
-/** A classifier on a virtual clock, with the stand-in for its AI. `key: null`: without one. */
+/** A classifier on a virtual clock, with the stand-in for the AI. `key: null`: without a key. */
 export async function classifier(
   options: Omit<Partial<OpenRouterOptions>, 'key'> & { key?: null } = {},
   more: { log?: Log } = {},

@@ -1,6 +1,6 @@
 /**
- * Good documents among 50 hostile ones, read by a real worker: the good ones come out, and nobody but a bad one is hurt. With 200 good ones
- * and over HTTP: `npm run prove -- --only classifier`.
+ * Good documents among 50 hostile documents, read by a real worker: the good documents succeed, and only the bad documents fail. With 200
+ * good documents and over HTTP: `npm run prove -- --only classifier`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { goodPdf } from './pdfs.ts'
 interface File {
   path: string
   name: string
-  /** It may, and is not waited for as long as a document that somebody wants to have read. */
+  /** The file may loop for ever, and gets a shorter timeout than a document that a person wants to have read. */
   spins: boolean
 }
 
@@ -30,7 +30,7 @@ const read = defineJob<File>({
   },
 })
 
-/** Of this process, on Linux. */
+/** The child processes of this process, on Linux. */
 function childrenHere(): string[] {
   if (process.platform !== 'linux') return []
   const parentOf = (pid: string) => {
@@ -96,7 +96,7 @@ test.skipIf(process.platform !== 'linux')('the process that reads a PDF has no s
   await writeFile(path, goodPdf('texto'))
   const { id } = await engine.enqueue(read, { path, name: 'a.pdf', spins: false })
   expect(await engine.wait({ job: id })).toMatchObject({ result: { text: 'texto' } })
-  // It is kept warm for the next one.
+  // The child stays for the next document.
   const [reader, ...others] = childrenHere().filter(pid => !before.includes(pid))
   expect(others).toEqual([])
   const environment = readFileSync(`/proc/${reader}/environ`, 'utf8')

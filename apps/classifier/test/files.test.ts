@@ -1,4 +1,4 @@
-/** Documents that are files: from their bytes in PostgreSQL to their category. */
+/** Documents sent as files: from the bytes in PostgreSQL to the category. */
 import { seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { eachDocument, ok, refuses } from './behaviours.ts'

@@ -1,6 +1,6 @@
 /**
- * Fifty files that claim to be PDFs and are not fit to be read, each with the ways it may end: `skip`, or the code of an error. Made by
- * code, so that each says what is wrong with it. None has a text of its own.
+ * Fifty unreadable files that claim to be PDFs, each with the possible results: `skip`, or the code of an error. Made by code, so the
+ * name of each file says the problem. None has a text.
  */
 import { constants, deflateRawSync, deflateSync } from 'node:zlib'
 import { documentOf, goodPdf, type PdfObject, streamOf, writePdf } from './pdfs.ts'
@@ -15,7 +15,7 @@ const latin = (text: string) => Buffer.from(text, 'latin1')
 const repeat = (text: string, times: number) => latin(text).toString('latin1').repeat(times)
 const deflated = (content: string) => streamOf(content, { deflated: true })
 
-/** Random, and the same each time. */
+/** Random bytes, equal each time. */
 function noise(length: number, seed = 7): Buffer {
   let state = seed
   return Buffer.from(
@@ -26,13 +26,13 @@ function noise(length: number, seed = 7): Buffer {
   )
 }
 
-/** One page with that content, and objects 6, 7, … after it. */
+/** A page with the content, followed by the objects 6, 7, … */
 const pageWith = (content: PdfObject, more: PdfObject[] = [], page = '', font?: string) =>
   writePdf([...documentOf([content], { page, ...(font === undefined ? {} : { font }) }), ...more])
 
 const spaces = 1024 * 1024
 
-/** So many megabytes of spaces, deflated: a piece that can be repeated, so that none of it is ever in memory. */
+/** Megabytes of spaces, deflated: a repeatable piece, so the whole is never in memory. */
 function deflatedSpaces(megabytes: number): Buffer {
   const piece = deflateRawSync(Buffer.alloc(spaces, ' '), { finishFlush: constants.Z_FULL_FLUSH })
   const pieces = Array.from({ length: megabytes }, () => piece)
@@ -44,7 +44,7 @@ function deflatedSpaces(megabytes: number): Buffer {
   return Buffer.concat([Buffer.from([0x78, 0x9c]), ...pieces, Buffer.from([0x03, 0x00]), check])
 }
 
-/** A gigabyte of spaces is some kilobytes after the second time, and one after the third. */
+/** 1 GB of spaces is some kilobytes after the second layer, and 1 kB after the third. */
 function bomb(megabytes: number, layers: number): Buffer {
   let bytes = deflatedSpaces(megabytes)
   for (let layer = 1; layer < layers; layer++) bytes = deflateSync(bytes)
@@ -86,7 +86,7 @@ const truncated = (part: number): HostileFile => ({
   ends: ['pdf_truncated'],
 })
 
-/** Its cross-reference table in place of the good one. */
+/** The good PDF with another cross-reference table. */
 function withXref(tail: (at: number, good: string) => string): Buffer {
   const good = goodPdf('')
   const at = good.lastIndexOf('xref\n0')

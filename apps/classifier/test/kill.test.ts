@@ -45,7 +45,7 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   )
   expect(kept.length).toBeGreaterThanOrEqual(30)
   expect(kept.length).toBeLessThan(100)
-  // The next worker sees that their processes have ended, and need not miss their beats for 20 s.
+  // The next worker sees the end of the killed processes, and need not wait 20 s for missing heartbeats.
   await hire(url, server.baseUrl, server.key).ready
   expect(await engine.wait({ batch: made.batch })).toMatchObject({ state: 'succeeded', succeeded: 100, failed: 0 })
   const again = new Set(server.calls.slice(before).map(call => call.document))

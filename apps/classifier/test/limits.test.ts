@@ -1,4 +1,4 @@
-/** The limits of seed 000 as the classifier's own job and batch hold them: two minutes, five minutes, three resumes. */
+/** The limits of seed 000 in the classifier's own job and batch: two minutes, five minutes, three resumes. */
 import { type JobContext, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { aborted, engineOf } from '../../../test/support/engine.ts'
@@ -12,7 +12,7 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
     begun.push(t.clock.elapsed())
     throw await aborted(ctx.signal)
   }
-  // The real definitions, with a handler that never ends by itself.
+  // The real definitions, with a handler that never ends.
   const classify = { ...jobs.classify, run }
   const classification = { ...jobs.classification, job: classify } as typeof jobs.classification
   const t = await engineOf({ batches: [classification] })
@@ -50,7 +50,7 @@ test('an execution without progress for five minutes is TRAVADO at the next look
       await t.clock.advance(seconds(5))
       await t.tick()
     }
-    // Nobody works: the last look at which it was not stalled is five minutes after the last sign, or just before.
+    // No worker runs: the last check without a stall is five minutes after the last progress, or just before.
     expect(stood).toBeGreaterThanOrEqual(295_000)
     expect(stood).toBeLessThan(310_000)
     expect(await state()).toBe(resumes < 3 ? 'stalled' : 'failed')

@@ -1,11 +1,11 @@
-/** A PDF that anybody may read and only its owner may change: encrypted with RC4 under an empty password, as many scanners do. */
+/** A PDF readable for everybody and changeable only for the owner: encrypted with RC4 under an empty password, as many scanners do. */
 import { createHash } from 'node:crypto'
 import { documentOf, latinText, streamOf, writePdf } from './pdfs.ts'
 
 const padding = Buffer.from('28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A', 'hex')
 const md5 = (...parts: Buffer[]) => createHash('md5').update(Buffer.concat(parts)).digest()
 const id = Buffer.alloc(16, 7)
-/** Nothing but reading is allowed. */
+/** Only reading is allowed. */
 const permissions = -3904
 
 export function ownerLockedPdf(text: string): Buffer {
@@ -13,7 +13,7 @@ export function ownerLockedPdf(text: string): Buffer {
   const allowed = Buffer.alloc(4)
   allowed.writeInt32LE(permissions)
   const key = md5(padding, owner, allowed, id).subarray(0, 5)
-  // Number and generation of the object that is encrypted: the content of the first page.
+  // The number and generation of the encrypted object: the content of the first page.
   const ofPage = md5(key, Buffer.from([5, 0, 0, 0, 0])).subarray(0, 10)
   const objects = documentOf([streamOf(rc4(ofPage, Buffer.from(latinText(text), 'latin1')))])
   const hex = (bytes: Buffer) => `<${bytes.toString('hex')}>`
@@ -21,7 +21,7 @@ export function ownerLockedPdf(text: string): Buffer {
   return writePdf([...objects, lock], { trailer: `/Encrypt ${objects.length + 1} 0 R /ID [${hex(id)} ${hex(id)}]` })
 }
 
-/** OpenSSL 3 has it no more. */
+/** OpenSSL 3 has no RC4. */
 function rc4(key: Buffer, data: Buffer): Buffer {
   const state = Uint8Array.from({ length: 256 }, (_, index) => index)
   const swap = (a: number, b: number) => {

@@ -1,4 +1,4 @@
-/** What is paid: never twice for an answer that was kept, never above the limit by more than a price was mistaken, never for a copy. */
+/** Payments: never twice for a saved answer, never above the limit by more than the error of a price, never for a copy. */
 import { type Engine, seconds } from 'retoma'
 import { describe, expect, test, vi } from 'vitest'
 import { until } from '../../../test/support/engine.ts'
@@ -10,19 +10,19 @@ import { removeHiddenRun } from '../store/runs.ts'
 import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
 import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
 
-/** One document of which the first answer is useless and paid for, the second an error, the third good. */
+/** A document with a useless paid answer first, then an error, then a good answer. */
 async function life(behaviours = [content(null), refuses(500), ok()]) {
   const server = await serverForTest()
   server.behave(eachDocument(...behaviours))
   const { classify, attach } = createJobs({
     openRouter: { key: server.key, baseUrl: server.baseUrl, model: undefined },
   })
-  // No limit of cost or of requests: what would be written outside of a step is not.
+  // No limit of cost or of requests: nothing is written outside a step.
   attach({} as Engine)
   const w = await faultyWorker({ run: ctx => classify.run!(ctx, { document } as never) })
   const { run, documents } = await insertRun(w.sql, { documents: 1 })
   const document = documents[0]!.id
-  // An answer on its way is waited for, as one of the database is.
+  // The virtual clock waits for an answer, as for the database.
   vi.stubGlobal('fetch', (...given: Parameters<typeof fetch>) => w.clock.during(realFetch(...given)))
   return { ...w, server, run }
 }
@@ -38,7 +38,7 @@ describe('with faults at every call of the store', () => {
   test.each(cases)('%s, %s it: nothing is bought again, and the books are right', async (name, when) => {
     const w = await life()
     let calls = 0
-    // The first, the fourth, the seventh.
+    // The first, the fourth, the seventh call.
     w.db.fail(name, when as 'before' | 'after', linkLost(), { times: 100, matches: () => calls++ % 3 === 0 })
     const id = await w.enqueue()
     await w.begin()
@@ -51,7 +51,7 @@ describe('with faults at every call of the store', () => {
 })
 
 describe('killed at every instant from its question on', () => {
-  // In the order in which an attempt makes them.
+  // In the order of an attempt.
   const calls = 'provider_look checkpoint_save lend tx.begin tx.query tx.keep tx.commit settle'.split(' ')
   const isKept = (call: string, when: string) =>
     calls.indexOf(call) > 1 || (call === 'checkpoint_save' && when === 'after')
@@ -60,7 +60,7 @@ describe('killed at every instant from its question on', () => {
   test.each(cases)('at %s, %s it: an answer that was kept is not bought again', async (call, when) => {
     const w = await life([ok()])
     const id = await w.enqueue()
-    // The two reads before it lend, too.
+    // The two earlier reads lease connections, too.
     await w.beginAndDie(w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_look' }))
     await until(() => w.server.inFlight() === 0)
     const asked = w.server.calls.length
@@ -111,7 +111,7 @@ describe('a limit of cost', () => {
     server.charge(0.01)
     const made = await execute({ documents: 60, costLimit: '0.05' })
     let most = 0
-    // One asks for the price, the others come back a second later.
+    // A single document asks for the price, the others come back a second later.
     for (let round = 0; round < 20 && (await engine.batch(made.batch))?.state !== 'paused'; round++) {
       await run()
       most = Math.max(most, server.calls.length)
@@ -137,10 +137,10 @@ describe('a limit of cost', () => {
     expect(await ask(0)).toBe('reserved')
     expect(await ask(1)).toBe('reserved')
     expect(await ask(2)).toEqual({ cost: '0.000000', allowed: '0.050000', needed: '0.060000' })
-    // Its worker died, and the job waits again.
+    // The worker died, and the job is `waiting` again.
     await sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [documents[0]!.job_id])
     expect(await ask(2)).toBe('reserved')
-    // It runs again, by its second attempt, which has reserved nothing.
+    // The job runs again as the second attempt, which has reserved nothing.
     await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 2 where id = $1`, [
       documents[0]!.job_id,
     ])
@@ -163,7 +163,7 @@ describe('a limit of cost', () => {
           reserveCost(engine, { id, run: made.run } as Document, { id: job_id, attempt: 1 }),
         ),
       )
-    // Nobody knows a price yet: one asks.
+    // The price is unknown: a single document asks.
     const first = await all()
     expect(first.filter(each => each === 'reserved')).toHaveLength(1)
     expect(first.filter(each => each === 'wait')).toHaveLength(19)
@@ -252,7 +252,7 @@ describe('an execution is locked before its documents, by all, so that nobody wa
   const charge = `update retoma.classifier_run set cost_usd = cost_usd where id = $1`
   const touch = `update retoma.classifier_document set cost_usd = cost_usd where run_id = $1`
 
-  /** `other` begins while the execution is locked and its documents are not yet. */
+  /** `other` begins while the execution is locked and the documents are not locked yet. */
   async function meets(other: (engine: Engine, run: string, document: string) => Promise<unknown>) {
     const { engine, sql } = await classifier()
     const { run, documents } = await insertRun(sql, { documents: 3 })

@@ -1,4 +1,4 @@
-/** The stand-in itself: what the other tests believe of it. */
+/** Checks the stand-in: the assumptions of the other tests about the stand-in. */
 import { expect, onTestFinished, test } from 'vitest'
 import {
   cut,

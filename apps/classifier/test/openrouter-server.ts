@@ -1,58 +1,58 @@
 /**
- * A stand-in for OpenRouter: a real HTTP server on loopback that answers POST {baseUrl}/chat/completions as it is told to
- * (behaviours.ts), and keeps a ledger of who asked for what, what was answered, what was charged and whether it arrived whole.
+ * A stand-in for OpenRouter: a real HTTP server on loopback that answers POST {baseUrl}/chat/completions with the chosen behaviour
+ * (behaviours.ts), and keeps a ledger of each call: the document, the answer, the charge, and the delivery.
  *
- * A document is told by the first `D-0042` in what is asked; without one by the hash of it.
+ * A document is identified by the first `D-0042` in the question, otherwise by the hash of the question.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Behaviour, ok, type Script, script } from './behaviours.ts'
 
-/** A call, as the ledger has it. */
+/** A call in the ledger. */
 interface Call {
-  /** From 1 on, over all. */
+  /** From 1 on, over all calls. */
   readonly n: number
-  /** From 1 on, of this document. */
+  /** From 1 on, for this document. */
   readonly nth: number
   readonly document: string
   readonly model: string
-  /** Whether the key was the one that the server knows. */
+  /** True if the key is the server's key. */
   readonly authorized: boolean
   readonly asked: { role: string; content: string }[]
   readonly body: Record<string, unknown>
-  /** The behaviour's name. */
+  /** The name of the behaviour. */
   answered: string
   /** In USD; 0: nothing was charged. */
   cost: number
-  /** The answer names a category of the list, in some form of it. */
+  /** The answer names a category of the list, in any form. */
   useful: boolean
-  /** All of the answer left, to a client that was still there. */
+  /** The whole answer was sent, and the client was still there. */
   delivered: boolean
-  /** The client went away, or the answer ended. */
+  /** The client left, or the answer ended. */
   over: boolean
 }
 
 export interface OpenRouterServer {
   readonly baseUrl: string
-  /** What it takes for a key. */
+  /** The only accepted key. */
   readonly key: string
   readonly calls: readonly Call[]
-  /** How calls are answered from now on: each alike, one after the other (the last goes on), or as a function says. */
+  /** Sets the behaviour for later calls: a single behaviour, several in order (the last repeats), or a function. */
   behave(...given: [Script] | Behaviour[]): void
-  /** The price of an answer from now on. */
+  /** The price of later answers. */
   charge(usd: number): void
-  /** Nobody listens: connections are refused, until `up`. */
+  /** Refuses connections until `up`. */
   down(): Promise<void>
   up(): Promise<void>
   of(document: string): Call[]
-  /** Documents that were asked for again although a useful answer had been delivered before that. */
+  /** Documents asked for again after the delivery of a useful answer. */
   boughtTwiceAfterDelivery(): string[]
-  /** In USD, of all calls that were charged. */
+  /** In USD, for all charged calls. */
   charged(): number
-  /** Calls whose client still waits. */
+  /** Calls with a waiting client. */
   inFlight(): number
-  /** Resolves with the call once so many have come in. */
+  /** Resolves with call n once the call has come in. */
   called(n: number): Promise<Call>
   close(): Promise<void>
 }
@@ -162,7 +162,7 @@ export async function openRouterServer(): Promise<OpenRouterServer> {
 const documentOf = (content: string): string =>
   /\bD-\d+\b/.exec(content)?.[0] ?? createHash('sha256').update(content).digest('hex').slice(0, 12)
 
-/** The list stands in the first message as a JSON array of texts. */
+/** The list is a JSON array of texts in the first message. */
 function categoriesIn(content: string): string[] {
   const array = /\["(?:[^\\\]]|\\.)*"\]/.exec(content)?.[0]
   return array === undefined ? [] : (JSON.parse(array) as string[])

@@ -1,4 +1,7 @@
-/** An outage of the AI during an execution, on the virtual clock: the execution pauses, tries once a minute, and goes on by itself. */
+/**
+ * An outage of the AI during an execution, on the virtual clock: the execution pauses, probes once a minute, and resumes without a
+ * person.
+ */
 import { minutes } from 'retoma'
 import { expect, test } from 'vitest'
 import { from, ok, refuses } from './behaviours.ts'
@@ -8,7 +11,7 @@ import { realDoor } from './real-door.ts'
 interface Outage {
   begins(server: OpenRouterServer): Promise<void> | void
   ends(server: OpenRouterServer): Promise<void> | void
-  /** How the sentence names the cause. */
+  /** The cause in the sentence. */
   cause: RegExp
 }
 
@@ -34,7 +37,7 @@ test.each([
     const id = await door.execution(120)
     const headers = { 'accept-language': 'pt-BR' }
     const status = async () => (await ask('GET', `/execucoes/${id}/status-detalhado`, { headers })).body
-    // The outage begins while documents are asked for.
+    // The outage begins during the questions.
     server.behave(({ n }) => {
       if (n === 30) void outage.begins(server)
       return ok()
@@ -48,7 +51,7 @@ test.each([
     expect(paused.concluidos).toBeGreaterThan(0)
     expect(paused.concluidos + paused.pendentes).toBe(120)
 
-    // Ten minutes of it: more than the three tries of any document last.
+    // Ten minutes of outage: longer than the three attempts of a document.
     const attempts = async () => {
       const [row] = await sql<{ n: string }>(
         `select sum(attempt) as n from retoma.job where kind = 'classify-document'`,

@@ -1,18 +1,18 @@
 /**
- * PDFs made by hand, for tests: good ones with a given text, and the parts that hostile ones are made of. Only what a reader
- * needs: objects, a cross-reference table, a trailer.
+ * Makes PDFs for tests: good PDFs with a given text, and the parts of hostile PDFs. Only the parts needed by a reader: objects, a
+ * cross-reference table, a trailer.
  */
 import { deflateSync } from 'node:zlib'
 
-/** What stands between `n 0 obj` and `endobj`. */
+/** The text between `n 0 obj` and `endobj`. */
 export type PdfObject = string | Buffer
 
-/** So that the widest letters of a line fit on the page: what is outside of it is not read. */
+/** Lets the widest letters of a line fit on the page: text outside the page is not read. */
 const lettersOfLine = 75
 const linesOfPage = 50
 const latin = (text: string) => Buffer.from(text, 'latin1')
 
-/** A PDF with that text; of a list, each begins a page. Long lines are broken between words, and long pages after 50 lines. */
+/** A PDF with the text; each item of a list begins a page. Long lines are broken between words, and long pages after 50 lines. */
 export function goodPdf(text: string | readonly string[]): Buffer {
   const parts = typeof text === 'string' ? [text] : text
   return writePdf(documentOf(parts.flatMap(pagesOf).map(page => streamOf(latinText(page)))))
@@ -35,7 +35,7 @@ function linesOf(line: string): string[] {
   }
 }
 
-/** Catalogue, page tree, font, and for each page its own object and its content. */
+/** Catalogue, page tree, font, and for each page the page object and the content. */
 export function documentOf(contents: readonly PdfObject[], more: { page?: string; font?: string } = {}): PdfObject[] {
   const { page = '', font = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>' } = more
   const kids = contents.map((_, index) => `${4 + 2 * index} 0 R`)
@@ -51,7 +51,7 @@ export function documentOf(contents: readonly PdfObject[], more: { page?: string
   ]
 }
 
-/** A stream as it is, or deflated. */
+/** A stream, plain or deflated. */
 export function streamOf(content: string | Buffer, { deflated = false, dictionary = '' } = {}): Buffer {
   const plain = typeof content === 'string' ? latin(content) : content
   const bytes = deflated ? deflateSync(plain) : plain
@@ -63,13 +63,13 @@ export function streamOf(content: string | Buffer, { deflated = false, dictionar
   ])
 }
 
-/** The operators that show a text, one line below the other. */
+/** The operators for a text, line by line. */
 export function latinText(text: string): string {
   const lines = text.split('\n')
   return `BT /F1 7 Tf 14 TL 50 800 Td\n${lines.map(line => `${shown(line)} Tj T*`).join('\n')}\nET`
 }
 
-/** `trailer`: more of it. The root is the first object. */
+/** `trailer`: further entries. The root is the first object. */
 export function writePdf(objects: readonly PdfObject[], { trailer = '' } = {}): Buffer {
   const parts: Buffer[] = [latin('%PDF-1.7\n%\xE2\xE3\xCF\xD3\n')]
   const offsets: number[] = []
@@ -93,7 +93,7 @@ export function writePdf(objects: readonly PdfObject[], { trailer = '' } = {}): 
   return Buffer.concat(parts)
 }
 
-/** Between 0x80 and 0x9F Windows has letters of its own, which latin-1 has not. */
+/** Windows-1252 has letters from 0x80 to 0x9F; latin-1 has none there. */
 const windows = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 
 function shown(line: string): string {

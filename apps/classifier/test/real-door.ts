@@ -1,4 +1,4 @@
-/** The whole classifier over HTTP on the virtual clock: its own jobs, routes and limits, with the stand-in for its AI. */
+/** The whole classifier over HTTP on the virtual clock: the classifier's own jobs, routes and limits, with the stand-in for the AI. */
 import { doorWith } from '../../../test/http/support.ts'
 import { createClassifier } from '../index.ts'
 import type { OpenRouterOptions } from '../jobs.ts'
@@ -34,7 +34,7 @@ export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
     queues,
     sql: await sqlOn(door.databaseUrl),
     project,
-    /** Its id. Of so many texts, `D-1` and so on, of which each speaks of a contract; `more`: of its project. */
+    /** Returns the id. A number: this many texts, `D-1` and so on, each about a contract; `more`: fields of the project. */
     async execution(documents: number | readonly string[], more: object = {}): Promise<string> {
       const texts =
         typeof documents === 'number'

@@ -1,4 +1,7 @@
-/** PDFs that are slow to read, beside a neighbour with one text: with the classifier's own jobs, limits and a real worker. The readers wait for a file. */
+/**
+ * PDFs that are slow to read, beside another execution with a single text: with the classifier's own jobs, limits and a real worker. The
+ * readers wait for a file.
+ */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -40,7 +43,7 @@ test('PDFs that wait for a reader delay no neighbour, and lose no try for the ti
 
   const { id: file } = await engine.files.put([Buffer.from('%PDF-1.7')], { name: 'a.pdf', type: 'application/pdf' })
   const pdfs = await made(Array.from({ length: 4 * cores }, () => ({ file })))
-  // As many are read as there are readers, and all others have found that none is free.
+  // All readers are busy, and all other documents have found no free reader.
   await until(async () => {
     const [line] = await sql<{ running: number; back: number }>(
       `select count(*) filter (where state = 'running')::int as running, count(*) filter (where state = 'waiting' and unspent > 0)::int as back

@@ -61,7 +61,7 @@ test('ten minutes of 429: no document fails, and the execution never stalls', as
   }
   expect(await engine.batch(made.batch)).toMatchObject({ state: 'succeeded', succeeded: 50 })
   for (const each of await seen(made.run)) expect(each).toMatchObject({ starts: 1, failures: 0 })
-  // Longer and longer waits: a storm is not answered with one.
+  // Longer and longer waits: the questions do not become a storm.
   expect(asked).toBeLessThan(150)
 })
 
@@ -89,7 +89,7 @@ test('a storm at random: every document ends, none is bought again after its ans
   const says = storm(20_301, 20)
   server.behave(says)
   const fetching = globalThis.fetch
-  // Time does not pass while an answer is on its way; but for one that never comes, which is what it passes for.
+  // Time does not pass while an answer is on the way, except for an answer that never comes.
   vi.stubGlobal('fetch', (...given: Parameters<typeof fetch>) => {
     const document = /D-\d+/.exec(String(given[1]?.body))![0]
     const { name } = says({ n: 0, nth: server.of(document).length + 1, document })
