@@ -10,6 +10,8 @@ export type Retention = Duration | Partial<Record<FinalState, Duration>>
 const usual = days(90)
 
 export function checkRetention(asked: Retention = usual): Record<FinalState, Duration> {
+  if (asked === null || Array.isArray(asked))
+    refuse('it is a duration, or a duration for each final state', 'é uma duração, ou uma duração por estado final')
   const named = typeof asked === 'object' ? asked : Object.fromEntries(finalStates.map(state => [state, asked]))
   for (const [state, duration] of Object.entries(named)) {
     if (!(finalStates as readonly string[]).includes(state)) {

@@ -120,6 +120,8 @@ test.each<[unknown, string]>([
   [{ [Symbol('k')]: 1 }, 'input has a symbol as key, which cannot be stored'],
   [hidden, 'input has "b", which is not among its values, which cannot be stored'],
   [Object.assign([1], { 2: 3 }), 'input[1] is a hole in a list, which cannot be stored'],
+  [Object.assign([1], { '-1': 3 }), 'input is a list that has "-1" besides its places, which cannot be stored'],
+  [Object.assign([1], { '0.5': 3 }), 'input is a list that has "0.5" besides its places, which cannot be stored'],
   [match, 'input is a list that has "index" besides its places, which cannot be stored'],
   [Object.assign(new Map(), { size2: 1 }), 'input has "size2", which is not among its values, which cannot be stored'],
   [new Map([['a', new Set([() => 1])]]), 'input[0][1][0] is a function, which cannot be stored'],

@@ -313,7 +313,10 @@ class Conversion {
 }
 
 const isPlace = (key: string | symbol, length: number): boolean =>
-  typeof key === 'string' && String(Number(key)) === key && Number(key) < length
+  typeof key === 'string' && isIndex(Number(key), key, length)
+
+const isIndex = (n: number, key: string, length: number): boolean =>
+  Number.isInteger(n) && n >= 0 && n < length && String(n) === key
 
 /** Also true for an object of another realm, such as the realm of a test runner. */
 function isPlainPrototype(prototype: object | null): boolean {

@@ -47,7 +47,7 @@ export function openStarts(folder: string | undefined, worker: string): Starts {
       } catch {
         // The disk is full. A journal without this attempt would claim that the attempt never started: without a file the watchdog finds
         // all orphans.
-        rmSync(path, { force: true })
+        remove(path)
       }
       return place
     },
@@ -55,9 +55,22 @@ export function openStarts(folder: string | undefined, worker: string): Starts {
     close() {
       if (!open) return
       open = false
-      closeSync(file)
-      rmSync(path, { force: true })
+      try {
+        closeSync(file)
+      } catch {
+        // A faulty disk. The attempts have ended all the same.
+      }
+      remove(path)
     },
+  }
+}
+
+/** A disk that does not let the journal be removed must not end an attempt. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // The reader finds attempts that have ended: recovery compares each with the row of the job.
   }
 }
 

@@ -105,7 +105,7 @@ test('more than one bite goes in one round, and two janitors at once do not dist
   expect(await left()).toEqual([ids.waiting])
 })
 
-test.each([[{ finished: days(1) }], [{ succeeded: -1 }], [0]])(
+test.each([[{ finished: days(1) }], [{ succeeded: -1 }], [0], [null], [[]]])(
   'a retention that makes no sense is refused: %o',
   async retention => {
     const making = createEngine({ databaseUrl: inject('serverUrl'), retention: retention as never })
