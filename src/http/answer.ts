@@ -68,7 +68,7 @@ async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Res
   if (route.heavy) await shares.turn.take()
   if (route.makes && hasKey(request)) {
     if ((route.largest ?? 0) > sliceLength) await turnOfLoop()
-    call.once = onceOf(route, call)
+    call.once = await onceOf(route, call)
   }
   const keepsItself = route.makes === 'exactly' || route.upload !== undefined
   return call.once === undefined || keepsItself ? run(route, call) : answerOnce(route, call, run)

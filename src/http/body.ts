@@ -9,7 +9,7 @@ import { isRetomaError, RetomaError, say } from '../errors.ts'
 import { parseJsonInSlices } from '../lib/json-in-slices.ts'
 import { jsonSliceLength, sliceLength, turnOfLoop } from '../lib/turn-of-loop.ts'
 import { type BodyShare, uncounted } from './body-budget.ts'
-import { type Excess, JsonScan } from './json-scan.ts'
+import { type Excess, JsonScan, mostFields } from './json-scan.ts'
 
 export interface BodyBounds {
   /** Bytes. Default 64 KB, enough for the form of a page. */
@@ -115,6 +115,7 @@ export async function readBytes(request: Request, share: BodyShare, bounds: Body
 }
 
 function refuseExcess(excess: Excess | undefined, most: number): void {
+  if (excess === 'too_wide') throw new RetomaError('too_many_values', { most: mostFields })
   if (excess === 'too_many') throw new RetomaError('too_many_values', { most })
   if (excess === 'too_deep') throw badBody(`it is nested deeper than ${deepest}`, `tem mais de ${deepest} níveis`)
 }

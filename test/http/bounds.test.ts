@@ -118,6 +118,23 @@ test('a body with a million list items or object fields is refused before it is 
   }
 })
 
+test('an object of more than 50,000 fields is refused before it is parsed, at any depth', async () => {
+  const { ask } = await batchDoor()
+  const fields = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, at) => [`k${at}`, at]))
+  const wide = fields(50_001)
+  for (const body of [wide, { name: 'letters', items: [{ deep: [wide] }] }]) {
+    const refused = await ask('POST', '/api/v1/batches', { body })
+    expect([refused.status, refused.body.error.code]).toEqual([413, 'too_many_values'])
+    expect(refused.body.error.message).toContain('50000')
+  }
+  // As many fields in two objects, and a field after an object or a list, are counted for the object they are in.
+  const halves = [fields(25_001), fields(25_001)]
+  const narrow = await ask('POST', '/api/v1/batches', {
+    body: { name: 'letters', items: [1], odd: halves, more: [1, 2] },
+  })
+  expect(narrow.body.error.code).toBe('bad_request')
+})
+
 test('one input of more than 50,000 values is refused, alone and in a list', async () => {
   const { ask } = await batchDoor()
   const wide = Array.from({ length: 50_001 }, () => 1)
@@ -141,7 +158,11 @@ test('one of many wrong items, one of many unknown fields and one item too many 
   const many = <T>(item: T): T[] => new Array(90_000).fill(item)
   expect((await submit({ items: many(1), refs: many(1) })).error).toMatchObject({ field: 'refs[0]' })
   expect((await submit({ items: [...many(1), ...many(1)] })).error).toMatchObject({ field: 'items' })
-  const fields = Object.fromEntries(many(1).map((_, n) => [`odd${n}`, 1]))
+  const fields = Object.fromEntries(
+    many(1)
+      .slice(0, 40_000)
+      .map((_, n) => [`odd${n}`, 1]),
+  )
   expect((await submit({ items: [], ...fields })).error).toMatchObject({ field: 'odd0' })
   const orders = many({ kind: 'x', odd: 1 }).slice(0, 9000)
   const { body } = await ask('POST', '/api/v1/jobs', { body: { jobs: orders } })
