@@ -26,7 +26,7 @@ const files = ['test/http/fuzz.test.ts', 'apps/classifier/fuzz.test.ts']
 const began = performance.now()
 let seed = first
 do {
-  const env = { ...process.env, RETOMA_FUZZ_SEED: String(seed), RETOMA_FUZZ_RUNS: String(runs) }
+  const env = { ...process.env, FUZZ_SEED: String(seed), FUZZ_RUNS: String(runs) }
   const args = [inRoot('node_modules/vitest/vitest.mjs'), 'run', '--testTimeout=0', ...files]
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env, cwd: inRoot('.') })
   if (status !== 0) {

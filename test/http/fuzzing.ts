@@ -7,8 +7,8 @@ import type { Json, OpenApi } from '../../src/http/openapi.ts'
 import { type Log, silentLog } from '../../src/lib/log.ts'
 import { anyText, hostile } from './arbitrary.ts'
 
-export const runs = Number(process.env.RETOMA_FUZZ_RUNS ?? 15)
-export const seed = Number(process.env.RETOMA_FUZZ_SEED ?? 6)
+export const runs = Number(process.env.FUZZ_RUNS ?? 15)
+export const seed = Number(process.env.FUZZ_SEED ?? 6)
 export const at = 'http://127.0.0.1:3000'
 
 /** Whatever went wrong behind the door that is no refusal of ours fails the test. */
