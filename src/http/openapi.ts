@@ -183,8 +183,8 @@ function refusalsOf(route: Route): Record<string, Json> {
 }
 
 function codesOf(route: Route): ErrorName[] {
-  const asked = [route.params, route.query, route.body, route.upload].some(each => each !== undefined)
-  const wrong: ErrorName[] = asked || route.makes ? ['bad_request'] : []
+  // Every route refuses a NUL character in the query, and too many parameters.
+  const wrong: ErrorName[] = ['bad_request']
   const who: ErrorName[] = route.role === 'open' ? [] : ['unauthorized', 'forbidden']
   const body: ErrorName[] =
     route.body === undefined ? [] : ['body_too_large', 'too_many_values', 'not_json', 'encoded_body', 'server_busy']
