@@ -1,6 +1,6 @@
 /**
- * What the READMEs have the reader type at a server is answered, in the order it stands there: by the built program in a
- * folder of its own, without any key, to the reader's own shell and curl.
+ * Runs the curl commands of the pages, in the order of the pages, with the reader's shell and curl, against the built program in
+ * a folder of its own, without any key. The server must answer each command.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -31,11 +31,17 @@ async function started() {
   return { folder, said, address: /http:\/\/[\d.:]+/.exec(said)![0] }
 }
 
-test.each(['README.md', 'README.pt-BR.md'])('every curl in %s is answered, and the CSV comes out', async page => {
+/** The pages of a language share a server. */
+const languages = [
+  { language: 'English', pages: ['docs/try-the-classifier.md', 'docs/http-api.md'], least: 10 },
+  { language: 'Portuguese', pages: ['docs/experimente-o-classificador.md'], least: 6 },
+]
+
+test.each(languages)('$language: every curl is answered, and the CSV comes out', async ({ pages, least }) => {
   const { folder, said, address } = await started()
   expect(said).toContain('\nsimulado: openrouter, anthropic, serpapi, fipe, pluggy\n')
-  const lines = read(page).match(/^(?:curl|node examples\/) ?.*$/gm) ?? []
-  expect(lines.length).toBeGreaterThanOrEqual(10)
+  const lines = pages.flatMap(page => read(page).match(/^(?:curl|node examples\/) ?.*$/gm) ?? [])
+  expect(lines.length).toBeGreaterThanOrEqual(least)
   let job = ''
   for (const line of lines) {
     const typed = line

@@ -27,7 +27,6 @@ declare const remind: import('retoma').Job<{ number: string; email: string }>
 declare const processDocument: import('retoma').Job<{ id: unknown }>
 declare const report: import('retoma').Job<import('retoma').BatchEnd>
 declare const removeOldFiles: import('retoma').Job<{ before: string }>
-declare const removerArquivosAntigos: import('retoma').Job<{ before: string }>
 declare const extract: (code: string, signal?: AbortSignal) => Promise<{ pages: string[] }>
 declare const ask: (text: { pages: string[] }, signal: AbortSignal) => Promise<string>
 declare const classifyPage: (page: string) => Promise<string>
@@ -93,15 +92,23 @@ test('every block of code in the pages compiles', async () => {
     'apps/classifier/README.md',
     'README.md',
     'README.pt-BR.md',
+    'docs/batches.md',
+    'docs/enqueue.md',
     'docs/events.md',
     'docs/explain.md',
     'docs/files.md',
     'docs/guards.md',
+    'docs/http-api.md',
     'docs/isolation.md',
     'docs/limits.md',
     'docs/metrics.md',
     'docs/notify.md',
+    'docs/providers.md',
+    'docs/queues.md',
+    'docs/schedules.md',
+    'docs/steps.md',
     'docs/testing.md',
+    'docs/workers.md',
   ]
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))
   expect(blocks.size).toBeGreaterThanOrEqual(14)
