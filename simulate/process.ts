@@ -4,7 +4,7 @@
  *
  * Invariant: nothing of the dead ever asks, wakes or writes again.
  */
-import { createEngineOn } from '../src/engine.ts'
+import { createEngineOn } from '../src/engine/create-engine.ts'
 import type { Engine } from '../src/index.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import type { Time } from './time.ts'

@@ -6,8 +6,8 @@
  * own is one question; in one that is lent to a handler each statement is, and while it is open and asks nobody else does,
  * for they might wait for its locks.
  */
-import { type Db, openDb } from '../src/store/db.ts'
-import type { Loan } from '../src/store/loan.ts'
+import { type Db, openDb } from '../src/database/db.ts'
+import type { Loan } from '../src/database/leased-connection.ts'
 import { linkLost } from '../test/support/database-errors.ts'
 import type { Body } from './time.ts'
 

@@ -11,10 +11,10 @@ alter table retoma.worker
   add column blocked_attempt integer,
   add column blocked_stack text,
   add column supervised boolean not null default false, -- somebody starts it again when it dies
-  add column death jsonb;                               -- the certificate, when a supervisor saw it die (src/core/death.ts)
+  add column death jsonb;                               -- the certificate, when a supervisor saw it die (src/supervisor/model/crash-report.ts)
 
 -- Null for nearly every job. { level, death, deaths, fruitless }: it may have killed its process, or never gets anywhere
--- (src/core/care.ts). Not in any index: who claims such a job decides how to run it.
+-- (src/jobs/model/crash-suspicion.ts). Not in any index: who claims such a job decides how to run it.
 alter table retoma.job add column care jsonb;
 
 -- What a dead child or process left as evidence: signal, exit code, memory, the end of its stderr.

@@ -2,13 +2,13 @@
  * Defines the default export of `retoma.config.ts`: the jobs, batches, schedules, guards, limits, routes and errors of an
  * application.
  */
-import type { AnyBatch } from './core/batch.ts'
-import type { Guard } from './core/guard.ts'
-import type { AnyJob } from './core/job.ts'
-import type { Limits } from './core/limits.ts'
-import type { OwnErrors } from './core/own-errors.ts'
-import type { Schedule } from './core/schedule.ts'
+import type { AnyBatch } from './batches/model/batch.ts'
+import type { OwnErrors } from './errors/app-errors.ts'
+import type { Guard } from './guards/model/guard.ts'
 import type { Route } from './http/route.ts'
+import type { AnyJob } from './jobs/model/job.ts'
+import type { Limits } from './limits/model/queue-limits.ts'
+import type { Schedule } from './schedules/model/schedule.ts'
 
 export interface Config {
   jobs?: readonly AnyJob[]

@@ -1,6 +1,10 @@
 /** Exports the public API: `import … from 'retoma'`. Everything else is private. */
-export { type Config, defineConfig } from './config.ts'
-export type { Backoff } from './core/backoff.ts'
+
+export type { Role } from './auth/model/token.ts'
+export type { TokenFilter, TokenView } from './auth/sql/token-rows.ts'
+export type { Known } from './auth/tokens.ts'
+export type { PressedBatch, ResumedBatch, RetriedBatch } from './batches/batch-actions.ts'
+export type { StalledBatch } from './batches/batch-stall.ts'
 export {
   type AnyBatch,
   type Batch,
@@ -10,77 +14,15 @@ export {
   type BatchOverrides,
   defineBatch,
   type StopAfter,
-} from './core/batch.ts'
-export type { BatchAbout } from './core/batch-about.ts'
-export type { BatchState } from './core/batch-state.ts'
-export type { By } from './core/by.ts'
-export type { Care } from './core/care.ts'
-export type { CatchUp } from './core/catch-up.ts'
-export type {
-  Collected,
-  EachOptions,
-  IsolatedOptions,
-  JobContext,
-  JobFiles,
-  JobLog,
-  JobQuery,
-  JobTransaction,
-  Progress,
-} from './core/context.ts'
-export { type Duration, days, hours, milliseconds, minutes, seconds } from './core/duration.ts'
-export type { EnqueueOptions } from './core/enqueue-options.ts'
-export type {
-  ActionEvent,
-  EngineEvent,
-  EventsFilter,
-  ItemEvent,
-  ProgressEvent,
-  ResetEvent,
-  StateEvent,
-  WarningEvent,
-} from './core/event.ts'
-export type { AdviceAction, Explanation, Verdict } from './core/explain/explanation.ts'
-export type { FileOptions, FileView, OpenFile } from './core/file.ts'
-export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './core/guard.ts'
-export { type GuardValue, type Now, now } from './core/guard-value.ts'
-export {
-  type BatchPause,
-  type ProviderStop,
-  type ProviderWait,
-  pauseBatch,
-  providerStop,
-  providerWait,
-} from './core/hand-back.ts'
-export { type AnyJob, defineJob, type Job, type JobOptions } from './core/job.ts'
-export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './core/limits.ts'
-export { megabytes } from './core/megabytes.ts'
-export type { Labels, Metric, MetricFamily, MetricSample } from './core/metric.ts'
-export type { Notice } from './core/notice.ts'
-export { doNotRetry, type Skip, type Snooze, skip, snooze } from './core/outcome.ts'
-export { defineErrors, type OwnErrors } from './core/own-errors.ts'
-export type { Page } from './core/page.ts'
-export type { CronPlan, EveryPlan, Plan } from './core/plan.ts'
-export type { Action, Isolation, Messages, Policy } from './core/policy.ts'
-export type { ItemOptions, PolicyOptions } from './core/policy-options.ts'
-export { presets } from './core/presets.ts'
-export type { ProviderView } from './core/provider.ts'
-export type { Retention } from './core/retention.ts'
-export { defineSchedule, type Schedule, type ScheduledJobOptions, type ScheduleOptions } from './core/schedule.ts'
-export type { State } from './core/state.ts'
-export type { StepOptions } from './core/step.ts'
-export type { Role } from './core/token.ts'
-export type { Allowance, LimitOptions } from './core/window.ts'
-export type { PressedBatch, ResumedBatch, RetriedBatch } from './engine/batches.ts'
-export type { BulkFilter, PressedMany } from './engine/bulk.ts'
-export type { EventStream } from './engine/events.ts'
-export type { Explained } from './engine/explain.ts'
-export type { FileHome, Files } from './engine/files.ts'
-export type { EnqueuedMany, EnqueueManyOptions } from './engine/inbox.ts'
-export type { Meter, MetricSource } from './engine/meter.ts'
-export type { ClearedProvider } from './engine/providers.ts'
-export type { KindStats, QueueStats, Stats } from './engine/stats.ts'
-export type { SubmitOptions, Submitted } from './engine/submit.ts'
-export type { Known } from './engine/tokens.ts'
+} from './batches/model/batch.ts'
+export type { BatchAbout } from './batches/model/batch-display.ts'
+export type { BatchState } from './batches/model/batch-state.ts'
+export { presets } from './batches/model/presets.ts'
+export type { FailureGroup, ItemFilter, ItemPage } from './batches/sql/batch-items.ts'
+export type { BatchView } from './batches/sql/batch-view.ts'
+export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
+export { type Config, defineConfig } from './config.ts'
+export type { Transaction } from './database/caller-transaction.ts'
 export {
   createEngine,
   type Engine,
@@ -93,7 +35,11 @@ export {
   type RateLimits,
   type WorkerHandle,
   type WorkOptions,
-} from './engine.ts'
+} from './engine/create-engine.ts'
+export type { Enqueued } from './enqueue/enqueue.sql.ts'
+export type { EnqueuedMany, EnqueueManyOptions } from './enqueue/enqueue.ts'
+export type { EnqueueOptions } from './enqueue/model/enqueue-options.ts'
+export { defineErrors, type OwnErrors } from './errors/app-errors.ts'
 export {
   type Entry as ErrorEntry,
   type ErrorCode,
@@ -104,19 +50,59 @@ export {
   RetomaError,
   type Saying,
   say,
-} from './errors.ts'
-export type { Clock } from './lib/clock.ts'
-export type { Log } from './lib/log.ts'
-export type { FailureGroup, ItemFilter, ItemPage } from './store/batch-items.ts'
-export type { BatchView } from './store/batch-view.ts'
-export type { Enqueued } from './store/enqueue.ts'
-export type { FindingView } from './store/finding.ts'
-export type { RowKey } from './store/guard.ts'
-export type { GuardAbout, GuardError, GuardView } from './store/guard-turn.ts'
-export type { JobFilter } from './store/list.ts'
-export type { ScheduleView } from './store/schedule.ts'
-export type { TokenFilter, TokenView } from './store/token.ts'
-export type { Transaction } from './store/tx.ts'
+} from './errors/errors.ts'
+export type { EventStream } from './events/events.ts'
+export type {
+  ActionEvent,
+  EngineEvent,
+  EventsFilter,
+  ItemEvent,
+  ProgressEvent,
+  ResetEvent,
+  StateEvent,
+  WarningEvent,
+} from './events/model/event.ts'
+export type { StepOptions } from './execution/model/step.ts'
+export type { Explained } from './explain/explain.ts'
+export type { AdviceAction, Explanation, Verdict } from './explain/model/explanation.ts'
+export type { FileHome, Files } from './files/file-streams.ts'
+export type { FileOptions, FileView, OpenFile } from './files/model/file.ts'
+export type { GuardRun } from './guards/guard-run.ts'
+export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './guards/model/guard.ts'
+export { type GuardValue, type Now, now } from './guards/model/guard-value.ts'
+export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.ts'
+export type { RowKey } from './guards/sql/mark-lost-rows.ts'
+export type { Notice } from './incidents/model/notice.ts'
+export type { BulkFilter, PressedMany } from './jobs/bulk-actions.ts'
+export type { By } from './jobs/model/actor.ts'
+export type { Backoff } from './jobs/model/backoff.ts'
+export type { Care } from './jobs/model/crash-suspicion.ts'
+export {
+  type BatchPause,
+  type ProviderStop,
+  type ProviderWait,
+  pauseBatch,
+  providerStop,
+  providerWait,
+} from './jobs/model/deferral.ts'
+export { type AnyJob, defineJob, type Job, type JobOptions } from './jobs/model/job.ts'
+export type {
+  Collected,
+  EachOptions,
+  IsolatedOptions,
+  JobContext,
+  JobFiles,
+  JobLog,
+  JobQuery,
+  JobTransaction,
+  Progress,
+} from './jobs/model/job-context.ts'
+export { doNotRetry, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
+export type { Action, Isolation, Messages, Policy } from './jobs/model/policy.ts'
+export type { ItemOptions, PolicyOptions } from './jobs/model/policy-options.ts'
+export type { Retention } from './jobs/model/retention.ts'
+export type { State } from './jobs/model/state.ts'
+export type { JobFilter } from './jobs/sql/job-list.ts'
 export type {
   CheckpointView,
   FailureView,
@@ -126,6 +112,26 @@ export type {
   Omitted,
   QueueView,
   WorkerView,
-} from './store/view.ts'
-export type { StalledBatch } from './watchdog/batch-stall.ts'
-export type { GuardRun } from './watchdog/guard-run.ts'
+} from './jobs/sql/job-view.ts'
+export type { Clock } from './lib/clock.ts'
+export type { Log } from './lib/logging/log.ts'
+export { megabytes } from './lib/values/bytes.ts'
+export { type Duration, days, hours, milliseconds, minutes, seconds } from './lib/values/duration.ts'
+export type { Page } from './lib/values/page.ts'
+export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './limits/model/queue-limits.ts'
+export type { Allowance, LimitOptions } from './limits/model/rate-window.ts'
+export type { Meter, MetricSource } from './metrics/metrics-registry.ts'
+export type { Labels, Metric, MetricFamily, MetricSample } from './metrics/model/metric-table.ts'
+export type { KindStats, QueueStats, Stats } from './metrics/stats.ts'
+export type { ProviderView } from './providers/model/provider.ts'
+export type { ClearedProvider } from './providers/provider-actions.ts'
+export type { FindingView } from './recovery/sql/findings.ts'
+export type { CatchUp } from './schedules/model/catch-up.ts'
+export type { CronPlan, EveryPlan, Plan } from './schedules/model/recurrence.ts'
+export {
+  defineSchedule,
+  type Schedule,
+  type ScheduledJobOptions,
+  type ScheduleOptions,
+} from './schedules/model/schedule.ts'
+export type { ScheduleView } from './schedules/schedule.sql.ts'

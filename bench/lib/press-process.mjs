@@ -6,10 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../chaos/lib/random.mjs'
+import { stallBatch } from '../../dist/batches/sql/batch-actions.js'
+import { openDb } from '../../dist/database/db.js'
 import { createEngine, defineBatch, isRetomaError } from '../../dist/index.js'
-import { silentLog } from '../../dist/lib/log.js'
-import { stallBatch } from '../../dist/store/batch-control.js'
-import { openDb } from '../../dist/store/db.js'
+import { silentLog } from '../../dist/lib/logging/log.js'
 import { toEnqueue } from './jobs.mjs'
 
 const { url, callers, seed, among } = JSON.parse(process.argv[2])

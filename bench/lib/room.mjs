@@ -8,8 +8,8 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { openEmbedded } from '../../dist/postgres/index.js'
-import { startWarden } from '../../dist/testing/warden.js'
+import { openEmbedded } from '../../dist/embedded-postgres/index.js'
+import { startWarden } from '../../dist/testing/test-server-cleanup.js'
 
 export function openRoom() {
   // Short: a unix socket's path has 104 characters at most.

@@ -2,13 +2,14 @@
  * The product's own claim, settle and idle poll, called as its worker calls them, and nothing of the worker around them:
  * for the bare loop and for what the statements cost.
  */
+
+import { Claimer } from '../../dist/claiming/claimer.js'
+import { lookAhead } from '../../dist/claiming/sql/claim.js'
+import { openDb } from '../../dist/database/db.js'
 import { systemClock } from '../../dist/lib/clock.js'
-import { silentLog } from '../../dist/lib/log.js'
-import { lookAhead } from '../../dist/store/claim.js'
-import { openDb } from '../../dist/store/db.js'
-import { registerWorker } from '../../dist/store/heartbeat.js'
-import { settleJobs } from '../../dist/store/settle.js'
-import { Claimer } from '../../dist/worker/claimer.js'
+import { silentLog } from '../../dist/lib/logging/log.js'
+import { registerWorker } from '../../dist/worker/sql/heartbeat.js'
+import { settleJobs } from '../../dist/worker/sql/settle.js'
 
 /** As one worker of these queues and kinds. */
 export async function openStatements(url, { queues, kinds }) {

@@ -4,11 +4,11 @@
  * a backlog in chunks, with vacuum analyze while it is paused between them; then, by turns, a paced load.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openDb } from '../../dist/database/db.js'
 import { createEngine } from '../../dist/index.js'
-import { silentLog } from '../../dist/lib/log.js'
-import { openDb } from '../../dist/store/db.js'
-import { beatWorker } from '../../dist/store/heartbeat.js'
-import { recoverOrphans } from '../../dist/store/orphan.js'
+import { silentLog } from '../../dist/lib/logging/log.js'
+import { recoverOrphans } from '../../dist/recovery/sql/recover-orphans.js'
+import { beatWorker } from '../../dist/worker/sql/heartbeat.js'
 import { now } from '../lib/clock.mjs'
 import { grouped, median, part, round } from '../lib/figures.mjs'
 import { toEnqueue } from '../lib/jobs.mjs'

@@ -1,7 +1,7 @@
 /** `node worker-process.mjs '{"url":…}'`: one worker; prints its id when it works; ends when its parent is gone. */
 import { openSync, writeSync } from 'node:fs'
 import { createEngine } from '../../dist/index.js'
-import { createLog } from '../../dist/lib/log.js'
+import { createLog } from '../../dist/lib/logging/log.js'
 import { chaosJobs } from './jobs.mjs'
 import { ledgerWriter } from './ledger.mjs'
 

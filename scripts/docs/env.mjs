@@ -1,7 +1,7 @@
-/** .env.example: the table of src/settings/table.ts, in its order. */
+/** .env.example: the table of src/settings/settings-table.ts, in its order. */
 export const file = '.env.example'
 
 export async function print() {
-  const { printExample } = await import('../../dist/settings/example.js')
+  const { printExample } = await import('../../dist/settings/env-example.js')
   return printExample()
 }

@@ -1,10 +1,10 @@
-/** docs/errors.md: the table of src/error-table.ts in its order, and after it those of the systems in apps/. */
+/** docs/errors.md: the table of src/errors/error-table.ts in its order, and after it those of the systems in apps/. */
 import { existsSync, readdirSync } from 'node:fs'
 
 export const file = 'docs/errors.md'
 
 export async function print() {
-  const { errorTable } = await import('../../dist/error-table.js')
+  const { errorTable } = await import('../../dist/errors/error-table.js')
   const systems = await Promise.all(systemsWithErrors().map(own))
   return `${introduction}\n${tableOf(errorTable)}\n${systems.join('')}`
 }
@@ -58,5 +58,5 @@ registers both. A code of Retoma's, or of a system that runs beside, is refused 
 
 ## Of Retoma
 
-Printed from src/error-table.ts by \`npm run docs\`; change it there.
+Printed from src/errors/error-table.ts by \`npm run docs\`; change it there.
 `

@@ -1,16 +1,16 @@
-/** docs/state-machine.md: the table of src/core/state.ts as a drawing and as a table. */
+/** docs/state-machine.md: the table of src/jobs/model/state.ts as a drawing and as a table. */
 export const file = 'docs/state-machine.md'
 
 export async function print() {
-  const { states, finalStates, transitions } = await import('../../dist/core/state.js')
-  const { batchStates, finalBatchStates, batchTransitions } = await import('../../dist/core/batch-state.js')
+  const { states, finalStates, transitions } = await import('../../dist/jobs/model/state.js')
+  const { batchStates, finalBatchStates, batchTransitions } = await import('../../dist/batches/model/batch-state.js')
   const arrows = transitions.flatMap(way =>
     way.from.filter(from => from !== way.to).map(from => `  ${from} --> ${way.to}: ${way.verb}`),
   )
   const rows = transitions.map(way => `| ${way.verb} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`)
   return `# The states of a job
 
-Printed from src/core/state.ts by \`npm run docs\`; change it there. A test tries every verb in every state on a real
+Printed from src/jobs/model/state.ts by \`npm run docs\`; change it there. A test tries every verb in every state on a real
 PostgreSQL and expects exactly this table.
 
 ${states.length} states: ${states.join(', ')}. Final: ${finalStates.join(', ')}. "Scheduled" and "to be retried" are
@@ -29,7 +29,7 @@ ${rows.join('\n')}
 
 # The states of a batch
 
-Printed from src/core/batch-state.ts, likewise; a test presses every verb in every state.
+Printed from src/batches/model/batch-state.ts, likewise; a test presses every verb in every state.
 
 ${batchStates.length} states: ${batchStates.join(', ')}. Final: ${finalBatchStates.join(', ')}. \`waiting\` is a running batch of which
 nothing has started. A verb in a state that no row names is refused, with a code. "the same": nothing to do, which is no error.

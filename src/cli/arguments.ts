@@ -1,11 +1,12 @@
 /** Parses arguments and options. An invalid text is `wrong_use`, worded in both languages. */
-import { type BatchState, batchStates } from '../core/batch-state.ts'
-import { type Duration, parseDuration } from '../core/duration.ts'
-import { type State, states } from '../core/state.ts'
-import { type Role, roles } from '../core/token.ts'
-import { RetomaError } from '../errors.ts'
+
+import { type Role, roles } from '../auth/model/token.ts'
+import { type BatchState, batchStates } from '../batches/model/batch-state.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { type State, states } from '../jobs/model/state.ts'
+import { type Duration, parseDuration } from '../lib/values/duration.ts'
 import { suggestion } from '../settings/index.ts'
-import { both, type Words } from './words/index.ts'
+import { both, type Words } from './messages/index.ts'
 
 export const wrongUse = (pick: (word: Words, language: 'en' | 'pt') => string): RetomaError =>
   new RetomaError('wrong_use', { problem: both(pick) })

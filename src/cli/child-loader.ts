@@ -1,13 +1,13 @@
 /**
  * Finds the handlers in a child of a worker that the command line started: by kind, in the retoma.config or in a system of Retoma, and in
- * modules that only the config's loader can read. The child loads this file by address (src/isolation/handler.ts).
+ * modules that only the config's loader can read. The child loads this file by address (src/isolation/handler-module.ts).
  */
 import { fileURLToPath } from 'node:url'
-import { RetomaError, say } from '../errors.ts'
-import { type Handler, type Loader, loadHandler } from '../isolation/handler.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
 import { readEnvironment, readSettings } from '../settings/index.ts'
-import { importModule as importFile } from './config.ts'
-import { loadAll } from './systems.ts'
+import { loadAll } from './bundled-apps.ts'
+import { importModule as importFile } from './load-config.ts'
 
 /**
  * The folder of Retoma's own modules and systems, which Node loads directly: a loader would compile their imports again in every child.

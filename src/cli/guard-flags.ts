@@ -1,9 +1,10 @@
 /** Builds a guard from command-line flags. An invalid guard is `wrong_use`, worded with the flags if possible. */
-import type { Duration } from '../core/duration.ts'
-import { defineGuard, type Guard } from '../core/guard.ts'
-import { parsePair } from '../core/guard-table.ts'
-import { type GuardValue, type Now, now } from '../core/guard-value.ts'
-import { isRetomaError, RetomaError } from '../errors.ts'
+
+import { isRetomaError, RetomaError } from '../errors/errors.ts'
+import { defineGuard, type Guard } from '../guards/model/guard.ts'
+import { type GuardValue, type Now, now } from '../guards/model/guard-value.ts'
+import { parsePair } from '../guards/model/table-name.ts'
+import type { Duration } from '../lib/values/duration.ts'
 import { wrongUse } from './arguments.ts'
 
 export interface GuardFlags {

@@ -4,7 +4,7 @@
  * the check.
  */
 import { fileURLToPath } from 'node:url'
-import { languageOf, words } from './words/index.ts'
+import { languageOf, words } from './messages/index.ts'
 
 const language = languageOf(process.env)
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

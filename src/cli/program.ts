@@ -3,15 +3,16 @@
  * use.
  */
 import { Command, CommanderError } from 'commander'
-import type { ErrorCode, RetomaError } from '../errors.ts'
+import type { ErrorCode, RetomaError } from '../errors/errors.ts'
 import { version } from '../version.ts'
+import { type ActionOptions, type Context, createContext, type GlobalOptions } from './command-context.ts'
 import { backupCommand } from './commands/backup.ts'
-import { batchCommand } from './commands/batch.ts'
+import { batchCommand } from './commands/batch/batch.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { explainCommand } from './commands/explain.ts'
 import { guardCommand } from './commands/guard.ts'
 import { initCommand } from './commands/init.ts'
-import { jobsCommand } from './commands/jobs.ts'
+import { jobsCommand } from './commands/jobs/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { notifyCommand } from './commands/notify.ts'
 import { providersCommand } from './commands/providers.ts'
@@ -25,10 +26,9 @@ import { upCommand } from './commands/up.ts'
 import { watchdogCommand } from './commands/watchdog.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
-import { type ActionOptions, type Context, createContext, type GlobalOptions } from './context.ts'
-import { asWrongUse, speakHelp } from './usage.ts'
-import { allSaid, asRetomaError, createVoice, type Voice } from './voice.ts'
-import { languageOf } from './words/index.ts'
+import { languageOf } from './messages/index.ts'
+import { allSaid, asRetomaError, createVoice, type Voice } from './output.ts'
+import { asWrongUse, speakHelp } from './usage-help.ts'
 
 /** Passed to each command file to register its commands. */
 export interface Cli {

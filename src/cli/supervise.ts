@@ -5,12 +5,12 @@
  * `worker` and `up` are supervised by default. Not under a debugger: a debugger needs the worker process.
  */
 import { constants } from 'node:os'
-import type { Language } from '../errors.ts'
+import type { Language } from '../errors/errors.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Log, LogFormat, LogLevel } from '../lib/log.ts'
+import type { Log, LogFormat, LogLevel } from '../lib/logging/log.ts'
 import { isEmbedded, readEnvironment } from '../settings/environment.ts'
-import { ownVariables, papersFolder, terminalVariable } from '../supervisor/papers.ts'
-import { words } from './words/index.ts'
+import { ownVariables, papersFolder, terminalVariable } from '../supervisor/crash-report-files.ts'
+import { words } from './messages/index.ts'
 
 const supervised = ['worker', 'up']
 const stopMs = 30_000
@@ -30,7 +30,7 @@ export async function superviseIfAsked(
   for (const name of ownVariables) delete process.env[name]
   const environment = surroundings()
   if (!supervised.includes(commandOf(argv) ?? '') || (await isTurnedOff(argv, environment))) return undefined
-  const { makeFolder } = await import('../supervisor/folder.ts')
+  const { makeFolder } = await import('../supervisor/crash-report-folder.ts')
   const folder = makeFolder()
   if (folder === undefined) {
     process.stderr.write(`${words[language].up.unsupervised}\n`)
@@ -81,7 +81,7 @@ function surroundings(): NodeJS.ProcessEnv {
 }
 
 async function createLog({ LOG_LEVEL, LOG_FORMAT }: NodeJS.ProcessEnv): Promise<Log> {
-  const log = await import('../lib/log.ts')
+  const log = await import('../lib/logging/log.ts')
   // A child that became ready has validated both settings.
   const level = (LOG_LEVEL?.trim() || 'info') as LogLevel
   const format = (LOG_FORMAT?.trim() || (process.stderr.isTTY ? 'pretty' : 'json')) as LogFormat

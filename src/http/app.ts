@@ -3,31 +3,31 @@
  * path.
  *
  * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every response carries
- * the headers of security.ts.
+ * the headers of http/security/security-headers.ts.
  */
 import { Hono } from 'hono'
-import { processMetrics } from '../core/metric.ts'
-import { refuseOption, refuseUnknownOptions } from '../core/refuse.ts'
-import type { Engine } from '../engine.ts'
-import { RetomaError } from '../errors.ts'
+import type { Engine } from '../engine/create-engine.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { systemClock } from '../lib/clock.ts'
-import { type Log, silentLog } from '../lib/log.ts'
-import { answer } from './answer.ts'
-import { BodyBudget } from './body-budget.ts'
-import { refuseClashes } from './clash.ts'
-import { createDoorkeeper, type DoorOptions } from './doorkeeper.ts'
-import { HeavyWork } from './heavy-work.ts'
-import { languageOf } from './language.ts'
-import { methodsAt } from './methods.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
+import { processMetrics } from '../metrics/model/metric-table.ts'
+import { methodsAt } from './allowed-methods.ts'
+import { welcomePage, welcomePolicy } from './docs/welcome-page.ts'
 import { openApiOf } from './openapi.ts'
-import { type Place, placeOf } from './place.ts'
-import { refusal } from './refusal.ts'
+import { languageOf } from './request/accept-language.ts'
+import { BodyBudget } from './request/body-budget.ts'
+import { answer } from './request/handle-request.ts'
+import { HeavyWork } from './request/heavy-requests.ts'
+import { refusal } from './response/error-response.ts'
 import type { Peer, Route } from './route.ts'
-import { documentRoutes } from './routes/document.ts'
+import { refuseClashes } from './route-conflicts.ts'
+import { documentRoutes } from './routes/api-document.ts'
 import { engineRoutes } from './routes/index.ts'
-import { secured } from './security.ts'
-import { Streams } from './streams.ts'
-import { welcomePage, welcomePolicy } from './welcome.ts'
+import { createDoorkeeper, type DoorOptions } from './security/authenticate.ts'
+import { type Place, placeOf } from './security/client-address.ts'
+import { secured } from './security/security-headers.ts'
+import { Streams } from './streaming/open-streams.ts'
 
 export interface AppOptions extends DoorOptions {
   log?: Log

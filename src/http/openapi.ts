@@ -5,13 +5,13 @@
  * Invariant: every route is included, with every status it may return and, for mistakes of a caller, with every code.
  */
 import { z } from 'zod'
-import { codeOf, type ErrorName, entryOf } from '../errors.ts'
+import { codeOf, type ErrorName, entryOf } from '../errors/errors.ts'
 import { version } from '../version.ts'
-import { problem } from './contract.ts'
-import { downloadTypes } from './download.ts'
-import { longestKey } from './idempotency.ts'
+import { longestKey } from './request/idempotency-key.ts'
+import type { UploadOptions } from './request/upload.ts'
+import { downloadTypes } from './response/download.ts'
 import type { Route } from './route.ts'
-import type { UploadOptions } from './upload.ts'
+import { problem } from './shared-schemas.ts'
 
 export interface Json {
   [name: string]: unknown

@@ -1,18 +1,18 @@
 /**
- * Describes a route as data: input, role, response. The same description validates the request (answer.ts), is printed as OpenAPI
+ * Describes a route as data: input, role, response. The same description validates the request (http/request/handle-request.ts), is printed as OpenAPI
  * (openapi.ts) and drives tests, so that nothing is stated twice.
  */
 import type { z } from 'zod'
-import { type Refuse, refuseDefinition, refuseUnknown } from '../core/refuse.ts'
-import type { Role } from '../core/token.ts'
-import type { Engine, Once } from '../engine.ts'
-import { type ErrorName, type Language, say } from '../errors.ts'
-import type { Log } from '../lib/log.ts'
-import type { RouteLimit } from './limits.ts'
-import type { Streams } from './streams.ts'
-import type { Part, UploadOptions } from './upload.ts'
+import type { Role } from '../auth/model/token.ts'
+import type { Engine, Once } from '../engine/create-engine.ts'
+import { type ErrorName, type Language, say } from '../errors/errors.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from '../errors/invalid-option.ts'
+import type { Log } from '../lib/logging/log.ts'
+import type { Part, UploadOptions } from './request/upload.ts'
+import type { RouteLimit } from './security/route-rate-limit.ts'
+import type { Streams } from './streaming/open-streams.ts'
 
-export type { Role } from '../core/token.ts'
+export type { Role } from '../auth/model/token.ts'
 
 /** The person or token that a request comes from. */
 export interface Principal {
@@ -24,7 +24,7 @@ export interface Principal {
   token: string | null
 }
 
-/** The origin of a request, as the receiving server knows the connection; `place.ts` determines the rest. */
+/** The origin of a request, as the receiving server knows the connection; `http/security/client-address.ts` determines the rest. */
 export interface Peer {
   /** The other end of the socket; behind trusted proxies, the client of the proxies. */
   address?: string | undefined
@@ -49,7 +49,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   log: Log
   /** Additional headers of the response. */
   headers: Headers
-  /** The open event streams; sse.ts opens a stream. */
+  /** The open event streams; http/streaming/sse.ts opens a stream. */
   streams: Streams
   /** Authenticates the request again, for a long response: throws once the principal is no longer admitted. */
   readmit(): Promise<unknown>
@@ -85,7 +85,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   unasked?: true
   /**
    * The route creates something: Idempotency-Key is honoured. `exactly`: the route stores its response itself, together with the
-   * resource, as `once` (idempotency.ts) does for an application; so does a route with files. true: the response is stored after the
+   * resource, as `once` (http/request/idempotency-key.ts) does for an application; so does a route with files. true: the response is stored after the
    * creation, so that a request that crashed in between creates the resource again, unless the resource has a unique key.
    */
   makes?: true | 'exactly'
@@ -95,7 +95,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   largest?: number
   /** List items and object fields of the body, at every depth; default 200,000. More is `too_many_values`. */
   mostValues?: number
-  /** The route makes the database work for long: only a few such requests run at the same time (heavy-work.ts). */
+  /** The route makes the database work for long: only a few such requests run at the same time (http/request/heavy-requests.ts). */
   heavy?: true
   /** Returns a value for JSON, or a Response for any other type. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown

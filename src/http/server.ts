@@ -8,18 +8,18 @@
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
 import { createServer as createProbe } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
-import { RetomaError, say } from '../errors.ts'
-import { isLoopback } from '../lib/address.ts'
+import { RetomaError, say } from '../errors/errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
-import { afterAccepting, connectionAccepted } from '../lib/turn-of-loop.ts'
-import { AnswerBudget } from './answer-budget.ts'
+import { afterAccepting, connectionAccepted } from '../lib/loop-turns.ts'
+import { isLoopback } from '../lib/network-address.ts'
 import type { App } from './app.ts'
-import { Arrivals } from './arrivals.ts'
-import { cutIdle } from './idle.ts'
-import { largestHeaders, refuseOnSocket } from './no-http.ts'
-import { type MarkedPeer, ownLoopback } from './place.ts'
-import { refusal } from './refusal.ts'
-import { secured } from './security.ts'
+import { cutIdle } from './connections/idle-timeout.ts'
+import { largestHeaders, refuseOnSocket } from './connections/malformed-request.ts'
+import { Arrivals } from './connections/slow-body-timeout.ts'
+import { refusal } from './response/error-response.ts'
+import { AnswerBudget } from './response/response-budget.ts'
+import { type MarkedPeer, ownLoopback } from './security/client-address.ts'
+import { secured } from './security/security-headers.ts'
 
 const answerMs = 3000
 
@@ -27,9 +27,9 @@ const answerMs = 3000
 export interface Patience {
   /** Until the headers are complete. */
   headers: number
-  /** Until the body is complete too, or enough has arrived to continue waiting for the rest (arrivals.ts). */
+  /** Until the body is complete too, or enough has arrived to continue waiting for the rest (http/connections/slow-body-timeout.ts). */
   request: number
-  /** While the client sends nothing and reads nothing (idle.ts). */
+  /** While the client sends nothing and reads nothing (http/connections/idle-timeout.ts). */
   idle: number
   /** For another request on the same connection. */
   keepAlive: number

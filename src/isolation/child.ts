@@ -1,5 +1,5 @@
 /** Defines a child, a process or a thread, as the pool and a run use the child. */
-import type { ToChild, ToParent, Words } from './wire.ts'
+import type { ToChild, ToParent, Words } from './child-protocol.ts'
 
 export interface Child {
   /** Does nothing for a dead child, which `died` reports. Throws for a value that cannot be sent. */

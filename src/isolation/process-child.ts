@@ -11,9 +11,9 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
 import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
-import { childEntry, processArguments } from './entry.ts'
-import { childEnvironment } from './environment.ts'
-import type { Nature, ToChild, ToParent, Words } from './wire.ts'
+import { childEntry, processArguments } from './child-command.ts'
+import { childEnvironment } from './child-environment.ts'
+import type { Nature, ToChild, ToParent, Words } from './child-protocol.ts'
 
 /** The time for reading the pipes of a dead child, because processes started by the child may hold the pipes open. */
 const drainMs = 200

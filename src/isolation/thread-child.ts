@@ -5,9 +5,9 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
 import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
-import { childEntry } from './entry.ts'
-import { childEnvironment } from './environment.ts'
-import type { Nature, ToChild, ToParent, Words } from './wire.ts'
+import { childEntry } from './child-command.ts'
+import { childEnvironment } from './child-environment.ts'
+import type { Nature, ToChild, ToParent, Words } from './child-protocol.ts'
 
 export function startThread(nature: Nature): Child {
   const { memoryBytes } = nature

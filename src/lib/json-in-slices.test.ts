@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { JsonScan } from '../http/json-scan.ts'
+import { JsonScan } from '../http/request/json-size-scan.ts'
 import { parseJsonInSlices } from './json-in-slices.ts'
 
 type Outcome = { value: unknown } | { error: string }

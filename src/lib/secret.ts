@@ -1,6 +1,6 @@
 /**
  * Stores and compares secrets as hashes only. SHA-256 without salt is enough for secrets with 256 random bits. A secret chosen by a
- * person (RETOMA_ADMIN_TOKEN, CRON_SECRET) has to be long, and wrong guesses are slowed (engine/guesses.ts).
+ * person (RETOMA_ADMIN_TOKEN, CRON_SECRET) has to be long, and wrong guesses are slowed (auth/brute-force-throttle.ts).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 

@@ -5,8 +5,8 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
-import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
-import { notWritten, writeWhole } from '../lib/whole-file.ts'
+import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
+import { notWritten, writeWhole } from '../lib/atomic-file.ts'
 import { cutOff, damage, decode, encode, type Part } from './backup-format.ts'
 
 export interface WriteOptions {

@@ -5,7 +5,7 @@
  * Invariant: a reader that reaches the end of a backup without an error has read exactly the written content.
  */
 import { createHash } from 'node:crypto'
-import { RetomaError, type Saying } from '../errors.ts'
+import { RetomaError, type Saying } from '../errors/errors.ts'
 
 const format = 1
 

@@ -3,13 +3,14 @@
  *
  * Invariant: a file with the requested name is a complete backup of a single instant; on any error there is no such file.
  */
-import { type Log, silentLog } from '../lib/log.ts'
-import { openDb } from '../store/db.ts'
-import { openSnapshot, type Snapshot } from '../store/snapshot.ts'
-import { told } from '../store/trouble.ts'
+
+import { openDb } from '../database/db.ts'
+import { told } from '../database/pg-errors.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
 import { version } from '../version.ts'
 import { refuseTaken, writeBackup } from './backup-file.ts'
 import type { Counts, Part } from './backup-format.ts'
+import { openSnapshot, type Snapshot } from './sql/backup-snapshot.ts'
 
 export interface BackupOptions {
   databaseUrl: string

@@ -4,9 +4,18 @@
  *
  * Invariant: every check gets an answer. A check that cannot run says so, and does not keep other checks from running.
  */
-import { type Check, type CheckName, checkNames, failure, ok, unseen } from '../core/checkup/check.ts'
-import type { ServerFacts, TableSize, WorkFacts } from '../core/checkup/facts.ts'
-import { checkGuards } from '../core/checkup/guards.ts'
+
+import { type Db, openDb } from '../database/db.ts'
+import { addressOf, isLockTimeout } from '../database/pg-errors.ts'
+import { isRetomaError, type Saying, say } from '../errors/errors.ts'
+import { viewGuards } from '../guards/sql/guard-runs.ts'
+import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../jobs/sql/job-view.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
+import { viewFindings } from '../recovery/sql/findings.ts'
+import { type Check, type CheckName, checkNames, failure, ok, unseen } from './model/doctor-check.ts'
+import type { ServerFacts, TableSize, WorkFacts } from './model/doctor-facts.ts'
+import { checkGuards } from './model/guard-checks.ts'
 import {
   checkClock,
   checkConnections,
@@ -19,7 +28,7 @@ import {
   checkVersion,
   pinSeconds,
   pinTransactions,
-} from '../core/checkup/server.ts'
+} from './model/server-checks.ts'
 import {
   checkFindings,
   checkListen,
@@ -28,11 +37,7 @@ import {
   checkWatchdog,
   checkWorkers,
   most,
-} from '../core/checkup/work.ts'
-import { isRetomaError, type Saying, say } from '../errors.ts'
-import { type Clock, systemClock } from '../lib/clock.ts'
-import { type Log, silentLog } from '../lib/log.ts'
-import { type Db, openDb } from '../store/db.ts'
+} from './model/work-checks.ts'
 import {
   hearsNotifications,
   readPins,
@@ -43,11 +48,7 @@ import {
   readStarved,
   readTick,
   readWork,
-} from '../store/facts.ts'
-import { viewFindings } from '../store/finding.ts'
-import { viewGuards } from '../store/guard-turn.ts'
-import { addressOf, isLockTimeout } from '../store/trouble.ts'
-import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../store/view.ts'
+} from './sql/read-doctor-facts.ts'
 
 export interface DoctorOptions {
   databaseUrl: string

@@ -2,16 +2,17 @@
  * Exports the operations on the database itself, besides the engine's methods, for the command line and deploy scripts. The
  * engine migrates on its own at the start.
  */
-import { type Log, silentLog } from '../lib/log.ts'
-import { openDb } from '../store/db.ts'
-import { type Migrated, migrate } from '../store/migrate.ts'
 
-export type { Migrated } from '../store/migrate.ts'
-export { addressOf } from '../store/trouble.ts'
+import { openDb } from '../database/db.ts'
+import { type Migrated, migrate } from '../database/migrate.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
+
+export type { Migrated } from '../database/migrate.ts'
+export { addressOf } from '../database/pg-errors.ts'
+export { guardOnce } from '../guards/guard-once.ts'
+export { proposeGuards } from '../guards/propose-guards.ts'
 export { backupDatabase } from './backup.ts'
 export { type Examined, examine, unreachable } from './doctor.ts'
-export { guardOnce } from './guard.ts'
-export { proposeGuards } from './guard-proposals.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {

@@ -4,15 +4,16 @@
  *
  * Invariant: either all rows of the backup are restored, in the schema of this code, or nothing changed.
  */
-import { RetomaError } from '../errors.ts'
-import { type Log, silentLog } from '../lib/log.ts'
-import type { TableFacts } from '../store/catalog.ts'
-import { openDb } from '../store/db.ts'
-import { type Load, loadInto } from '../store/load.ts'
-import { type Migration, readMigrations } from '../store/migrate.ts'
-import { told } from '../store/trouble.ts'
+
+import { openDb } from '../database/db.ts'
+import { type Migration, readMigrations } from '../database/migrate.ts'
+import { told } from '../database/pg-errors.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
 import { readBackup } from './backup-file.ts'
 import type { Counts, Header, Sequence } from './backup-format.ts'
+import { type Load, loadInto } from './sql/restore-load.ts'
+import type { TableFacts } from './sql/schema-catalog.ts'
 
 export interface CheckOptions {
   /** @internal Replaces sql/, for tests. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { RetomaError, type Saying } from '../errors.ts'
+import { RetomaError, type Saying } from '../errors/errors.ts'
 
 export function readEnvironment(
   folder: string,

@@ -4,17 +4,17 @@
  * Invariant: returned settings are usable; an unusable setting is a RetomaError with the name of the variable, and never the value of a
  * secret.
  */
-import { suggestion } from '../core/suggest.ts'
-import { isRetomaError, RetomaError, type Saying } from '../errors.ts'
-import { isLoopback } from '../lib/address.ts'
-import { Refusal } from './checks.ts'
+import { suggestion } from '../errors/did-you-mean.ts'
+import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
+import { isLoopback } from '../lib/network-address.ts'
 import { embedded, isEmbedded } from './environment.ts'
-import { type Settings, type Variable, type VariableName, variables } from './table.ts'
+import { Refusal } from './setting-checks.ts'
+import { type Settings, type Variable, type VariableName, variables } from './settings-table.ts'
 
-export { suggestion } from '../core/suggest.ts'
-export { isLoopback } from '../lib/address.ts'
+export { suggestion } from '../errors/did-you-mean.ts'
+export { isLoopback } from '../lib/network-address.ts'
 export { isEmbedded, readEnvironment } from './environment.ts'
-export type { Settings } from './table.ts'
+export type { Settings } from './settings-table.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

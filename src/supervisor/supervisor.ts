@@ -3,21 +3,22 @@
  * process. The supervisor has no database and loads very little, so that the cause of a crash does not hit the supervisor.
  *
  * Invariant: at most one child process at a time, and none when `supervise` resolves. A crash report is written before the start of the
- * process that uses the report. A child process notices the death of its supervisor and stops (cli/signals.ts).
+ * process that uses the report. A child process notices the death of its supervisor and stops (cli/interrupt-signals.ts).
  */
-import { hours } from '../core/duration.ts'
-import { afterEnd, firstStanding } from '../core/restart.ts'
+
 import type { Clock } from '../lib/clock.ts'
-import type { Log } from '../lib/log.ts'
-import { loop } from '../lib/service.ts'
-import { Boot, type BootEnd, type Program } from './boot.ts'
-import { writeCertificate } from './certificates.ts'
-import type { Folder } from './folder.ts'
-import { holdInquest } from './inquest.ts'
-import { isMarked } from './marks.ts'
-import { tellDeath, tellLate } from './news.ts'
-import { hearOrders } from './orders.ts'
-import { certificatesVariable, papersVariable, supervisorVariable } from './papers.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { loop } from '../lib/loop.ts'
+import { hours } from '../lib/values/duration.ts'
+import { holdInquest } from './build-crash-report.ts'
+import { Boot, type BootEnd, type Program } from './child-process.ts'
+import { certificatesVariable, papersVariable, supervisorVariable } from './crash-report-files.ts'
+import type { Folder } from './crash-report-folder.ts'
+import { afterEnd, firstStanding } from './model/restart-policy.ts'
+import { writeCertificate } from './pending-crash-reports.ts'
+import { isMarked } from './status-files.ts'
+import { hearOrders } from './stop-signals.ts'
+import { tellDeath, tellLate } from './supervisor-log.ts'
 
 export interface SuperviseOptions {
   program: Program

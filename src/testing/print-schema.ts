@@ -3,7 +3,7 @@
  * Written here because the embedded package has no pg_dump.
  */
 import pg from 'pg'
-import { createEngine } from '../engine.ts'
+import { createEngine } from '../engine/create-engine.ts'
 import { createTestDatabase } from './test-database.ts'
 
 /** @public for scripts/docs */

@@ -2,14 +2,7 @@
  * Creates a whole engine for a test: a real PostgreSQL, a database of its own, a virtual clock, and a worker that works on request.
  * Nothing happens in the background, so that a test need not wait.
  */
-import type { AnyBatch } from '../core/batch.ts'
-import type { Guard } from '../core/guard.ts'
-import type { AnyJob } from '../core/job.ts'
-import type { Limits } from '../core/limits.ts'
-import { refuseUnknownOptions } from '../core/refuse.ts'
-import type { Retention } from '../core/retention.ts'
-import type { Schedule } from '../core/schedule.ts'
-import { checkEngineOptions } from '../engine/options.ts'
+import type { AnyBatch } from '../batches/model/batch.ts'
 import {
   createEngineOn,
   type DrivenEngine,
@@ -17,8 +10,15 @@ import {
   type NotifyOptions,
   openDb,
   type RateLimits,
-} from '../engine.ts'
-import type { Log } from '../lib/log.ts'
+} from '../engine/create-engine.ts'
+import { checkEngineOptions } from '../engine/engine-options.ts'
+import { refuseUnknownOptions } from '../errors/invalid-option.ts'
+import type { Guard } from '../guards/model/guard.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import type { Retention } from '../jobs/model/retention.ts'
+import type { Log } from '../lib/logging/log.ts'
+import type { Limits } from '../limits/model/queue-limits.ts'
+import type { Schedule } from '../schedules/model/schedule.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

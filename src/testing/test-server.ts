@@ -5,14 +5,14 @@
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { socketUrl } from '../embedded-postgres/connect-probe.ts'
+import { settle } from '../embedded-postgres/data-dir.ts'
+import { findBinaries } from '../embedded-postgres/find-binaries.ts'
+import { makeData } from '../embedded-postgres/init-data-dir.ts'
+import { thisMachine } from '../embedded-postgres/platform/platform.ts'
+import { attachOrStart } from '../embedded-postgres/start-server.ts'
 import { systemClock } from '../lib/clock.ts'
-import { findBinaries } from '../postgres/find.ts'
-import { settle } from '../postgres/home.ts'
-import { makeData } from '../postgres/init.ts'
-import { socketUrl } from '../postgres/knock.ts'
-import { thisMachine } from '../postgres/machine.ts'
-import { attachOrStart } from '../postgres/start.ts'
-import { startWarden } from './warden.ts'
+import { startWarden } from './test-server-cleanup.ts'
 
 export interface TestServer {
   /** Database `retoma`, user `retoma`, with the right to create databases and users. */

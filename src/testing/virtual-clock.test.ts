@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { milliseconds, minutes, seconds } from '../core/duration.ts'
+import { milliseconds, minutes, seconds } from '../lib/values/duration.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 test('time stands still until it is moved, and sleepers wake in the order of their times', async () => {

@@ -2,9 +2,10 @@
  * The virtual clock: time advances only when a test says so. Every wait, backoff, timeout and heartbeat of an engine uses the clock, and
  * every SQL statement takes the instant from the clock, so that a test can pass ten minutes in no time.
  */
-import type { Duration } from '../core/duration.ts'
-import { refuseOption } from '../core/refuse.ts'
+
+import { refuseOption } from '../errors/invalid-option.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
+import type { Duration } from '../lib/values/duration.ts'
 
 const longestAnswerMs = 2000
 

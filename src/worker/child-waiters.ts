@@ -5,11 +5,12 @@
  * Invariant: nothing depends on this list: a forgotten job, or a job of a dead worker, becomes ready at its `run_at`. A job is moved only
  * if its last attempt is the deferred attempt.
  */
+
+import type { Claimed } from '../claiming/sql/claim.ts'
+import { recallJobs } from '../claiming/sql/claim.ts'
+import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Log } from '../lib/log.ts'
-import type { Claimed } from '../store/claim.ts'
-import { recallJobs } from '../store/claim.ts'
-import type { Db } from '../store/db.ts'
+import type { Log } from '../lib/logging/log.ts'
 
 export interface ChildWaitersOptions {
   db: Db

@@ -5,13 +5,14 @@
  * Invariant: an attempt is in the list from its claim until its outcome is written, the job is released, or the lease is known to be lost.
  * An attempt outside the list never starts.
  */
-import { RetomaError } from '../errors.ts'
+
+import { extendAttempts, giveBackClaims, renewClaims } from '../claiming/sql/claim.ts'
+import type { Db } from '../database/db.ts'
+import { RetomaError } from '../errors/errors.ts'
+import type { Attempt } from '../execution/attempt.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Log } from '../lib/log.ts'
-import { extendAttempts, giveBackClaims, renewClaims } from '../store/claim.ts'
-import type { Db } from '../store/db.ts'
-import { type Held, nameOf } from '../store/heartbeat.ts'
-import type { Attempt } from './attempt.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Held, nameOf } from './sql/heartbeat.ts'
 
 export interface LeasesOptions {
   /** The worker id. */
@@ -23,7 +24,7 @@ export interface LeasesOptions {
   gaveBack: (queue: string, delayMs: number) => void
 }
 
-/** The watchdog tolerates one minute (core/verdict.ts), so smaller values are not written. */
+/** The watchdog tolerates one minute (recovery/model/verdict.ts), so smaller values are not written. */
 const worthExtendingMs = 5000
 
 export class Leases {

@@ -1,34 +1,34 @@
 /**
- * Runs a worker: a row in the database with heartbeats (pulse.ts), and the jobs of the worker's queues. intake.ts claims jobs of the kinds
- * with a handler here; life.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker id.
+ * Runs a worker: a row in the database with heartbeats (main-loop-heartbeat.ts), and the jobs of the worker's queues. claiming/claim-loop.ts claims jobs of the kinds
+ * with a handler here; incarnation.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker id.
  *
  * Invariant: a worker claims nothing under a worker id before the row of this id exists and is alive; the claim would create an orphan at
  * once. No attempt starts after `stop()`.
  */
 import { hostname } from 'node:os'
-import type { AnyJob } from '../core/job.ts'
-import { type Takes, takesOf } from '../core/version.ts'
-import { Calls } from '../isolation/calls.ts'
-import { Children } from '../isolation/children.ts'
-import { checkHandlers } from '../isolation/handler.ts'
+import type { MovedBatch } from '../batches/sql/provider-pauses.ts'
+import { Intake } from '../claiming/claim-loop.ts'
+import { claimJobs } from '../claiming/sql/claim.ts'
+import type { Db } from '../database/db.ts'
+import { Copies, removeLeftCopies } from '../files/local-file-copies.ts'
+import { Children } from '../isolation/child-pool.ts'
+import { checkHandlers } from '../isolation/handler-module.ts'
+import { Calls } from '../isolation/isolated-calls.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import { type Takes, takesOf } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Log } from '../lib/log.ts'
+import type { Log } from '../lib/logging/log.ts'
 import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
-import { temporaryPlace } from '../lib/temporary.ts'
-import { claimJobs } from '../store/claim.ts'
-import type { Db } from '../store/db.ts'
-import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from '../store/heartbeat.ts'
-import type { MovedBatch } from '../store/provider-turn.ts'
-import { settleJobs } from '../store/settle.ts'
-import { papersFolder } from '../supervisor/papers.ts'
+import { temporaryPlace } from '../lib/temporary-folder.ts'
+import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { Wear } from './abandoned-handlers.ts'
 import { ChildWaiters } from './child-waiters.ts'
-import { Copies, removeLeftCopies } from './copies.ts'
-import { Intake } from './intake.ts'
-import { Life, type LifeOptions } from './life.ts'
-import { type HeartSettings, Pulse } from './pulse.ts'
-import { Teller } from './teller.ts'
-import { Wear } from './wear.ts'
+import { Life, type LifeOptions } from './incarnation.ts'
+import { type HeartSettings, Pulse } from './main-loop-heartbeat.ts'
+import { Teller } from './metrics-flusher.ts'
+import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
+import { settleJobs } from './sql/settle.ts'
 
 export interface WorkerOptions {
   db: Db

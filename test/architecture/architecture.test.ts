@@ -49,7 +49,7 @@ test('the command line begins without the engine, the server, maintenance and HT
 })
 
 test('no file is longer than 600 lines; only the tables of errors and settings may be', () => {
-  const tables = ['src/error-table.ts', 'src/settings/table.ts']
+  const tables = ['src/errors/error-table.ts', 'src/settings/settings-table.ts']
   const long = [...sources].filter(([path, text]) => !tables.includes(path) && text.split('\n').length > 600)
   expect(long.map(([path]) => path)).toEqual([])
 })
@@ -59,15 +59,19 @@ describe('the rules notice', () => {
 
   test.each([
     [
-      'src/core/verdict.ts',
+      'src/recovery/model/verdict.ts',
       `import { claim } from '../store/claim.ts'`,
       'core may not import store (../store/claim.ts)',
     ],
     ['src/core/cron.ts', `import { readFile } from 'node:fs'`, 'core is pure and may not import node:fs'],
-    ['src/core/job.ts', `import type { Engine } from '../engine.ts'`, 'core may not import engine (../engine.ts)'],
-    ['src/lib/log.ts', `export { job } from '../core/job.ts'`, 'lib may not import core (../core/job.ts)'],
     [
-      'src/store/db.ts',
+      'src/jobs/model/job.ts',
+      `import type { Engine } from '../engine.ts'`,
+      'core may not import engine (../engine.ts)',
+    ],
+    ['src/lib/logging/log.ts', `export { job } from '../core/job.ts'`, 'lib may not import core (../core/job.ts)'],
+    [
+      'src/database/db.ts',
       `import {\n  type A,\n  b,\n} from '../worker/run.ts'`,
       'store may not import worker (../worker/run.ts)',
     ],
@@ -81,8 +85,8 @@ describe('the rules notice', () => {
     ['apps/quotes/jobs.ts', `import { x } from 'retoma/testing'`, 'apps may not import testing (retoma/testing)'],
     [
       'apps/quotes/jobs.ts',
-      `import { x } from '../../src/store/view.ts'`,
-      'apps may not import store (../../src/store/view.ts)',
+      `import { x } from '../../src/jobs/sql/job-view.ts'`,
+      'apps may not import store (../../src/jobs/sql/job-view.ts)',
     ],
     ['src/worker/run.ts', `import { test } from 'vitest'`, 'vitest is not among the dependencies of package.json'],
     [
@@ -102,18 +106,25 @@ describe('the rules notice', () => {
       'SQL outside store/: WITH a AS (select 1) select a',
     ],
     ['apps/quotes/jobs.ts', `db.query('select id from quote')`, 'SQL outside store/: select id from quote'],
-    ['src/engine.ts', 'const at = Date.now()', 'Date.now outside lib/'],
-    ['src/engine.ts', 'const at = new Date()', 'new Date() outside lib/'],
-    ['src/engine.ts', 'const text = `at ${setTimeout(go, 1)}`', 'setTimeout outside lib/'],
-    ['src/core/backoff.ts', 'export const jitter = (random = Math.random) => random()', 'Math.random outside lib/'],
+    ['src/engine/create-engine.ts', 'const at = Date.now()', 'Date.now outside lib/'],
+    ['src/engine/create-engine.ts', 'const at = new Date()', 'new Date() outside lib/'],
+    ['src/engine/create-engine.ts', 'const text = `at ${setTimeout(go, 1)}`', 'setTimeout outside lib/'],
+    [
+      'src/jobs/model/backoff.ts',
+      'export const jitter = (random = Math.random) => random()',
+      'Math.random outside lib/',
+    ],
     ['src/helpers/a.ts', '', '"helpers" has no row in the table of test/architecture/rules.ts'],
   ])('%s: %s', (path, text, sentence) => {
     expect(broken(path, text)).toEqual([`${path}: ${sentence}`])
   })
 
   test.each([
-    ['src/core/job.ts', `import type { Clock } from '../lib/clock.ts'\nimport { RetomaError } from '../errors.ts'`],
-    ['src/store/db.ts', `import pg from 'pg'\nconst sql = 'select 1'\nimport { job } from '../core/job.ts'`],
+    [
+      'src/jobs/model/job.ts',
+      `import type { Clock } from '../lib/clock.ts'\nimport { RetomaError } from '../errors.ts'`,
+    ],
+    ['src/database/db.ts', `import pg from 'pg'\nconst sql = 'select 1'\nimport { job } from '../core/job.ts'`],
     ['apps/quotes/store/quotes.ts', `import { route } from 'retoma/http'\ndb.query('select id from quote')`],
     ['src/testing/clock.ts', `import { run } from '../worker/run.ts'\nsetTimeout(run, 1)`],
     ['src/cli/init.ts', "const example = `import { test } from 'vitest'\nsetTimeout(test, 1)`"],

@@ -103,7 +103,7 @@ export function brokenRules(files: Map<string, string>, packages: Packages): str
   })
 }
 
-/** `src/store/claim.ts` is of store, `src/engine.ts` is engine, `apps/quotes/jobs.ts` is of apps. */
+/** `src/claiming/sql/claim.ts` is of store, `src/engine/create-engine.ts` is engine, `apps/quotes/jobs.ts` is of apps. */
 function partOf(path: string): string {
   const [top, second = ''] = path.split('/')
   return top === 'src' ? second.replace(/\.[cm]?[jt]s$/, '') : (top ?? '')

@@ -50,9 +50,9 @@ test('what bench and chaos import of the product is there', () => {
 })
 
 test('what has moved is noticed', () => {
-  const moved = `import { recoverOrphans } from '../../dist/store/recover.js'`
+  const moved = `import { recoverOrphans } from '../../dist/recovery/sql/dead-workers.js'`
   expect(missing('bench/proofs/pinned.mjs', moved)).toEqual([
-    'bench/proofs/pinned.mjs: src/store/recover.ts has no recoverOrphans',
+    'bench/proofs/pinned.mjs: src/recovery/sql/dead-workers.ts has no recoverOrphans',
   ])
   expect(missing('bench/run.mjs', `import { a } from '../dist/gone.js'`)).toEqual([
     'bench/run.mjs: there is no src/gone.ts',

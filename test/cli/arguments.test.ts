@@ -1,7 +1,7 @@
 /** How arguments are read, and what is said when they cannot be. */
 import { expect, test } from 'vitest'
 import { duration, instant, json, queueSizes, state, wholeNumber } from '../../src/cli/arguments.ts'
-import { isRetomaError } from '../../src/errors.ts'
+import { isRetomaError } from '../../src/errors/errors.ts'
 
 function wrong(work: () => unknown): string {
   try {

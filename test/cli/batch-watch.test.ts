@@ -1,9 +1,9 @@
 /** What `batch show --watch` shows as time passes, on a clock and a terminal of the test's own. */
 import { expect, test } from 'vitest'
-import { drawnOn, printedBy, watchBatch } from '../../src/cli/commands/batch-watch.ts'
-import type { Voice } from '../../src/cli/voice.ts'
-import { words } from '../../src/cli/words/index.ts'
-import { RetomaError, say } from '../../src/errors.ts'
+import { drawnOn, printedBy, watchBatch } from '../../src/cli/commands/batch/batch-watch.ts'
+import { words } from '../../src/cli/messages/index.ts'
+import type { Voice } from '../../src/cli/output.ts'
+import { RetomaError, say } from '../../src/errors/errors.ts'
 import { type BatchView, seconds } from '../../src/index.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { seenOn } from '../support/terminal.ts'

@@ -1,11 +1,11 @@
 /** Batches as people use them on the command line: every verb as it is typed, against a real database. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { fullPage } from '../../src/cli/commands/batch-items.ts'
+import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
+import { fullPage } from '../../src/cli/commands/batch/batch-items.ts'
+import { type Db, openDb } from '../../src/database/db.ts'
 import { defineBatch, defineJob, doNotRetry, type JobView, milliseconds } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { stallBatch } from '../../src/store/batch-control.ts'
-import { type Db, openDb } from '../../src/store/db.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import { createTestDatabase, type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
 import { answer, folderWith, run, start } from './support.ts'
 

@@ -1,8 +1,8 @@
 /** Finding, loading and checking a retoma.config, TypeScript on a bare Node included. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadConfig, strayLimits } from '../../src/cli/config.ts'
-import { isRetomaError } from '../../src/errors.ts'
+import { loadConfig, strayLimits } from '../../src/cli/load-config.ts'
+import { isRetomaError } from '../../src/errors/errors.ts'
 import * as library from '../../src/index.ts'
 import { folderWith } from './support.ts'
 

@@ -1,8 +1,8 @@
 /** Tables and times as a person sees them. */
 import { expect, test } from 'vitest'
-import { brief, fields, table, wrap } from '../../src/cli/table.ts'
-import { ago, relative } from '../../src/cli/times.ts'
-import { span } from '../../src/core/span.ts'
+import { ago, relative } from '../../src/cli/format/relative-time.ts'
+import { brief, fields, table, wrap } from '../../src/cli/format/text-table.ts'
+import { span } from '../../src/lib/values/format-duration.ts'
 
 test('columns are aligned, numbers to the right, and a column with nothing in it is left out', () => {
   expect(

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isRetomaError, type RetomaError } from '../../src/errors.ts'
-import { printExample } from '../../src/settings/example.ts'
+import { isRetomaError, type RetomaError } from '../../src/errors/errors.ts'
+import { printExample } from '../../src/settings/env-example.ts'
 import { readEnvironment, readSettings, simulated } from '../../src/settings/index.ts'
-import { variables } from '../../src/settings/table.ts'
+import { variables } from '../../src/settings/settings-table.ts'
 import { folderWith } from './support.ts'
 
 function refused(work: () => unknown): RetomaError {

@@ -1,17 +1,17 @@
 /** Each table of the command line has every value under its own heading; a next page keeps the filter of the first. */
 import { describe, expect, test, vi } from 'vitest'
-import { batchTable } from '../../src/cli/batch-lines.ts'
-import { itemLines } from '../../src/cli/commands/batch-items.ts'
-import { jobLines, repeated } from '../../src/cli/commands/jobs-list.ts'
+import { itemLines } from '../../src/cli/commands/batch/batch-items.ts'
+import { jobLines, repeated } from '../../src/cli/commands/jobs/jobs-list.ts'
 import { providerLines } from '../../src/cli/commands/providers.ts'
 import { scheduleLines } from '../../src/cli/commands/schedules.ts'
 import { queueLines } from '../../src/cli/commands/status.ts'
 import { tokenLines } from '../../src/cli/commands/token.ts'
 import { workerLines } from '../../src/cli/commands/workers.ts'
-import { guardLines } from '../../src/cli/guard-lines.ts'
+import { batchTable } from '../../src/cli/format/batch-lines.ts'
+import { guardLines } from '../../src/cli/format/guard-lines.ts'
+import { words } from '../../src/cli/messages/index.ts'
+import type { Voice } from '../../src/cli/output.ts'
 import { main } from '../../src/cli/program.ts'
-import type { Voice } from '../../src/cli/voice.ts'
-import { words } from '../../src/cli/words/index.ts'
 import {
   type BatchView,
   defineBatch,

@@ -1,12 +1,12 @@
 /** `jobs show` tells what happened to a job in the order of time, in 80 columns, in both languages. */
 import { expect, onTestFinished, test } from 'vitest'
-import { timelineLines } from '../../src/cli/timeline.ts'
-import type { Voice } from '../../src/cli/voice.ts'
-import { words } from '../../src/cli/words/index.ts'
+import { timelineLines } from '../../src/cli/format/timeline-lines.ts'
+import { words } from '../../src/cli/messages/index.ts'
+import type { Voice } from '../../src/cli/output.ts'
+import { openDb } from '../../src/database/db.ts'
 import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { openDb } from '../../src/store/db.ts'
-import { jobDetailWire } from '../../src/wire.ts'
+import { jobDetailWire } from '../../src/json-views.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import { engineWith } from '../support/engine.ts'
 
 /** It sleeps, fails twice, loses its worker, is run anew by a person, and ends. */

@@ -1,7 +1,7 @@
 /** Every method of the public API, called with what nobody should call it with: refused with a code, and nothing is changed. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { fileParameters, parameters } from '../../src/engine/parameters.ts'
+import { fileParameters, parameters } from '../../src/engine/method-parameters.ts'
 import { createApp, cronRoutes, route } from '../../src/http/index.ts'
 import {
   createEngine,

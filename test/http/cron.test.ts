@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { cronRoutes } from '../../src/http/index.ts'
 import { defineJob, minutes } from '../../src/index.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/logging/log.ts'
 import { doorWith } from './support.ts'
 
 const cronSecret = 'um segredo bem comprido'

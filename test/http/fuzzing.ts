@@ -1,10 +1,10 @@
 /** What is sent to a door to harm it, made of its own document and bent; and what must be true of whatever it answers. */
 import fc from 'fast-check'
 import { expect, onTestFinished } from 'vitest'
-import { isRetomaError } from '../../src/errors.ts'
+import { isRetomaError } from '../../src/errors/errors.ts'
 import type { Route } from '../../src/http/index.ts'
 import type { Json, OpenApi } from '../../src/http/openapi.ts'
-import { type Log, silentLog } from '../../src/lib/log.ts'
+import { type Log, silentLog } from '../../src/lib/logging/log.ts'
 import { anyText, hostile } from './arbitrary.ts'
 
 export const runs = Number(process.env.FUZZ_RUNS ?? 15)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createApp } from '../../src/http/index.ts'
-import { refusal } from '../../src/http/refusal.ts'
+import { refusal } from '../../src/http/response/error-response.ts'
 import { defineJob, RetomaError } from '../../src/index.ts'
 import { doorWith, thisMachine } from './support.ts'
 

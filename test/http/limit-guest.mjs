@@ -2,10 +2,11 @@
  * `limit-guest.mjs URL`: a server of our own whose one route a user may ask ten times; limits.test.ts asks it from outside. In
  * ten minutes: a machine that is slow is not slower than that.
  */
-import { minutes } from '../../dist/core/duration.js'
+
 import { createApp, route } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'
 import { createEngine } from '../../dist/index.js'
+import { minutes } from '../../dist/lib/values/duration.js'
 
 const uploads = route({
   method: 'post',

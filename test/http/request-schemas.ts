@@ -1,7 +1,7 @@
 /** Which parts of the requests that routes take have no maximum. */
 import type { z } from 'zod'
 import type { Route } from '../../src/http/index.ts'
-import { innerOf, maximumOf } from '../../src/http/parse.ts'
+import { innerOf, maximumOf } from '../../src/http/request/parse-schema.ts'
 
 type Schema = z.core.$ZodType
 
@@ -14,7 +14,7 @@ export function unboundedIn(routes: readonly Route[]): string[] {
   )
 }
 
-/** Of one value Zod and we look at nothing inside; JSON's own depth, bytes and number of values bound it (json-scan.ts). */
+/** Of one value Zod and we look at nothing inside; JSON's own depth, bytes and number of values bound it (http/request/json-size-scan.ts). */
 const bounded = ['number', 'int', 'boolean', 'enum', 'literal', 'null', 'undefined', 'unknown']
 const followed = ['optional', 'nullable', 'default', 'pipe', 'union']
 

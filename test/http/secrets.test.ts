@@ -1,10 +1,10 @@
 /** Secrets pass through the server, and nothing that it writes or answers has one of them. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { RetomaError } from '../../src/errors.ts'
+import { RetomaError } from '../../src/errors/errors.ts'
 import { route } from '../../src/http/index.ts'
 import { defineJob } from '../../src/index.ts'
-import { createLog } from '../../src/lib/log.ts'
+import { createLog } from '../../src/lib/logging/log.ts'
 import { doorWith } from './support.ts'
 
 /** Every name below is looked for in everything that was logged and answered. */

@@ -1,10 +1,10 @@
 /** Streams of events without a socket, on the virtual clock: what they say, when they beat, how they end. */
 import { describe, expect, test } from 'vitest'
-import { RetomaError } from '../../src/errors.ts'
+import { RetomaError } from '../../src/errors/errors.ts'
 import { sse } from '../../src/http/index.ts'
-import { Streams } from '../../src/http/streams.ts'
+import { Streams } from '../../src/http/streaming/open-streams.ts'
 import { days, defineBatch, defineJob, doNotRetry, seconds } from '../../src/index.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { gate, until } from '../support/engine.ts'
 import { tick } from '../support/events.ts'

@@ -1,6 +1,6 @@
 /** The HTTP door over an engine on the virtual clock, asked without a socket. Every answer is held against the OpenAPI document. */
 import { type AppOptions, createApp, type FetchHandler, type Peer } from '../../src/http/index.ts'
-import { type MarkedPeer, ownLoopback } from '../../src/http/place.ts'
+import { type MarkedPeer, ownLoopback } from '../../src/http/security/client-address.ts'
 import type { AnyJob, Engine } from '../../src/index.ts'
 import type { TestEngine, TestEngineOptions } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'

@@ -1,7 +1,7 @@
 /** A function that does as it is told, in a process of its own, and says where it was. */
 import { existsSync, writeFileSync } from 'node:fs'
 // Not the whole library: it is read anew by each child.
-import { doNotRetry } from '../../dist/core/outcome.js'
+import { doNotRetry } from '../../dist/jobs/model/outcome.js'
 import { spin } from './spin.mjs'
 
 const deeds = {

@@ -1,10 +1,10 @@
 /** What a child has in its environment: never a secret that its kind or its call did not name. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, type IsolatedOptions, type Isolation } from '../../src/index.ts'
-import { childEnvironment } from '../../src/isolation/environment.ts'
+import { childEnvironment } from '../../src/isolation/child-environment.ts'
 import { workingOn } from './support.ts'
 
-const module = new URL('./environ.mjs', import.meta.url)
+const module = new URL('./show-environment.mjs', import.meta.url)
 
 interface Seen {
   names: string[]

@@ -1,4 +1,4 @@
-/** A process that works on one job in a child that spins, from dist/, and says the child's pid: ends.test.ts kills or stops it. */
+/** A process that works on one job in a child that spins, from dist/, and says the child's pid: child-ends.test.ts kills or stops it. */
 import { createEngine, defineJob, seconds } from '../../dist/index.js'
 
 const handler = new URL('./spin.mjs', import.meta.url)

@@ -1,8 +1,8 @@
 /** What a check-up says when a question of its own fails in the middle of it. */
 import { expect, test } from 'vitest'
-import { RetomaError } from '../../src/errors.ts'
+import type { Db } from '../../src/database/db.ts'
+import { RetomaError } from '../../src/errors/errors.ts'
 import { lookAll } from '../../src/maintenance/doctor.ts'
-import type { Db } from '../../src/store/db.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { storeForFile } from '../support/store.ts'
 

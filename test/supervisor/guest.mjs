@@ -2,10 +2,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { setTimeout as nap } from 'node:timers/promises'
+import { runAs } from '../../dist/execution/current-job.js'
 import { createEngine, defineJob } from '../../dist/index.js'
-import { mark } from '../../dist/supervisor/marks.js'
-import { papersFolder } from '../../dist/supervisor/papers.js'
-import { runAs } from '../../dist/worker/current.js'
+import { papersFolder } from '../../dist/supervisor/crash-report-files.js'
+import { mark } from '../../dist/supervisor/status-files.js'
 
 const [url = '', marker = ''] = process.argv.slice(2)
 const never = () => new Promise(() => {})

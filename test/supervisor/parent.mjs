@@ -1,8 +1,8 @@
-/** A supervisor and nothing else, for culprit.test.ts: looks after guest.mjs, and says on stderr what happens to it. */
+/** A supervisor and nothing else, for crash-report.test.ts: looks after guest.mjs, and says on stderr what happens to it. */
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../dist/lib/clock.js'
-import { createLog } from '../../dist/lib/log.js'
-import { makeFolder } from '../../dist/supervisor/folder.js'
+import { createLog } from '../../dist/lib/logging/log.js'
+import { makeFolder } from '../../dist/supervisor/crash-report-folder.js'
 import { supervise } from '../../dist/supervisor/supervisor.js'
 
 const entry = fileURLToPath(new URL('./guest.mjs', import.meta.url))

@@ -1,7 +1,7 @@
 /** Engines on the run's shared server, closed when the test ends, and ways to wait for them without sleeping. */
 import pg from 'pg'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
-import { silentLog } from '../../src/lib/log.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import { type TestEngine, type TestEngineOptions, testEngine, type VirtualClock } from '../../src/testing/index.ts'
 import { migratedDatabase } from './database.ts'
 import { emptyTables } from './store.ts'

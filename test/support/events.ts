@@ -1,8 +1,8 @@
 /** Ways to follow a stream of events in a test. */
 import { onTestFinished } from 'vitest'
+import { openDb } from '../../src/database/db.ts'
 import { type EngineEvent, milliseconds, seconds } from '../../src/index.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { openDb } from '../../src/store/db.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
 
 /** How often the feed looks. */

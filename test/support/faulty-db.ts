@@ -4,8 +4,8 @@
  * `transaction.2` … statement by statement; one that is lent to a handler is `lend`, then `tx.begin`, `tx.query`, `tx.keep`,
  * `tx.commit` and `tx.rollback`, and a fault in it cuts its link.
  */
-import type { Db, Statement } from '../../src/store/db.ts'
-import type { Loan } from '../../src/store/loan.ts'
+import type { Db, Statement } from '../../src/database/db.ts'
+import type { Loan } from '../../src/database/leased-connection.ts'
 import { onTestFinished } from './together.ts'
 
 export { databaseError, linkLost } from './database-errors.ts'

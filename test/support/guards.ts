@@ -1,9 +1,9 @@
 /** A database of somebody else's, with a table of documents as an application has one, and engines that guard it. */
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import type { DrivenEngine } from '../../src/engine.ts'
+import type { DrivenEngine } from '../../src/engine/create-engine.ts'
 import { createEngine, defineGuard, type Guard, type GuardOptions, minutes } from '../../src/index.ts'
-import { type Log, silentLog } from '../../src/lib/log.ts'
+import { type Log, silentLog } from '../../src/lib/logging/log.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { borrowDatabase } from './engine.ts'
 

@@ -8,8 +8,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { serverAccount, thisMachine } from '../../src/postgres/machine.ts'
-import { asUserWithView, begin, self } from '../../src/postgres/privilege.ts'
+import { serverAccount, thisMachine } from '../../src/embedded-postgres/platform/platform.ts'
+import { asUserWithView, begin, self } from '../../src/embedded-postgres/platform/run-as-user.ts'
 
 /** undefined: none is installed. Debian keeps it where an ordinary user's PATH does not look. */
 export const pgbouncer =

@@ -1,5 +1,5 @@
 /** For what is refused: whether its Portuguese is Portuguese to the end. */
-import type { RetomaError } from '../../src/errors.ts'
+import type { RetomaError } from '../../src/errors/errors.ts'
 
 // Words that no sentence of ours does without in English, and that are no words in Portuguese.
 const english = /(?<![\p{L}.])(?:an|and|are|by|cannot|did|from|has|is|it|its|must|not|of|or|such|the|there|to|was|which|with|you)(?!\p{L})/giu // biome-ignore format: read as one list

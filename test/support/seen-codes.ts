@@ -6,7 +6,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
-import { codeOf, entryOf } from '../../src/errors.ts'
+import { codeOf, entryOf } from '../../src/errors/errors.ts'
 import { routesOf } from '../../src/http/app.ts'
 
 /** What a caller can put right, and the document therefore names. */

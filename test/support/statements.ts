@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Statement } from '../../src/store/db.ts'
+import type { Statement } from '../../src/database/db.ts'
 
 const isStatement = (value: unknown): value is Statement =>
   typeof (value as Statement | null)?.name === 'string' && typeof (value as Statement).text === 'string'

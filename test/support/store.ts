@@ -4,12 +4,12 @@
  */
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import type { State } from '../../src/core/state.ts'
-import { silentLog } from '../../src/lib/log.ts'
-import { type Db, openDb } from '../../src/store/db.ts'
-import type { NewJob } from '../../src/store/enqueue.ts'
-import { registerWorker } from '../../src/store/heartbeat.ts'
+import { type Db, openDb } from '../../src/database/db.ts'
+import type { NewJob } from '../../src/enqueue/enqueue.sql.ts'
+import type { State } from '../../src/jobs/model/state.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
 import type { TestDatabase } from '../../src/testing/index.ts'
+import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
 import { migratedDatabase } from './database.ts'
 
 /** Noon plus so many seconds, in the year the virtual clock begins. */

@@ -1,4 +1,4 @@
-/** A terminal as far as `src/cli/screen.ts` needs one: what a person would see after these bytes, and how it was left. */
+/** A terminal as far as `src/cli/format/terminal-screen.ts` needs one: what a person would see after these bytes, and how it was left. */
 
 export interface Seen {
   /** What stands on it, without the empty lines at its end. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Notice } from '../../src/core/notice.ts'
+import type { Notice } from '../../src/incidents/model/notice.ts'
 
 interface Posted {
   headers: IncomingHttpHeaders

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { minutes, seconds } from 'retoma'
 import { expect, test, vi } from 'vitest'
-import { createLog } from '../../../src/lib/log.ts'
+import { createLog } from '../../../src/lib/logging/log.ts'
 import { from, garbage, ok, refuses, storm } from './behaviours.ts'
 import { classifier } from './executions.ts'
 

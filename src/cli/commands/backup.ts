@@ -1,9 +1,9 @@
 /** `retoma backup FILE`: writes everything in Retoma's schema to a single file. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { countOf, sizeOf } from '../../core/numbers.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withDatabase } from '../database.ts'
+import { countOf, sizeOf } from '../../lib/values/format-number.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function backupCommand(program: Command, cli: Cli): void {

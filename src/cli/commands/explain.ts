@@ -3,16 +3,16 @@
  * three.
  */
 import type { Command } from 'commander'
-import { isRetomaError, RetomaError } from '../../errors.ts'
+import { isRetomaError, RetomaError } from '../../errors/errors.ts'
 import type { Engine, Explained, Explanation } from '../../index.ts'
+import { explanationWire } from '../../json-views.ts'
 import { suggestion } from '../../settings/index.ts'
-import { explanationWire } from '../../wire.ts'
 import { wrongUse } from '../arguments.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
-import { explanationLines } from '../explain-lines.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { explanationLines } from '../format/explain-lines.ts'
+import { both } from '../messages/index.ts'
 import type { Cli } from '../program.ts'
-import { both } from '../words/index.ts'
 
 const sorts = ['job', 'batch', 'queue'] as const
 

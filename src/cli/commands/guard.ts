@@ -3,19 +3,19 @@
  * database. `--dry-run` shows the changes without writing; `--list` shows the configured guards and their last runs.
  */
 import type { Command } from 'commander'
-import type { Guard } from '../../core/guard.ts'
-import { isRetomaError } from '../../errors.ts'
+import { isRetomaError } from '../../errors/errors.ts'
+import type { Guard } from '../../guards/model/guard.ts'
 import type { Engine, GuardRun } from '../../index.ts'
-import { guardRunWire, guardWire } from '../../wire.ts'
+import { guardRunWire, guardWire } from '../../json-views.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withDatabase, withEngine } from '../database.ts'
+import { loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withDatabase, withEngine } from '../command-database.ts'
+import { guardLines, runLines } from '../format/guard-lines.ts'
 import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
-import { guardLines, runLines } from '../guard-lines.ts'
+import { whoTypes } from '../os-user.ts'
+import { asRetomaError } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { loadAll } from '../systems.ts'
-import { asRetomaError } from '../voice.ts'
-import { whoTypes } from '../who.ts'
 
 const also = (value: string, before: string[] = []): string[] => [...before, value]
 

@@ -1,8 +1,8 @@
 /** `retoma migrate`: migrates the schema up to the newest version, or up or down to a given version. */
 import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
-import type { Context } from '../context.ts'
-import { withDatabase } from '../database.ts'
+import type { Context } from '../command-context.ts'
+import { withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function migrateCommand(program: Command, cli: Cli): void {

@@ -1,14 +1,14 @@
 /** `retoma notify test`: posts a test notice to the webhook now and reports the response. Needs no database. */
 import type { Command } from 'commander'
-import { noticeOfTest } from '../../core/notice.ts'
-import { judgeAnswer } from '../../core/notice-answer.ts'
-import { checkNotify } from '../../engine/notify.ts'
-import { postNotice, refusedBy } from '../../engine/webhook.ts'
-import { RetomaError } from '../../errors.ts'
+import { RetomaError } from '../../errors/errors.ts'
+import { noticeOfTest } from '../../incidents/model/notice.ts'
+import { judgeAnswer } from '../../incidents/model/webhook-response.ts'
+import { checkNotify } from '../../incidents/notice-job.ts'
+import { postNotice, refusedBy } from '../../incidents/webhook.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { Context } from '../context.ts'
-import { notifyOf } from '../notify.ts'
+import type { Context } from '../command-context.ts'
 import type { Cli } from '../program.ts'
+import { notifyOf } from '../webhook-settings.ts'
 
 export function notifyCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word

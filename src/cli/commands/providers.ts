@@ -1,15 +1,15 @@
 /** `retoma providers`: lists the providers with their waits and stops. `clear NAME` ends the wait or stop of a provider at once. */
 import type { Command } from 'commander'
 import type { ProviderView } from '../../index.ts'
+import { providerWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { providerWire } from '../../wire.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { when } from '../format/relative-time.ts'
+import { table } from '../format/text-table.ts'
+import { whoTypes } from '../os-user.ts'
+import type { Voice } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { table } from '../table.ts'
-import { when } from '../times.ts'
-import type { Voice } from '../voice.ts'
-import { whoTypes } from '../who.ts'
 
 export function providersCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word

@@ -1,12 +1,12 @@
 /** `retoma queues …`: lists the queues with their counts and limits; pauses and unpauses queues. */
 import type { Command } from 'commander'
 import type { PressedQueue } from '../../index.ts'
-import { queueWire } from '../../wire.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
+import { queueWire } from '../../json-views.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import type { Words } from '../messages/index.ts'
+import { whoTypes } from '../os-user.ts'
 import type { Cli } from '../program.ts'
-import { whoTypes } from '../who.ts'
-import type { Words } from '../words/index.ts'
 import { queueLines } from './status.ts'
 
 export function queuesCommand(program: Command, cli: Cli): void {

@@ -1,9 +1,9 @@
 /** `retoma restore FILE`: restores a backup into an empty database, or in place of the existing data. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { countOf } from '../../core/numbers.ts'
-import type { Context } from '../context.ts'
-import { withDatabase } from '../database.ts'
+import { countOf } from '../../lib/values/format-number.ts'
+import type { Context } from '../command-context.ts'
+import { withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function restoreCommand(program: Command, cli: Cli): void {

@@ -1,18 +1,18 @@
 /** `retoma schedules`: lists the schedules with the next occurrence and the last job. `run NAME` enqueues the job of a schedule now. */
 import type { Command } from 'commander'
-import { formatDuration } from '../../core/duration.ts'
 import type { ScheduleView } from '../../index.ts'
+import { scheduleWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { scheduleWire } from '../../wire.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
+import { formatDuration } from '../../lib/values/duration.ts'
+import { loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { relative, when } from '../format/relative-time.ts'
+import { table } from '../format/text-table.ts'
+import { whoTypes } from '../os-user.ts'
+import type { Voice } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { loadAll } from '../systems.ts'
-import { table } from '../table.ts'
-import { relative, when } from '../times.ts'
-import type { Voice } from '../voice.ts'
-import { whoTypes } from '../who.ts'
-import { isTaken } from './jobs-enqueue.ts'
+import { isTaken } from './jobs/jobs-enqueue.ts'
 
 export function schedulesCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word

@@ -1,8 +1,8 @@
 /** `retoma serve`: runs the API and the watchdog; workers run elsewhere. */
 import type { Command } from 'commander'
-import type { Context } from '../context.ts'
+import { loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
 import type { Cli } from '../program.ts'
-import { loadAll } from '../systems.ts'
 import { announce } from './up.ts'
 
 export function serveCommand(program: Command, cli: Cli): void {
@@ -15,6 +15,6 @@ export function serveCommand(program: Command, cli: Cli): void {
 async function serve(context: Context): Promise<number> {
   const loaded = await loadAll(context)
   const parts = { alone: false, http: true, work: undefined }
-  const { live } = await import('../service.ts')
+  const { live } = await import('../service-process.ts')
   return live(context, loaded, parts, running => announce(context, loaded, running, 'serving'))
 }

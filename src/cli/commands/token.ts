@@ -1,17 +1,17 @@
 /** `retoma token create|list|revoke`: manages API tokens. Access to the database is enough; the commands need no token. */
 import type { Command } from 'commander'
-import type { Role } from '../../core/token.ts'
+import type { Role } from '../../auth/model/token.ts'
 import type { Engine, TokenView } from '../../index.ts'
+import { tokenWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { tokenWire } from '../../wire.ts'
 import { role, wholeNumber, wrongUse } from '../arguments.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { ago } from '../format/relative-time.ts'
+import { table } from '../format/text-table.ts'
+import type { Voice } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { table } from '../table.ts'
-import { ago } from '../times.ts'
-import type { Voice } from '../voice.ts'
-import { repeated } from './jobs-list.ts'
+import { repeated } from './jobs/jobs-list.ts'
 
 export function tokenCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word

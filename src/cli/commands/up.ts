@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
-import { whyNoJobs } from '../config.ts'
-import type { Context } from '../context.ts'
+import { type Loaded, loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
+import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
-import type { Running } from '../service.ts'
-import { type Loaded, loadAll } from '../systems.ts'
+import type { Running } from '../service-process.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -21,7 +21,7 @@ async function up(context: Context): Promise<number> {
   const loaded = await loadAll(context)
   const parts = { alone: true, http: true, work: loaded.queues }
   // Imported on first use: the server takes a third of a command's start time.
-  const { live } = await import('../service.ts')
+  const { live } = await import('../service-process.ts')
   return live(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
 

@@ -1,16 +1,16 @@
 /** `retoma watchdog`: runs the watchdog without a worker; `--once` runs a single pass, for an outside cron. */
 import type { Command } from 'commander'
-import { days } from '../../core/duration.ts'
 import type { Passed } from '../../index.ts'
+import { passedWire } from '../../json-views.ts'
+import { days } from '../../lib/values/duration.ts'
 import { version } from '../../version.ts'
-import { passedWire } from '../../wire.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
-import { findingLines } from '../finding-lines.ts'
-import { notifyOf } from '../notify.ts'
+import { loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { findingLines } from '../format/finding-lines.ts'
+import type { Voice } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { loadAll } from '../systems.ts'
-import type { Voice } from '../voice.ts'
+import { notifyOf } from '../webhook-settings.ts'
 
 export function watchdogCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word.watch
@@ -26,7 +26,7 @@ export function watchdogCommand(program: Command, cli: Cli): void {
 async function watch(context: Context): Promise<void> {
   const { voice } = context
   const loaded = await loadAll(context)
-  const { live } = await import('../service.ts')
+  const { live } = await import('../service-process.ts')
   await live(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
     const { up, watch } = voice.word
     voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])

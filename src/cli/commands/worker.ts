@@ -1,12 +1,12 @@
 /** `retoma worker`: runs a worker without the API, for all queues of the config or for the given queues. */
 import type { Command } from 'commander'
-import { RetomaError } from '../../errors.ts'
+import { RetomaError } from '../../errors/errors.ts'
 import { version } from '../../version.ts'
 import { queueSizes } from '../arguments.ts'
-import { whyNoJobs } from '../config.ts'
-import type { Context } from '../context.ts'
+import { loadAll } from '../bundled-apps.ts'
+import type { Context } from '../command-context.ts'
+import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
-import { loadAll } from '../systems.ts'
 import { simulatedIn, simulatedLine } from './up.ts'
 
 export function workerCommand(program: Command, cli: Cli): void {
@@ -24,7 +24,7 @@ async function worker(context: Context, options: { queues?: string }): Promise<n
   const loaded = await loadAll(context)
   if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
   const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
-  const { live } = await import('../service.ts')
+  const { live } = await import('../service-process.ts')
   return live(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = voice.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)

@@ -1,14 +1,14 @@
 /** `retoma workers`: lists the workers, with the age of each heartbeat by the database's clock. */
 import type { Command } from 'commander'
 import type { WorkerView } from '../../index.ts'
+import { workerWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { workerWire } from '../../wire.ts'
-import type { Context } from '../context.ts'
-import { refuseWithoutData, withEngine } from '../database.ts'
+import type { Context } from '../command-context.ts'
+import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { relative } from '../format/relative-time.ts'
+import { table } from '../format/text-table.ts'
+import type { Voice } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { table } from '../table.ts'
-import { relative } from '../times.ts'
-import type { Voice } from '../voice.ts'
 
 /** A smaller lag of the event loop is normal. */
 const worthSayingMs = 200

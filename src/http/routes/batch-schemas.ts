@@ -1,7 +1,7 @@
 /** Schemas of batches and of failed items in responses. An item is a job. */
 import { z } from 'zod'
-import { batchStates } from '../../core/batch-state.ts'
-import { instant } from '../contract.ts'
+import { batchStates } from '../../batches/model/batch-state.ts'
+import { instant } from '../shared-schemas.ts'
 import { error, omitted } from './job-schemas.ts'
 
 export const batchState = z.enum(batchStates)

@@ -1,18 +1,18 @@
-/** Routes to submit, list, read and explain batches. Batch actions are in batch-press.ts, items in batch-items.ts. */
+/** Routes to submit, list, read and explain batches. Batch actions are in batch-actions.ts, items in batch-items.ts. */
 import { z } from 'zod'
-import { seconds } from '../../core/duration.ts'
-import { checkedInputs, type Engine } from '../../engine.ts'
-import { RetomaError, say } from '../../errors.ts'
+import { checkedInputs, type Engine } from '../../engine/create-engine.ts'
+import { RetomaError, say } from '../../errors/errors.ts'
 import type { BatchView } from '../../index.ts'
-import { batchWire } from '../../wire.ts'
-import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
-import { explainRoutes } from '../explanation.ts'
-import { given } from '../given.ts'
-import { keyOf } from '../idempotency.ts'
-import { refuseInternal } from '../internal-kinds.ts'
+import { batchWire } from '../../json-views.ts'
+import { seconds } from '../../lib/values/duration.ts'
+import { keyOf } from '../request/idempotency-key.ts'
+import { refuseWideInput } from '../request/input-width.ts'
+import { refuseInternal } from '../request/internal-kinds.ts'
+import { given } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
-import { refuseWideInput } from '../wide-input.ts'
+import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
 import { batch, batchState } from './batch-schemas.ts'
+import { explainRoutes } from './explain.ts'
 
 const megabyte = 1024 * 1024
 const mostItems = 100_000

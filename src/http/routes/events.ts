@@ -1,8 +1,8 @@
 /** Routes of the event streams: of the engine, of a batch, of a job (docs/events.md). */
-import { eventWire } from '../../wire.ts'
-import { idParams } from '../contract.ts'
-import { follow, eventsQuery as query } from '../follow.ts'
+import { eventWire } from '../../json-views.ts'
 import { type Route, route } from '../route.ts'
+import { idParams } from '../shared-schemas.ts'
+import { follow, eventsQuery as query } from '../streaming/event-stream.ts'
 
 const shared = { method: 'get', tag: 'events', role: 'viewer', query, answers: 'text/event-stream' } as const
 

@@ -1,9 +1,9 @@
 /** Routes of guards: list the guards, and run a guard now. */
 import { z } from 'zod'
-import { guardRunWire, guardWire } from '../../wire.ts'
-import { instant, pageOf, pageQuery } from '../contract.ts'
-import { paged } from '../paged.ts'
+import { guardRunWire, guardWire } from '../../json-views.ts'
+import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const told = z.object({ code: z.string(), message: z.string() })
 const count = z.number().int()

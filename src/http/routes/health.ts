@@ -1,8 +1,8 @@
 /** Routes of liveness and readiness, for load balancers and process managers. */
 import { z } from 'zod'
-import { databaseTimeout } from '../../core/in-doubt.ts'
-import { unclaimedAfter, unwatchedAfter } from '../../core/policy.ts'
-import { RetomaError } from '../../errors.ts'
+import { databaseTimeout } from '../../errors/database-unreachable.ts'
+import { RetomaError } from '../../errors/errors.ts'
+import { unclaimedAfter, unwatchedAfter } from '../../jobs/model/policy.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { version } from '../../version.ts'
 import { type Route, route } from '../route.ts'

@@ -1,8 +1,8 @@
 /** Schemas of jobs in requests and responses. */
 import { z } from 'zod'
-import { states } from '../../core/state.ts'
-import { say } from '../../errors.ts'
-import { instant } from '../contract.ts'
+import { say } from '../../errors/errors.ts'
+import { states } from '../../jobs/model/state.ts'
+import { instant } from '../shared-schemas.ts'
 
 export const jobState = z.enum(states)
 

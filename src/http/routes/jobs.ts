@@ -1,14 +1,14 @@
-/** Routes to list, read and explain jobs. jobs-make.ts enqueues jobs, jobs-press.ts has the job actions. */
+/** Routes to list, read and explain jobs. enqueue-jobs.ts enqueues jobs, job-actions.ts has the job actions. */
 import { z } from 'zod'
-import type { Engine } from '../../engine.ts'
-import { RetomaError, say } from '../../errors.ts'
+import type { Engine } from '../../engine/create-engine.ts'
+import { RetomaError, say } from '../../errors/errors.ts'
 import type { JobDetail, JobView, Page } from '../../index.ts'
-import { jobDetailWire, jobWire } from '../../wire.ts'
-import { anyInstant, idParams, pageOf, pageQuery } from '../contract.ts'
-import { explainRoutes } from '../explanation.ts'
-import { jsonText } from '../json.ts'
+import { jobDetailWire, jobWire } from '../../json-views.ts'
+import { jsonText } from '../response/json-response.ts'
 import { type Principal, type Route, route } from '../route.ts'
-import { seenBy } from '../stack.ts'
+import { seenBy } from '../security/redact-for-role.ts'
+import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
+import { explainRoutes } from './explain.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)

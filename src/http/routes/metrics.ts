@@ -2,10 +2,11 @@
  * `GET /metrics`, for Prometheus. Metrics of the whole system are read from small tables, in any process; nothing is counted here.
  * While the database is away, the response still has the metrics of this process, and reports the database as down.
  */
-import { type MetricFamily, processMetrics } from '../../core/metric.ts'
-import type { Engine } from '../../engine.ts'
-import type { Log } from '../../lib/log.ts'
-import { prometheusText, prometheusType } from '../prometheus.ts'
+
+import type { Engine } from '../../engine/create-engine.ts'
+import type { Log } from '../../lib/logging/log.ts'
+import { type MetricFamily, processMetrics } from '../../metrics/model/metric-table.ts'
+import { prometheusText, prometheusType } from '../response/prometheus-text.ts'
 import { type Route, route } from '../route.ts'
 
 export const metricsRoutes: readonly Route[] = [

@@ -1,9 +1,9 @@
 /** Routes of providers: which providers wait or have stopped, until which instant, and the providers' own messages. */
 import { z } from 'zod'
-import { providerWire } from '../../wire.ts'
-import { instant, pageOf, pageQuery } from '../contract.ts'
-import { paged } from '../paged.ts'
+import { providerWire } from '../../json-views.ts'
+import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const provider = z.object({
   name: z.string(),

@@ -1,10 +1,10 @@
 /** Routes of queues: the counts of each queue, pause and unpause, and the explanation. */
 import { z } from 'zod'
-import { queueWire } from '../../wire.ts'
-import { pageOf, pageQuery } from '../contract.ts'
-import { explainRoutes } from '../explanation.ts'
-import { paged } from '../paged.ts'
+import { queueWire } from '../../json-views.ts'
+import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { pageOf, pageQuery } from '../shared-schemas.ts'
+import { explainRoutes } from './explain.ts'
 
 const nameParams = z.object({ name: z.string() })
 const count = z.number().int()

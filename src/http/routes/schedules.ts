@@ -1,11 +1,11 @@
 /** Routes of schedules: list the schedules, and enqueue the job of a schedule now. */
 import { z } from 'zod'
-import type { Engine, Kept } from '../../engine.ts'
-import { scheduleWire } from '../../wire.ts'
-import { instant, pageOf, pageQuery } from '../contract.ts'
-import { answerExactly } from '../idempotency.ts'
-import { paged } from '../paged.ts'
+import type { Engine, Kept } from '../../engine/create-engine.ts'
+import { scheduleWire } from '../../json-views.ts'
+import { answerExactly } from '../request/idempotency-key.ts'
+import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const schedule = z
   .object({

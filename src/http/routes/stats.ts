@@ -3,9 +3,9 @@
  * nothing.
  */
 import { z } from 'zod'
-import { statsWire } from '../../wire.ts'
-import { instant } from '../contract.ts'
+import { statsWire } from '../../json-views.ts'
 import { type Route, route } from '../route.ts'
+import { instant } from '../shared-schemas.ts'
 
 const live = {
   ready: z.number().int(),

@@ -1,11 +1,11 @@
 /** Routes to create, list and revoke tokens, for admins. */
 import { z } from 'zod'
-import { roles } from '../../core/token.ts'
-import type { Engine, Kept } from '../../engine.ts'
-import { tokenWire } from '../../wire.ts'
-import { idParams, instant, pageOf, pageQuery } from '../contract.ts'
-import { answerExactly } from '../idempotency.ts'
+import { roles } from '../../auth/model/token.ts'
+import type { Engine, Kept } from '../../engine/create-engine.ts'
+import { tokenWire } from '../../json-views.ts'
+import { answerExactly } from '../request/idempotency-key.ts'
 import { type Call, type Route, route } from '../route.ts'
+import { idParams, instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const role = z.enum(roles)
 

@@ -1,10 +1,10 @@
 /** Lists the workers and their health. */
 import { z } from 'zod'
-import { workerWire } from '../../wire.ts'
-import { instant, pageOf, pageQuery } from '../contract.ts'
-import { paged } from '../paged.ts'
+import { workerWire } from '../../json-views.ts'
+import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
-import { seenBy } from '../stack.ts'
+import { seenBy } from '../security/redact-for-role.ts'
+import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const worker = z.object({
   id: z.string(),

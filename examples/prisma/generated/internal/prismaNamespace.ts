@@ -156,7 +156,7 @@ export type Subset<T, U> = {
 };
 
 /**
- * Resolved type of the argument passed to the `PrismaClient` constructor.
+ * Resolved type of the argument passed to the `PrismaClient` function Object() { [native code] }.
  *
  * When called without a narrower options type (the common case), this resolves
  * to `PrismaClientOptions` directly, which produces a clear TypeScript error
@@ -744,7 +744,7 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
 }
 
 /**
- * Options passed to the `PrismaClient` constructor.
+ * Options passed to the `PrismaClient` function Object() { [native code] }.
  * 
  * A driver adapter (or, alternatively, a Prisma Accelerate URL) is **required**. See {@link PrismaClientOptionsWithAdapter} and {@link PrismaClientOptionsWithAccelerateUrl} for the two variants. All other properties live in {@link PrismaClientBaseOptions} and are optional.
  * 

@@ -1,0 +1,272 @@
+/**
+ * Reads batches and applies actions to batches: pause, unpause, resume, cancel, retry the failed items, change the priority.
+ *
+ * Invariant: an action is safe to repeat and safe from many callers at once; a batch in an unsuitable state is reported by an
+ * error code. An action is in effect from its first commit. If jobs must change too, this process runs the first chunks of the
+ * cascade and ticks run the rest.
+ */
+
+import type { Db } from '../database/db.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
+import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type State, states } from '../jobs/model/state.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isId } from '../lib/values/id.ts'
+import { namePattern } from '../lib/values/name.ts'
+import { checkPage, type Page, type PageOptions, pageOf } from '../lib/values/page.ts'
+import type { BatchEnds } from './batch-completion.ts'
+import { follow } from './batch-tick.ts'
+import { type BatchState, batchStates, isFinalBatch } from './model/batch-state.ts'
+import { type BatchVerb, beginRetry, pressBatch, retriedBy } from './sql/batch-actions.ts'
+import { takeBite } from './sql/batch-cascade.ts'
+import { type FailureGroup, type ItemFilter, type ItemPage, viewFailureGroups, viewItems } from './sql/batch-items.ts'
+import { changePriority } from './sql/batch-priority.ts'
+import { type BatchView, viewBatch, viewBatches } from './sql/batch-view.ts'
+
+/** The result of an action: the state afterwards, and whether this call changed the state. */
+export interface PressedBatch {
+  id: string
+  state: BatchState
+  changed: boolean
+}
+
+/** `resumed`: the number of items that are not in a final state. */
+export type ResumedBatch = PressedBatch & { resumed: number }
+
+/** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
+export type RetriedBatch = PressedBatch & { retried: number; held: number }
+
+export interface Batches {
+  batch(id: string): Promise<BatchView | null>
+  /** The newest first. */
+  batches(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
+  /** A page may be short even if a next page exists. */
+  items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
+  /** The failed items grouped by error fingerprint, the largest group first. */
+  failures(batchId: string): Promise<FailureGroup[]>
+  /** No further item starts; running items continue to their end. */
+  pause(id: string, options?: By): Promise<PressedBatch>
+  unpause(id: string, options?: By): Promise<PressedBatch>
+  /** Runs the failed items, or only the items with the fingerprint `cause`, again with a new attempt budget; checkpoints stay. */
+  retryFailed(id: string, options?: { cause?: string } & By): Promise<RetriedBatch>
+  /** 0 (first) to 9; applies to waiting items and to items still to be submitted. */
+  setPriority(id: string, priority: number, options?: By): Promise<PressedBatch & { moved: number }>
+}
+
+/** Adds the batch side of `cancel` and `resume`, which also accept a job id. */
+export interface BatchDesk extends Batches {
+  cancelBatch(id: string, options?: By): Promise<PressedBatch>
+  resumeBatch(id: string, options?: By): Promise<ResumedBatch>
+}
+
+/** An action waits this long for its cascade; ticks do the rest. */
+const followMs = 1000
+/** Retries of an action if a concurrent action changes the batch in between. */
+const rounds = 20
+
+/** By action: states in which the action has nothing to do and does not fail. */
+const fine: Record<BatchVerb, readonly BatchState[]> = {
+  pause: ['paused'],
+  unpause: ['submitting', 'waiting', 'running'],
+  resume: ['submitting', 'waiting', 'running', 'succeeded'],
+  cancel: ['cancelled'],
+}
+
+/** By action: states in which the action should have changed the batch. */
+const moves: Record<BatchVerb, readonly BatchState[]> = {
+  pause: ['submitting', 'waiting', 'running'],
+  unpause: ['paused'],
+  resume: ['stalled'],
+  cancel: ['submitting', 'waiting', 'running', 'paused', 'stalled'],
+}
+
+export function createBatches(given: {
+  db: Db
+  clock: Clock
+  ends: BatchEnds
+  /** Wakes workers: the queue may have ready jobs. */
+  tell: (queue: string) => void
+  /** Wakes workers and resets their claim cursors, because claims may have passed over jobs of the queue. */
+  tellAnew: (queue: string) => void
+  /** Workers release the claimed jobs of the batch that have not started. */
+  hold: (queue: string, batch: string) => void
+  changed: (batch: string) => void
+}): BatchDesk {
+  const { db, clock, ends, tell, tellAnew, hold, changed } = given
+
+  async function found(id: string): Promise<BatchView> {
+    const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
+    if (batch === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(id) })
+    return batch
+  }
+
+  async function press(verb: BatchVerb, id: string, given?: By): Promise<{ batch: BatchView; moved: boolean }> {
+    const by = checkBy(given)
+    for (let left = rounds; ; left--) {
+      const moved = isId(id) && (await pressBatch(db, verb, id, by, clock.instant()))
+      const batch = await found(id)
+      if (moved || fine[verb].includes(batch.state)) return { batch, moved }
+      // The batch was in another state when the statement began, or a cascade is still under way.
+      if (left > 0 && moves[verb].includes(batch.state)) continue
+      throw refusal(batch, verb)
+    }
+  }
+
+  const ask = (id: string) => ends.ask([id])
+  const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): PressedBatch => ({
+    id: batch.id,
+    state: batch.state,
+    changed: moved,
+  })
+
+  /** Finishes the cascade of an earlier action first. */
+  const settled = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
+
+  return {
+    batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
+
+    async batches(filter = {}) {
+      const limit = checkPage(filter)
+      const { after, state, name } = filter
+      checkState(state, batchStates)
+      if (name !== undefined && !namePattern.test(name))
+        refuseOption('name', 'it is the name of a batch', 'é o nome de um lote')
+      return pageOf(await viewBatches(db, { state, name }, after, limit + 1, clock.instant()), limit)
+    },
+
+    async items(id, filter = {}) {
+      const { limit: _, after, ...asked } = filter
+      checkState(asked.state, states)
+      checkCause(asked.cause)
+      const limit = checkPage(filter, cursor => isPlace(cursor, asked.state))
+      await found(id)
+      return viewItems(db, id, asked, after, limit)
+    },
+
+    async failures(id) {
+      await found(id)
+      return viewFailureGroups(db, id)
+    },
+
+    async pause(id, options) {
+      const pressed = await press('pause', id, options)
+      if (pressed.moved) {
+        hold(pressed.batch.queue, id)
+        changed(id)
+      }
+      return answer(pressed)
+    },
+
+    async unpause(id, options) {
+      const pressed = await press('unpause', id, options)
+      if (pressed.moved) {
+        await ask(id)
+        tellAnew(pressed.batch.queue)
+        changed(id)
+      }
+      return answer(pressed)
+    },
+
+    async resumeBatch(id, options) {
+      const pressed = await press('resume', id, options)
+      const { total, succeeded, failed, skipped, cancelled } = pressed.batch
+      if (!pressed.moved) return { ...answer(pressed), resumed: 0 }
+      await ask(id)
+      tellAnew(pressed.batch.queue)
+      changed(id)
+      return { ...answer(pressed), resumed: total - succeeded - failed - skipped - cancelled }
+    },
+
+    async cancelBatch(id, options) {
+      const pressed = await press('cancel', id, options)
+      if (pressed.moved) {
+        hold(pressed.batch.queue, id)
+        changed(id)
+        await follow(db, clock, id, clock.elapsed() + followMs)
+        // Cancelled jobs may have freed capacity under the limit of the queue.
+        tell(pressed.batch.queue)
+      }
+      return answer(pressed)
+    },
+
+    async retryFailed(id, { cause, ...pressing } = {}) {
+      checkCause(cause)
+      const by = checkBy(pressing)
+      const before = await found(id)
+      if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+      let sum = { retried: 0, held: 0 }
+      let resumed = false
+      for (let left = rounds; ; left--) {
+        await settled(id)
+        // Retrying also resumes a stalled batch, and the resume is counted.
+        if ((await found(id)).state === 'stalled') resumed = (await press('resume', id, pressing)).moved || resumed
+        const number = await beginRetry(db, id, { cause, by }, clock.instant())
+        const begun = number !== undefined
+        if (begun) {
+          for (;;) {
+            const bite = await takeBite(db, id, clock.instant())
+            sum.retried += bite?.moved ?? 0
+            sum.held += bite?.held ?? 0
+            if (bite === undefined || bite.done) break
+          }
+          // A tick or a concurrent call may have run some of the chunks.
+          sum = (await retriedBy(db, id, number)) ?? sum
+        }
+        const { state, following, queue } = await found(id)
+        if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+        // Another cascade is under way, or the batch stalled meanwhile: try again.
+        if (!begun && left > 0 && (following || state === 'stalled')) continue
+        if (begun || resumed) {
+          await ask(id)
+          if (resumed) tellAnew(queue)
+          else tell(queue)
+          changed(id)
+        }
+        return {
+          id,
+          state: (await found(id)).state,
+          changed: sum.retried > 0 || resumed || before.state === 'failed',
+          ...sum,
+        }
+      }
+    },
+
+    async setPriority(id, priority, options) {
+      const by = checkBy(options)
+      if (!Number.isInteger(priority) || priority < 0 || priority > 9)
+        refuseOption('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
+      const batch = await found(id)
+      if (isFinalBatch(batch.state)) throw refusal(batch, 'setPriority')
+      const moved = await changePriority(db, id, priority, by, clock.instant())
+      tell(batch.queue)
+      return { id, state: batch.state, changed: batch.priority !== priority || moved > 0, moved }
+    },
+  }
+}
+
+function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
+  if (verb === 'resume' && state === 'paused') return new RetomaError('batch_paused', { id })
+  if (verb === 'resume' && state === 'failed')
+    return new RetomaError('resumes_spent', { what: say('batch', 'o lote'), id, resumes })
+  if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
+  return new RetomaError('batch_state', { id, state, verb })
+}
+
+function checkState(state: string | undefined, known: readonly string[]): void {
+  if (state === undefined || known.includes(state)) return
+  const names = known.join(', ')
+  refuseOption('state', `it is one of ${names}`, `é um destes: ${names}`)
+}
+
+function checkCause(cause: string | undefined): void {
+  if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
+    refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+}
+
+/** Page cursor: for failed items the error fingerprint and the id of the last item, otherwise the id. */
+function isPlace(after: string, state: State | undefined): boolean {
+  if (state !== 'failed') return isId(after)
+  const [cause, id, ...more] = String(after).split('.')
+  return /^[0-9a-f]*$/.test(cause!) && isId(id) && more.length === 0
+}

@@ -1,0 +1,59 @@
+/**
+ * Runs a tick for batches: continues cascades, completes finished batches, samples the throughput of the others and checks their
+ * stall clocks. Each statement is idempotent and bounded, so any number of processes may tick; a tick also completes a batch if a
+ * process crashed between a flush and the completion check. A failing cascade does not hold up other batches.
+ */
+
+import type { Db } from '../database/db.ts'
+import { isLockTimeout, sqlState } from '../database/pg-errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type StalledBatch, stallBatches } from './batch-stall.ts'
+import { takeBite } from './sql/batch-cascade.ts'
+import { openBatches, sampleBatches } from './sql/batch-finish.ts'
+
+const bite = 500
+/** Time for cascades in a tick; the next tick continues. */
+const followMs = 3000
+
+export interface BatchTickOptions {
+  db: Db
+  clock: Clock
+  /** Checks whether the batches are complete or must stop. */
+  ask: (batches: readonly string[]) => Promise<unknown>
+}
+
+/** Answers the batches without progress and their new states. */
+export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<StalledBatch[]> {
+  const stalled: StalledBatch[] = []
+  const until = clock.elapsed() + followMs
+  const troubles: unknown[] = []
+  for (let after = '0'; ; ) {
+    const some = await openBatches(db, after, bite)
+    if (some.length === 0) break
+    after = some.at(-1)!.id
+    for (const { id, todo } of some) {
+      if (todo === null) continue
+      await follow(db, clock, id, until).catch(error => {
+        // Without an answer from the database the other batches cannot be processed either.
+        if (sqlState(error) === undefined && !isLockTimeout(error)) throw error
+        troubles.push(error)
+      })
+    }
+    const ids = some.map(each => each.id)
+    await ask(ids)
+    await sampleBatches(db, ids, clock.instant())
+    stalled.push(...(await stallBatches(db, ids, () => clock.instant())))
+    if (some.length < bite) break
+  }
+  if (troubles.length > 0) throw troubles[0]
+  return stalled
+}
+
+/** Runs chunks until the cascade is complete, or until the time `until`; answers whether the cascade is complete. */
+export async function follow(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
+  for (;;) {
+    const taken = await takeBite(db, id, clock.instant())
+    if (taken === undefined || taken.done) return true
+    if (clock.elapsed() >= until) return false
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Checks `defineBatch`: many jobs of a kind with a common progress. Other code trusts the returned batch. The policy is stored
+ * with every submitted batch, so that any process can judge the batch.
+ */
+import { say } from '../../errors/errors.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
+import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
+import { storedVersion } from '../../jobs/model/kind-version.ts'
+import type { Action, Policy } from '../../jobs/model/policy.ts'
+import { actions, type ItemOptions, itemPolicy } from '../../jobs/model/policy-options.ts'
+import { type Duration, longestDuration } from '../../lib/values/duration.ts'
+import { namePattern, nameRule } from '../../lib/values/name.ts'
+import { type BatchAbout, checkAbout } from './batch-display.ts'
+
+/** Pauses the batch for a person after so many failures, or after such a percentage of failures among the ended items. */
+export interface StopAfter {
+  failures?: number
+  /** Checked from twenty ended items on. */
+  percent?: number
+  /**
+   * Pauses the batch after failures of so many different items in a row with the same fingerprint, without a success in between.
+   * A single item per minute then runs, until an item does not fail; then the batch resumes automatically.
+   */
+  sameCause?: number
+}
+
+/** Input of the onComplete job. */
+export interface BatchEnd {
+  batch: string
+  name: string
+  total: number
+  succeeded: number
+  failed: number
+  skipped: number
+  cancelled: number
+  /** 1 for the first completion; more after a person ran jobs of the batch again. */
+  end: number
+}
+
+/** Incidents of a batch with a notice (docs/notify.md). `paused`: by the engine, not by a person. */
+const tellable = ['stalled', 'failed', 'paused', 'succeeded'] as const
+export type BatchNotice = (typeof tellable)[number]
+
+export interface BatchPolicy {
+  stallAfter: Duration | null
+  onStall: Action
+  maxResumes: number
+  stopAfter: StopAfter | null
+  onComplete: { kind: string; queue: string; version: number | null } | null
+  /** Default: all. */
+  notify?: readonly BatchNotice[]
+  /** Policy override for the items; absent: the policy of the kind applies. */
+  items?: Partial<Policy>
+  about?: BatchAbout
+}
+
+/** A batch definition, for `submit`. */
+export interface Batch<Input = never> {
+  readonly name: string
+  readonly job: Job<Input, unknown>
+  readonly onComplete: AnyJob | null
+  readonly policy: BatchPolicy
+}
+
+/** Any batch, with any input of the items. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
+export type AnyBatch = Batch<any>
+
+/** Type check only: a job with a `BatchEnd` as input, or without input. */
+type TakesEnd<End> = [BatchEnd] extends [End]
+  ? unknown
+  : [End] extends [undefined]
+    ? unknown
+    : { readonly 'its input is not what a batch gives it: a BatchEnd': never }
+
+// biome-ignore lint/suspicious/noExplicitAny: the input of a job that is not named may be any
+export interface BatchOptions<Input, End = any> {
+  name: string
+  job: Job<Input, unknown>
+  /** The batch is stalled after so long without the end of an attempt. */
+  stallAfter?: Duration
+  /** Default: stall. */
+  onStall?: Action
+  /** Number of resumes by a person; the next stall makes the batch `failed`. Default 3. */
+  maxResumes?: number
+  /** Default: continue after any number of failures. */
+  stopAfter?: StopAfter
+  /** Policy override for the items: `items: { attempts: 5 }`. */
+  items?: ItemOptions
+  /** Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. */
+  onComplete?: Job<End, unknown> & TakesEnd<NoInfer<End>>
+  /** Notices about the batch, if a webhook is set. Default: stalled, failed, paused by the engine, succeeded. */
+  notify?: readonly BatchNotice[]
+}
+
+/** Options of a submit in place of the options of the definition. null: switches the option of the definition off. */
+export interface BatchOverrides {
+  stallAfter?: Duration | null
+  onStall?: Action
+  maxResumes?: number
+  stopAfter?: StopAfter | null
+  items?: ItemOptions
+  /** Name of the batch for people, for the notices. */
+  about?: BatchAbout
+}
+
+export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items', 'about'] as const
+// `about` belongs to a single batch, not to the definition.
+const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
+
+export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, End>): Batch<Input> {
+  const name = typeof given?.name === 'string' ? given.name : ''
+  const refuse: Refuse = refuseDefinition(name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote'))
+  if (given === null || typeof given !== 'object')
+    refuse('defineBatch takes one object with name and job', 'defineBatch recebe um objeto com name e job')
+  refuseUnknown(given, known, refuse)
+  if (!namePattern.test(name)) refuse(`name must be ${nameRule.en}`, `name deve ter ${nameRule.pt}`)
+  const { job, onComplete } = given
+  if (!isJob(job)) refuse('job must be made by defineJob', 'job deve ser feito por defineJob')
+  if (onComplete !== undefined && !isJob(onComplete))
+    refuse('onComplete must be a job made by defineJob', 'onComplete deve ser um job feito por defineJob')
+  const { notify } = given
+  if (notify !== undefined && !(Array.isArray(notify) && notify.every(each => tellable.includes(each))))
+    refuse(`what notify lists is of: ${tellable.join(', ')}`, `o que notify lista é de: ${tellable.join(', ')}`)
+  const bare: BatchPolicy = {
+    stallAfter: null,
+    onStall: 'stall',
+    maxResumes: 3,
+    stopAfter: null,
+    onComplete:
+      onComplete === undefined
+        ? null
+        : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
+    ...(notify === undefined ? {} : { notify }),
+  }
+  return {
+    name,
+    job,
+    onComplete: onComplete ?? null,
+    policy: layOver(bare, job.policy, given, () => refuse),
+  }
+}
+
+/** Returns the policy of a submit: the given options over the options of the definition. `refuse`: by option. */
+export const submittedPolicy = (
+  { policy, job }: AnyBatch,
+  asked: BatchOverrides,
+  refuse: (option: string) => Refuse,
+): BatchPolicy => layOver(policy, job.policy, asked, refuse)
+
+function layOver(
+  below: BatchPolicy,
+  kind: Policy,
+  given: BatchOverrides,
+  refuse: (option: string) => Refuse,
+): BatchPolicy {
+  const { stallAfter = below.stallAfter, onStall = below.onStall, maxResumes = below.maxResumes, stopAfter } = given
+  if (stallAfter !== null && !(stallAfter > 0 && stallAfter <= longestDuration))
+    refuse('stallAfter')(
+      'stallAfter must be a duration above zero and up to 100 years, such as minutes(5)',
+      'stallAfter deve ser uma duração acima de zero e de até 100 anos, como minutes(5)',
+    )
+  if (!actions.includes(onStall))
+    refuse('onStall')(
+      `onStall must be one of ${actions.join(', ')}, not "${onStall}"`,
+      `onStall deve ser um destes: ${actions.join(', ')}; não "${onStall}"`,
+    )
+  if (!Number.isInteger(maxResumes) || maxResumes < 0 || maxResumes > 1_000_000)
+    refuse('maxResumes')(
+      `maxResumes must be a whole number from 0, not ${maxResumes}`,
+      `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
+    )
+  const items =
+    given.items === undefined
+      ? below.items
+      : { ...below.items, ...itemPolicy(given.items, { ...kind, ...below.items }, refuse('items')) }
+  return {
+    ...below,
+    stallAfter,
+    onStall,
+    maxResumes,
+    stopAfter:
+      stopAfter === undefined ? below.stopAfter : stopAfter === null ? null : checkStop(stopAfter, refuse('stopAfter')),
+    ...(items === undefined || Object.keys(items).length === 0 ? {} : { items }),
+    ...(given.about === undefined ? {} : { about: checkAbout(given.about, refuse('about')) }),
+  }
+}
+
+function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
+  if (stop === null || typeof stop !== 'object')
+    refuse('stopAfter takes { failures, percent, sameCause }', 'stopAfter recebe { failures, percent, sameCause }')
+  refuseUnknown(stop, ['failures', 'percent', 'sameCause'], refuse, 'stopAfter.')
+  const { failures, percent, sameCause } = stop
+  if (failures === undefined && percent === undefined && sameCause === undefined)
+    refuse('stopAfter needs failures, percent or sameCause', 'stopAfter precisa de failures, percent ou sameCause')
+  if (sameCause !== undefined && !(Number.isInteger(sameCause) && sameCause >= 2 && sameCause <= 1000))
+    refuse(
+      `stopAfter.sameCause must be a whole number from 2 to 1000, not ${sameCause}`,
+      `stopAfter.sameCause deve ser um número inteiro de 2 a 1000, não ${sameCause}`,
+    )
+  if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1 && failures <= 1_000_000_000))
+    refuse(
+      `stopAfter.failures must be a whole number from 1 to 1000000000, not ${failures}`,
+      `stopAfter.failures deve ser um número inteiro de 1 a 1000000000, não ${failures}`,
+    )
+  if (percent !== undefined && !(typeof percent === 'number' && percent > 0 && percent <= 100))
+    refuse(
+      `stopAfter.percent must be above 0 and up to 100, not ${percent}`,
+      `stopAfter.percent deve ser acima de 0 e até 100, não ${percent}`,
+    )
+  return stop
+}

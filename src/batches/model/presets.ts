@@ -1,0 +1,60 @@
+/**
+ * Defines policies for five teams, with the numbers and messages of the teams (docs/seeds.md):
+ * `defineJob({ ...presets.planner, kind, run })`, and for batches `defineBatch({ ...presets.classification, name, job })`.
+ */
+
+import type { JobOptions } from '../../jobs/model/job.ts'
+import { hours, minutes, seconds } from '../../lib/values/duration.ts'
+import type { BatchOptions } from './batch.ts'
+
+type JobPreset = Omit<JobOptions, 'kind'>
+type BatchPreset = Pick<BatchOptions<unknown>, 'stallAfter' | 'onStall' | 'maxResumes'>
+
+const fiveThenTen = { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 }
+
+/** Documents with an AI provider: three attempts of two minutes each. */
+const classifier = { timeout: minutes(2), attempts: 3, backoff: fiveThenTen } as const satisfies JobPreset
+
+/** Batches of documents: five minutes without the end of an attempt is a stall; a person may resume the batch three times. */
+const classification = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const satisfies BatchPreset
+
+/**
+ * Quotes: after ten minutes without progress the job continues from its checkpoint automatically, any number of times, for a day.
+ * The watchdog sweeps at every check, not every five minutes as requested, so that the jobs of a dead worker continue within 30
+ * s.
+ */
+const quotes = {
+  attempts: 1_000_000,
+  timeout: hours(24),
+  stallAfter: minutes(10),
+  onStall: 'retry',
+  maxAge: hours(24),
+  messages: { overdue: 'ERROR: processing for more than 24 h' },
+} as const satisfies JobPreset
+
+/** Generic jobs: a single attempt; if the process dies, the job fails with a fitting message. */
+const planner = {
+  attempts: 1,
+  orphanAfter: minutes(2),
+  sweepEvery: minutes(5),
+  onOrphan: 'fail',
+  maxAge: hours(24),
+  messages: {
+    orphan: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu',
+    overdue: 'orphan: job PENDING sem worker há mais de 24 h',
+  },
+} as const satisfies JobPreset
+
+/** A queue in the database: five attempts. */
+const snaps = { attempts: 5, backoff: fiveThenTen } as const satisfies JobPreset
+
+/** PDFs and bank syncs: after ten minutes without progress the job fails; otherwise three attempts. */
+const documents = {
+  attempts: 3,
+  backoff: fiveThenTen,
+  stallAfter: minutes(10),
+  onStall: 'fail',
+  messages: { stalled: 'Processing timeout (watchdog)' },
+} as const satisfies JobPreset
+
+export const presets = { classifier, classification, quotes, planner, snaps, documents }

@@ -1,0 +1,314 @@
+/**
+ * Applies the actions of a person to a batch, and the verdict of a stall. Each action is one statement with the state check in the
+ * `where`, and changes the batch at once: from this commit on `held` blocks claims of the batch's jobs. If the jobs must change too,
+ * `todo` names the cascade, and batch-cascade.ts runs the cascade.
+ *
+ * Invariant: an action applied twice, or by ten callers at once, has the effect of a single call. If nothing changed, the answer is the
+ * current state.
+ */
+
+import { type Db, runOn } from '../../database/db.ts'
+import { noteBatchActions, noteBatchStates } from '../../events/sql/write-events.ts'
+import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import { asQueueSays } from '../../jobs/sql/job-actions.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { cleared } from '../../providers/sql/provider-state.ts'
+import { countMoves } from './batch-counters.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+
+// A batch paused by the engine stays paused, from now on with the reason `person`: no answer of a provider resumes the batch.
+const pause = {
+  name: 'batch_pause',
+  text: `
+    with home as materialized (
+      select id, state, reason ->> 'provider' as provider from retoma.batch
+      where id = $1 and (state in ('submitting', 'running') or state = 'paused' and reason ->> 'code' <> 'person')
+      for update
+    ), disarmed as (
+      update retoma.provider p set probe_job = null from home h where p.name = any (array[h.provider]) and p.probe_job is not null
+    ), pressed as (
+      update retoma.batch b
+      set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}',
+        stall_from = 'infinity'
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state
+    ), ${noteBatchActions('pause', 'pressed', now, '$3::text')}
+    select id from pressed`,
+}
+
+/** State of a batch after a resume: `submitting` if items are still arriving, otherwise `running`. */
+export const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
+/**
+ * Claims have skipped the jobs of the batch. The changed counter resets the claim cursors, and the next claim starts at the beginning of
+ * the lanes.
+ */
+export const unheld = `
+  unheld as (
+    update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = any (array[p.queue])
+  )`
+
+// A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
+// of the kind that has stopped since, because the jobs would meet this stop first.
+const unpause = {
+  name: 'batch_unpause',
+  text: `
+    with home as materialized (
+      select id, kind, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
+    ), met as materialized (
+      select p.name from home h join retoma.provider p on p.name = h.provider or p.stopped_at is not null and h.kind = any (p.kinds)
+      order by p.name
+      for update of p
+    ), asked as (
+      update retoma.provider set ${cleared(now)} where name = any (array(select name from met))
+    ), pressed as (
+      update retoma.batch b
+      set state = ${goesOn}, held = false, reason = null
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, b.queue, 'paused' as was, b.state
+    ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
+    select id from pressed`,
+}
+
+// Resumes a stalled batch: the stalled jobs become `waiting`.
+const resume = {
+  name: 'batch_resume',
+  text: `
+    with pressed as (
+      update retoma.batch
+      set state = ${goesOn}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
+      where id = $1 and state = 'stalled'
+      returning id, queue, 'stalled' as was, state
+    ), ${unheld}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
+      select id from retoma.job
+      where state = 'stalled' and batch_id = (select id from pressed)
+      order by id + 0
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = ${now}, care = null, ${asQueueSays}
+      where j.id = any (array(select id from before))
+      returning j.batch_id, 'stalled' as was, j.state
+    ),
+    ${countMoves('moved')}
+    select id from pressed`,
+}
+
+const cancel = {
+  name: 'batch_cancel',
+  text: `
+    with home as materialized (
+      select id, state from retoma.batch where id = $1 and state in ('submitting', 'running', 'paused', 'stalled') for update
+    ), pressed as (
+      update retoma.batch b
+      set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state
+    ), ${noteBatchActions('cancel', 'pressed', now, '$3::text')}
+    select id from pressed`,
+}
+
+const verbs = { pause, unpause, resume, cancel }
+export type BatchVerb = keyof typeof verbs
+
+/** Returns true if this call changed the batch. `by` is the actor. */
+export async function pressBatch(
+  db: Db,
+  verb: BatchVerb,
+  id: string,
+  by: string | undefined,
+  now: Date | null,
+): Promise<boolean> {
+  return (await db.run(verbs[verb], [id, now, by ?? null])).length > 0
+}
+
+// A `succeeded` batch is retried only if a matching failed job exists, and becomes `running` with the first retried job. A `stalled`
+// batch must be resumed first.
+const retryFailed = {
+  name: 'batch_retry_failed',
+  text: `
+    with home as materialized (
+      select id, state, finished_at from retoma.batch b
+      where id = $1 and state not in ('cancelled', 'stalled') and todo is null
+        and (state = 'failed' or (
+          select true from retoma.job j
+          where j.batch_id = b.id and j.state = 'failed'
+            and coalesce(j.error ->> 'cause', '') >= coalesce($3, '') and coalesce(j.error ->> 'cause', '') <= coalesce($3, 'g')
+          limit 1
+        ))
+      for update
+    ), pressed as (
+      update retoma.batch b
+      set state = case when h.state = 'failed' then ${goesOn} else h.state end,
+        finished_at = case when h.state = 'succeeded' then h.finished_at end, epoch = epoch + 1,
+        resumes = case when h.state = 'failed' then 0 else resumes end,
+        reason = case when h.state = 'failed' then null else reason end,
+        retries = retries + 1, retried = 0, retried_held = 0,
+        todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, b.retries, h.state as was, b.state
+    ), ${noteBatchActions('retry failed', 'pressed', now, '$4::text')}
+    select retries from pressed`,
+}
+
+const lock = { name: 'batch_lock', text: `select from retoma.batch where id = $1 for update` }
+
+/**
+ * Starts the retry cascade; batch-cascade.ts runs the chunks. Returns the number of this retry, or undefined if there is nothing to retry,
+ * the state does not allow a retry, or another cascade is under way.
+ */
+export async function beginRetry(
+  db: Db,
+  id: string,
+  { cause, by }: { cause?: string | undefined; by?: string | undefined },
+  now: Date | null,
+): Promise<number | undefined> {
+  // The lock comes first: the search for failed jobs then uses a snapshot with the changes of the last chunk. In a single statement a
+  // retry of nothing could start after another retry, and the caller of the other retry could no longer read its result.
+  const [row] = await db.transaction(async client => {
+    const run = runOn(client)
+    await run(lock, [id])
+    return run<{ retries: number }>(retryFailed, [id, now, cause ?? null, by ?? null])
+  })
+  return row?.retries
+}
+
+const retried = {
+  name: 'batch_retried',
+  text: `select retried, retried_held as held from retoma.batch where id = $1 and retries = $2`,
+}
+
+/** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
+export async function retriedBy(
+  db: Db,
+  id: string,
+  retries: number,
+): Promise<{ retried: number; held: number } | undefined> {
+  const [row] = await db.run<{ retried: number; held: number }>(retried, [id, retries])
+  return row
+}
+
+// The stall clock and the end of the last attempt are unchanged since the verdict. Otherwise the batch made progress, or another watchdog
+// was first and a person has resumed the batch since.
+const asJudged = `
+  ($4::bigint is null or stall_from <> 'infinity' and (extract(epoch from stall_from) * 1000000)::bigint = $4)
+    and ($4::bigint is null or not exists (
+      select from retoma.batch_count c
+      where c.batch_id = $1 and (extract(epoch from c.progress_at) * 1000000)::bigint > coalesce($5::bigint, 0)
+    ))`
+
+// If the batch has resumes left, the batch and the running jobs become `stalled`. Otherwise (or with `onStall: 'fail'`) the batch fails,
+// and a cascade fails the unfinished jobs.
+const stall = {
+  name: 'batch_stall',
+  text: `
+    with home as materialized (
+      select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int or policy ->> 'onStall' = 'fail' as over
+      from retoma.batch
+      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
+      for update
+    ), pressed as (
+      update retoma.batch b
+      set state = case when h.over then 'failed' else 'stalled' end,
+        held = true,
+        finished_at = case when h.over then ${now} end,
+        todo = case when h.over then 'fail' end, todo_at = ${now}, todo_chunk = 0,
+        sample_at = '{}', sample_done = '{}', stall_from = 'infinity',
+        reason = case
+          when h.over and b.policy ->> 'onStall' <> 'fail' then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes)
+          else $3::jsonb
+        end
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('pressed', now)}, before as materialized (
+      select id from retoma.job
+      where state = 'running' and batch_id = (select id from home where not over)
+      order by id + 0
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'stalled', last_worker = j.worker_id, worker_id = null
+      where j.id = any (array(select id from before))
+      returning j.batch_id, 'running' as was, j.state, j.queue, j.gated, j.gate_key
+    ), ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select state from pressed`,
+}
+
+/** The facts behind the verdict of a watchdog. Without these facts the batch is stalled in any case. */
+export interface StallSeen {
+  fromUs: string
+  progressUs: string | null
+}
+
+/**
+ * Writes the verdict with the reason. Returns undefined if the batch was not `submitting` or `running`, or has changed since the verdict.
+ */
+export async function stallBatch(
+  db: Db,
+  id: string,
+  reason: { code: string },
+  now: Date | null,
+  seen?: StallSeen,
+): Promise<'stalled' | 'failed' | undefined> {
+  const values = [id, now, JSON.stringify(reason), seen?.fromUs ?? null, seen?.progressUs ?? null]
+  const [row] = await db.run<{ state: 'stalled' | 'failed' }>(stall, values)
+  return row?.state
+}
+
+// Running jobs lose the lease and run again; no failure is counted. Ready jobs without a worker stay as before.
+const rerun = {
+  name: 'batch_stall_retry',
+  text: `
+    with pressed as (
+      update retoma.batch
+      set stall_from = ${now}
+      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
+      returning id, queue
+    ), before as materialized (
+      select id, worker_id from retoma.job
+      where state = 'running' and batch_id = (select id from pressed)
+      order by id + 0
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', last_worker = j.worker_id, worker_id = null, rank = rank & ~1, run_at = ${now},
+        error = jsonb_build_object('what', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
+      where j.id = any (array(select id from before))
+      returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.gated, j.gate_key, j.error
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      select id, attempt, 'stalled', $6, last_worker, ${now} from moved
+      on conflict do nothing
+    ), told_stall as (
+      insert into retoma.event (at, type, batch_id, data)
+      select ${now}, 'warning', id, $3::jsonb || jsonb_build_object('what', 'stalled')
+      from pressed
+    ), ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select queue, (select count(*)::int from moved) as jobs from pressed`,
+}
+
+const retryMessage = 'stalled: its batch made no progress; it runs again'
+const retryCause = causeOf({ what: 'stalled', code: null, message: retryMessage })
+
+/**
+ * Runs the running jobs of the batch again. Returns undefined if the batch was not `submitting` or `running`, or has changed since the
+ * verdict.
+ */
+export async function rerunStalled(
+  db: Db,
+  id: string,
+  reason: { code: string },
+  now: Date | null,
+  seen: StallSeen,
+): Promise<{ queue: string; jobs: number } | undefined> {
+  const values = [id, now, JSON.stringify(reason), seen.fromUs, seen.progressUs, retryMessage, retryCause]
+  const [row] = await db.run<{ queue: string; jobs: number }>(rerun, values)
+  return row
+}

@@ -1,0 +1,272 @@
+/**
+ * Runs the cascade of a batch in chunks: cancels the jobs, fails the jobs because the resumes are spent, retries the failed jobs, or
+ * prunes all jobs.
+ *
+ * Invariant: a chunk is one statement under the lock of the batch row. The statement changes jobs and counters together and stores the
+ * position of the cascade. Any process may run the next chunk (the caller of the action, a tick, ten processes at once), and a crash
+ * between two chunks loses nothing.
+ */
+
+import type { Db } from '../../database/db.ts'
+import { sqlState } from '../../database/pg-errors.ts'
+import { noteBatchStates } from '../../events/sql/write-events.ts'
+import { doomed } from '../../files/sql/file-removal.ts'
+import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import { heldByAnother, withNewBudget } from '../../jobs/sql/job-actions.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { countMoves } from './batch-counters.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+
+/** Result of a cascade chunk. `done`: the cascade is complete. */
+export interface Bite {
+  moved: number
+  /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
+  held: number
+  done: boolean
+}
+
+// The reason of the batch says whether the resumes are spent or the policy fails a stalled batch at once.
+const spent = `(select reason ->> 'code' from home) = 'resumes_spent'`
+const message = `
+  case when ${spent} then 'batch ended after ' || (select resumes from home) || ' resumes; item not processed'
+  else 'batch ended: no progress; item not processed' end`
+const causes = {
+  spent: causeOf({
+    what: 'stalled',
+    code: 'resumes_spent',
+    message: 'batch ended after 3 resumes; item not processed',
+  }),
+  failed: causeOf({ what: 'stalled', code: 'batch_stalled', message: 'batch ended: no progress; item not processed' }),
+}
+
+const end = {
+  name: 'batch_bite_end',
+  text: `
+    with home as materialized (
+      select id, todo, todo_chunk, chunks, resumes, reason from retoma.batch
+      where id = $1 and todo in ('cancel', 'fail')
+      for update
+    ), chunk as materialized (
+      select c.n, c.first_id, c.last_id
+      from retoma.batch_chunk c
+      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
+      order by c.n
+      limit $3
+    ), before as materialized (
+      select j.id, j.state
+      from chunk c
+        cross join lateral (
+          select id, state from retoma.job
+          where id between c.first_id and c.last_id and batch_id = $1 and state in ('waiting', 'running', 'stalled')
+          order by id
+          for update
+        ) j
+    ), moved as (
+      update retoma.job j
+      set state = case (select todo from home) when 'cancel' then 'cancelled' else 'failed' end,
+        last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final'),
+        error = case
+          when (select todo from home) = 'cancel' then j.error
+          else jsonb_build_object(
+            'what', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
+            'cause', case when ${spent} then $4::text else $5::text end)
+        end
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
+    ), ran as (
+      select * from moved where was = 'running'
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, ${now}
+      from ran where state = 'failed'
+      on conflict do nothing
+    ), ${freeGates('ran', now)},
+    ${countMoves('moved')}, followed as (
+      update retoma.batch b
+      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int,
+        todo = case when b.todo_chunk + (select count(*) from chunk) < b.chunks then b.todo end,
+        held = b.todo_chunk + (select count(*) from chunk) < b.chunks
+      from home h
+      where b.id = any (array[h.id])
+      returning b.todo
+    )
+    select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
+}
+
+// A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
+// have the same free unique key, the first job takes the key. A finished batch runs again with the first retried job; if no job can be
+// retried, the batch does not end a second time. `state`, `held` and `finished_at` are read behind the lock, all three, because
+// constraints are also checked on the row version of the statement's snapshot. The position is compared in the collation of the index;
+// otherwise each chunk would scan all rows before the position.
+const retry = {
+  name: 'batch_bite_retry',
+  text: `
+    with home as materialized (
+      select id, state, held, finished_at, todo_at, todo_cause collate "default" as todo_cause, todo_place collate "default" as todo_place, todo_id
+      from retoma.batch
+      where id = $1 and todo = 'retry'
+      for update
+    ), looked as materialized (
+      select j.id, j.kind, j.key, j.cause, ${heldByAnother('j')} as held
+      from home h
+        cross join lateral (
+          select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
+          where batch_id = h.id and state = 'failed'
+            and (coalesce(error ->> 'cause', ''), id) > (h.todo_place, h.todo_id)
+            and coalesce(error ->> 'cause', '') <= coalesce(h.todo_cause, 'g')
+            and finished_at <= h.todo_at
+          order by coalesce(error ->> 'cause', ''), id
+          limit $3
+          for update
+        ) j
+    ), found as materialized (
+      select id, cause, held or key is not null and row_number() over (partition by held, kind, key order by cause, id) > 1 as held
+      from looked
+    ), moved as (
+      update retoma.job j
+      set ${withNewBudget}
+      where j.id = any (array(select id from found where not held))
+      returning j.batch_id, 'failed' as was, j.state
+    ),
+    ${countMoves('moved')}, followed as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        state = case when h.state = 'succeeded' and exists (select from moved) then 'running' else h.state end,
+        held = h.held,
+        finished_at = case when not exists (select from moved) then h.finished_at end,
+        retried = b.retried + (select count(*) from moved)::int,
+        retried_held = b.retried_held + (select count(*) from found where held)::int,
+        stop_failed = greatest(b.stop_failed - (select count(*) from moved)::int, 0),
+        stop_ended = greatest(b.stop_ended - (select count(*) from moved)::int, 0),
+        todo = case when (select count(*) from found) >= $3 then b.todo end,
+        todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),
+        todo_id = coalesce((select id from found order by cause desc, id desc limit 1), b.todo_id)
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state, b.reason, b.todo
+    ), ${noteBatchStates('followed', now)}
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, todo is null as done
+    from followed`,
+}
+
+// Deletes the jobs of a batch past retention. The jobs go first; the batch row stays until nothing else is left.
+const prune = {
+  name: 'batch_bite_prune',
+  text: `
+    with home as materialized (
+      select id, todo_chunk, chunks from retoma.batch where id = $1 and todo = 'prune' for update
+    ), chunk as materialized (
+      select c.n, c.first_id, c.last_id
+      from retoma.batch_chunk c
+      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
+      order by c.n
+      limit $2
+    ), old as (
+      delete from retoma.job
+      where id = any (array(
+        select j.id
+        from chunk c
+          cross join lateral (
+            select id from retoma.job where id between c.first_id and c.last_id and batch_id = $1 order by id for update
+          ) j
+      ))
+      returning id
+    ), kept as (
+      delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), told as (
+      delete from retoma.event where job_id = any (array(select id from old))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from old))
+    ), followed as (
+      update retoma.batch b
+      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
+      from home h
+      where b.id = any (array[h.id])
+      returning b.id, b.todo_chunk >= b.chunks as done
+    )
+    select (select count(*)::int from old) as moved, 0 as held, done from followed`,
+}
+
+const forget = {
+  name: 'batch_forget',
+  text: `
+    with gone as (
+      delete from retoma.batch where id = $1 and todo = 'prune' and todo_chunk >= chunks returning id
+    ), chunk as (
+      delete from retoma.batch_chunk where batch_id = (select id from gone)
+    ), told as (
+      delete from retoma.event where batch_id = (select id from gone)
+    ), files as (
+      update retoma.file set ${doomed} where batch_id = (select id from gone)
+    ), streak as (
+      delete from retoma.provider where name = (select 'batch ' || id from gone)
+    )
+    delete from retoma.batch_count where batch_id = (select id from gone)`,
+}
+
+/** A range of `batch_chunk` has up to 1,000 jobs. A cascade chunk holds the locks for about 10 ms. */
+const chunksPerBite = 2
+const jobsPerBite = 2000
+
+/** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
+export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+  const [todo] = await db.run<{ todo: string | null }>(whatFollows, [id])
+  switch (todo?.todo) {
+    case 'cancel':
+    case 'fail':
+      return (await db.run<Bite>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
+    case 'retry':
+      return retryBite(db, id, now)
+    case 'prune': {
+      const [bite] = await db.run<Bite>(prune, [id, chunksPerBite])
+      if (bite?.done) await db.run(forget, [id])
+      return bite
+    }
+    default:
+      return undefined
+  }
+}
+
+async function retryBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+  for (let left = 5; ; left--) {
+    try {
+      return (await db.run<Bite>(retry, [id, now, jobsPerBite]))[0]
+    } catch (error) {
+      // Another job took the unique key of a job at the same instant. The next try sees the holder.
+      if (sqlState(error) !== '23505' || left === 0) throw error
+    }
+  }
+}
+
+const whatFollows = { name: 'batch_what_follows', text: `select todo from retoma.batch where id = $1` }
+
+const mark = {
+  name: 'batch_mark_old',
+  text: `
+    update retoma.batch
+    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($3::timestamptz, now()), key_held = false
+    where id = any (array(
+      select id from retoma.batch
+      where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+        and state = any ($1::text[]) and todo is null
+      order by finished_at, id
+      limit $4
+      for update skip locked
+    ))
+    returning id::text as id`,
+}
+
+/** Begins to prune old batches. From this commit on no reader sees the batches; a tick deletes the jobs. */
+export async function markOldBatches(
+  db: Db,
+  states: readonly string[],
+  olderThanMs: number,
+  limit: number,
+  now: Date | null,
+): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(mark, [states, olderThanMs, now, limit], 8000)
+  return rows.map(row => row.id)
+}

@@ -1,0 +1,266 @@
+/**
+ * Submits a batch from a list of any length: validates the items, inserts them chunk by chunk and wakes workers. The jobs run
+ * while the list is still being read.
+ *
+ * Invariant: at most two chunks are in memory, and no ids. An invalid item stops the submit at its chunk with an error that names
+ * the item; the batch stays `submitting` and records its position, and a submit with the same key and list continues from there.
+ * An item becomes a job once, however often and by however many processes its chunk is sent.
+ */
+
+import type { Db } from '../database/db.ts'
+import { passes } from '../database/pg-errors.ts'
+import { isFull } from '../enqueue/insert-jobs.ts'
+import type { Registry } from '../enqueue/kind-registry.ts'
+import { checkEnqueueOptions, duesOf, type EnqueueOptions, optionsOfItem } from '../enqueue/model/enqueue-options.ts'
+import { checkedInput } from '../enqueue/model/job-input.ts'
+import type { Depths } from '../enqueue/queue-depth.ts'
+import { hintFor } from '../errors/did-you-mean.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import { leaving } from '../lib/abortable-iterable.ts'
+import type { Clock } from '../lib/clock.ts'
+import { traceparent } from '../lib/trace.ts'
+import { type AnyBatch, type Batch, type BatchOverrides, batchOverrides, submittedPolicy } from './model/batch.ts'
+import {
+  addAlike,
+  addDifferent,
+  closeSubmit,
+  createBatch,
+  type DifferentItem,
+  hasBatch,
+  type Submission,
+  submissionOf,
+} from './sql/submit-batch.ts'
+
+/**
+ * stallAfter, onStall, maxResumes, stopAfter and items override the policy of the definition for this batch; about: display data
+ * of this batch.
+ */
+export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
+  BatchOverrides & {
+    /**
+     * A single batch per name and key until 24 h after its end. A submit with a key can be continued after an interruption. An
+     * existing batch keeps the policy of its first submit.
+     */
+    key?: string
+    /** The caller's own code for an item, such as a document number. */
+    ref?: (item: Item, index: number) => string
+    /** Other options of a single item. */
+    each?: (item: Item, index: number) => EnqueueOptions
+    /** Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. */
+    whole?: boolean
+    signal?: AbortSignal
+  }
+
+const known = ['key', 'ref', 'each', 'whole', 'signal', 'priority', 'groupKey', 'runAt', 'delay', ...batchOverrides]
+
+export interface Submitted {
+  id: string
+  /** false: a batch with this key existed already; the submit continued the batch, or the batch is the answer as it is. */
+  created: boolean
+  /** Number of jobs of the batch. */
+  total: number
+  /** Items left out because another job has their unique key. */
+  held: number
+}
+
+export interface Submits {
+  submit<Input>(
+    batch: Batch<Input>,
+    items: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: SubmitOptions<NoInfer<Input>>,
+  ): Promise<Submitted>
+}
+
+/** Maximum number of sends of a chunk whose answer is lost, and the first pause. */
+const tries = 6
+const firstPauseMs = 100
+
+export function createSubmits(given: {
+  db: Db
+  clock: Clock
+  registry: Registry
+  depths: Depths
+  tell: (queue: string, delayMs?: number) => void
+  /** Checks whether the batch is complete. */
+  ask: (batch: string) => Promise<unknown>
+}): Submits {
+  const { db, clock, registry, depths, tell, ask } = given
+
+  /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
+  async function surely<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    for (let left = tries - 1, pause = firstPauseMs; ; left--, pause *= 2) {
+      try {
+        return await work()
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (left === 0 || !passes(error)) throw error
+        await clock.sleep(pause, signal)
+      }
+    }
+  }
+
+  return {
+    async submit(batch, items, options = {}) {
+      checkSubmit(batch, items, options)
+      const {
+        key,
+        ref,
+        each,
+        whole,
+        signal,
+        stallAfter,
+        onStall,
+        maxResumes,
+        stopAfter,
+        items: ofItems,
+        about,
+        ...asked
+      } = options
+      const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
+      const { job, name } = batch
+      const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
+      await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
+      const { kind, queue } = job
+      // A list of known length must fit as a whole, so that no partial batch remains without a key to continue it.
+      const isNew = async () => key === undefined || (whole === true && !(await hasBatch(db, name, key)))
+      const admitted = Array.isArray(items) && (await isNew())
+      if (admitted) await depths.admit(queue, items.length)
+      const trace = traceparent()
+      const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
+      const { created, ...found } = await createBatch(db, made, clock.instant())
+      const { id } = found
+      let known: Submission = found
+      const answer = (): Submitted => ({ id, created, total: known.total, held: known.taken - known.total })
+      if (known.submitted) return answer()
+      refuseOver(known)
+
+      /** Sends the items from index `from`, except items the batch has already received. */
+      async function send(from: number, chunk: readonly DifferentItem[]): Promise<void> {
+        if (!admitted) await depths.admit(queue, chunk.length)
+        for (let place = from; ; ) {
+          const rest = chunk.slice(place - from)
+          if (rest.length === 0) break
+          const landed = await surely(
+            () =>
+              each === undefined
+                ? addAlike(db, id, place, same, rest, clock.instant(), job.version, trace)
+                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version, trace),
+            signal,
+          )
+          known = landed ?? (await look())
+          if (known.submitted) return
+          if (known.taken < from) throw new RetomaError('batch_went_back', { id, taken: known.taken, sent: from })
+          // Received from an earlier call with a lost answer, or from another process that continues the same list.
+          place = Math.min(known.taken, from + chunk.length)
+        }
+        for (const wait of duesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
+      }
+
+      async function look(): Promise<Submission> {
+        const now = await surely(() => submissionOf(db, id), signal)
+        if (now === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
+        if (!now.submitted) refuseOver(now)
+        return now
+      }
+
+      const itemOf = async (item: unknown, index: number): Promise<DifferentItem> => {
+        const own = each === undefined ? undefined : optionsOfItem(each(item as never, index))
+        const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own })
+        const code = ref === undefined ? checked.ref : checkEnqueueOptions({ ref: ref(item as never, index) }).ref
+        const input = await checkedInput(job, item, index)
+        const priority = own?.priority === undefined ? null : own.priority
+        return { ...checked, ...(own === undefined ? { key: null, keyHold: null } : {}), priority, ref: code, input }
+      }
+
+      // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
+      let sending: Promise<void> = Promise.resolve()
+      let chunk: DifferentItem[] = []
+      let bytes = 0
+      let index = 0
+      const skipped = known.taken
+      try {
+        for await (const item of leaving(items, signal)) {
+          signal?.throwIfAborted()
+          if (index++ < skipped) continue
+          const next = await itemOf(item, index - 1)
+          if (isFull(chunk.length, bytes, next.input)) {
+            await sending
+            sending = send(index - 1 - chunk.length, chunk)
+            // Handled here too: the send may fail while the list is slow to give the next item.
+            sending.catch(() => {})
+            chunk = []
+            bytes = 0
+          }
+          chunk.push(next)
+          bytes += next.input.length
+        }
+      } finally {
+        await sending
+      }
+      if (chunk.length > 0) await send(index - chunk.length, chunk)
+      known = (await surely(() => closeSubmit(db, id, index, clock.instant()), signal)) ?? (await look())
+      if (!known.submitted) throw new RetomaError('other_list', { id, taken: known.taken, given: index })
+      await ask(id)
+      return answer()
+    },
+  }
+}
+
+/** Rejects an invalid call before any write, because the call would leave a batch that waits for its first item forever. */
+function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<never>): void {
+  checkBatches([batch])
+  const list = Object(items)
+  if (
+    typeof items !== 'object' ||
+    !(typeof list[Symbol.asyncIterator] === 'function' || typeof list[Symbol.iterator] === 'function')
+  )
+    refuseOption(
+      'items',
+      'it is a list or a stream: an array, a generator, any (async) iterable',
+      'é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)',
+    )
+  if (options === null || typeof options !== 'object')
+    refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
+  for (const option of ['ref', 'each'] as const) {
+    if (options[option] !== undefined && typeof options[option] !== 'function')
+      refuseOption(option, 'it is a function of an item and its place', 'é uma função do item e do lugar dele')
+  }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
+    refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
+  if ('keyUntil' in options)
+    refuseOption(
+      'keyUntil',
+      "a batch's key is held until 24 h after its end; for the key of an item say it with each",
+      'a chave de um lote vale até 24 h depois do fim; para a chave de um item, diga com each',
+    )
+  refuseUnknownOptions(options, known)
+}
+
+/** Rejects further items if the batch was cancelled or failed during the submit. */
+function refuseOver({ id, state, submitted }: Submission): void {
+  if (submitted) return
+  if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
+  if (state === 'failed') throw new RetomaError('batch_state', { id, state, verb: 'submit' })
+}
+
+/** Validates batch definitions when the engine is created (not made by defineBatch, duplicate name) and answers their jobs. */
+export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
+  const names = new Set<string>()
+  for (const batch of batches) {
+    const refuse: Refuse = refuseDefinition(say(`the batch "${batch?.name}"`, `lote "${batch?.name}"`))
+    if (batch?.policy === undefined || batch.job === undefined)
+      refuse('it was not made by defineBatch', 'ele não foi feito por defineBatch')
+    if (names.has(batch.name)) refuse('another batch has the same name', 'outro lote tem o mesmo nome')
+    names.add(batch.name)
+  }
+  return [...new Set(batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete])))]
+}
+
+export function findBatch(batches: readonly AnyBatch[], name: string): AnyBatch {
+  const batch = batches.find(each => each.name === name)
+  if (batch !== undefined) return batch
+  const known = batches.map(each => each.name)
+  throw new RetomaError('unknown_batch', { name, hint: hintFor(name, known) })
+}

@@ -1,0 +1,385 @@
+/**
+ * Claims jobs for a worker: as many as the slots can take. Starts the jobs, and releases jobs that wait too long. A single loop runs on
+ * hints, on freed slots and at the instant of the next job; polling finds what the hints missed.
+ *
+ * Invariant: a queue never has more attempts at once than its concurrency. No attempt starts after `close()`: jobs from a claim under way
+ * are released unstarted. Claimed jobs belong to the incarnation that sent the claim. Jobs suspected of a crash go through suspect-jobs.ts.
+ */
+import { setMaxListeners } from 'node:events'
+import type { Db } from '../database/db.ts'
+import type { Attempt } from '../execution/attempt.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import type { Takes } from '../jobs/model/kind-version.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Loop, loop } from '../lib/loop.ts'
+import type { Random } from '../lib/random.ts'
+import { afterThis } from '../lib/yield.ts'
+import type { Life } from '../worker/incarnation.ts'
+import { Overrides } from './batch-overrides.ts'
+import { Claimer } from './claimer.ts'
+import { GatedClaimer } from './limited-claimer.ts'
+import { Outlook } from './lookahead.ts'
+import { Slots } from './slots.ts'
+import type { Claimed } from './sql/claim.ts'
+import { isSuspect, Quarantine } from './suspect-jobs.ts'
+
+export interface IntakeOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  random: Random
+  jobs: ReadonlyMap<string, AnyJob>
+  takes: Takes
+  /** Queue name to the number of jobs of this queue that run at once in this worker. */
+  queues: Readonly<Record<string, number>>
+  pollMs: number
+  /** The current incarnation. */
+  life: () => Life
+  hint: (queue: string, delayMs: number) => void
+  claimed: (queue: string, jobId: string) => void
+  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
+  unsure: () => void
+}
+
+interface Want {
+  slots: Slots
+  queue: string
+  want: number
+}
+
+/** The bound of outcomes under way. Beyond this bound no attempt starts, so that work stops while the database is unreachable. */
+const mostUnsettled = 1000
+/**
+ * After 64 starts the event loop turns once before the next start, so that claims and outcomes are sent, and answers read, while quick jobs
+ * run. Otherwise PostgreSQL would wait until hundreds of jobs without I/O had ended.
+ */
+const startsPerTurn = 64
+/** A claimed job not started after 1 s is released for other workers. */
+const startWithinMs = 1000
+
+export class Intake {
+  readonly #options: IntakeOptions
+  readonly #slots: Slots[]
+  readonly #claimer: Claimer
+  readonly #gatedClaimer: GatedClaimer
+  readonly #outlook: Outlook
+  readonly #quarantine: Quarantine
+  /** The number of running handlers. */
+  #running = 0
+  /** The number of starts until the event loop has to turn. */
+  #startsLeft = startsPerTurn
+  #pumpsSoon = false
+  #loop: Loop | undefined
+  #suspended = false
+  /** The instant of the last claim round without an error. */
+  #askedAt: number | undefined
+  #givingBack = false
+  readonly #closing = new AbortController()
+
+  constructor(options: IntakeOptions) {
+    const { db, clock, random, takes, queues, pollMs } = options
+    this.#options = options
+    // Every paused slot waits for this signal.
+    setMaxListeners(0, this.#closing.signal)
+    this.#quarantine = new Quarantine(clock, random)
+    this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
+    const overrides = new Overrides(db)
+    this.#claimer = new Claimer(db, clock, takes, overrides)
+    this.#gatedClaimer = new GatedClaimer(db, clock, takes, overrides)
+    this.#outlook = new Outlook(db, clock, this.queues, pollMs)
+  }
+
+  get queues(): readonly string[] {
+    return this.#slots.map(slots => slots.queue)
+  }
+
+  /** The number of further jobs of this queue that could start now. */
+  free(queue: string): number {
+    const slots = this.#slotsOf(queue)
+    return slots === undefined || this.#quarantine.holds ? 0 : Math.max(slots.free - slots.waiting, 0)
+  }
+
+  start(): void {
+    const { clock, log, pollMs, unsure } = this.#options
+    const failed = (error: unknown) => {
+      log.warn({ err: error }, 'claiming failed; trying again')
+      // The claim may be committed although the answer is lost.
+      unsure()
+    }
+    this.#askedAt = this.#now()
+    this.#loop = loop({ clock, every: pollMs, tick: () => this.#tick(), failed })
+  }
+
+  /** Milliseconds since the last claim round, or since no slot was free; undefined: the loop has not started or has closed. */
+  get unaskedMs(): number | undefined {
+    return this.#askedAt === undefined || this.#isClosed ? undefined : this.#now() - this.#askedAt
+  }
+
+  /** Stops claiming at once; resolves when no claim is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#loop?.stop()
+  }
+
+  /** Stops claiming until `beginAnew`: the worker was declared dead. */
+  suspend(): void {
+    this.#suspended = true
+  }
+
+  /** Restarts claiming under a new worker id. Empty claims by a dead worker do not mean empty queues, so the claim cursors are reset. */
+  beginAnew(): void {
+    for (const queue of this.queues) this.#claimer.forget(queue)
+    this.#suspended = false
+    this.#loop?.wake()
+  }
+
+  /** See Worker.wake. */
+  wake(queue?: string, delayMs = 0): boolean {
+    const slots = queue === undefined ? undefined : this.#slotsOf(queue)
+    if (this.#loop === undefined || (queue !== undefined && slots === undefined)) return false
+    if (delayMs <= 0) this.#loop.wake()
+    else if (this.#outlook.dueIn(delayMs)) this.#loop.sleepAtMost(delayMs)
+    return slots !== undefined && slots.free > slots.waiting && !this.#quarantine.holds && !this.#isClosed
+  }
+
+  /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
+  unheld(queue: string): void {
+    this.#outlook.forget()
+    this.wake(queue)
+  }
+
+  /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
+  async holdBack(queue: string, batch: string): Promise<void> {
+    const isOfIt = ({ claimed }: Attempt) => claimed.batch_id === batch
+    await this.#giveBack([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#quarantine.takeOut(isOfIt)])
+    this.#pump()
+  }
+
+  /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
+  ended(claimed: Claimed, ms: number | undefined, restMs = 0): void {
+    this.#running--
+    if (claimed.care === null || !this.#quarantine.ended(claimed)) {
+      const slots = this.#slotsOf(claimed.queue)
+      if (restMs > 0 && slots !== undefined && this.#loop !== undefined) void this.#rest(slots, restMs)
+      else slots?.ended(claimed.kind, ms)
+    }
+    this.#pumpSoon()
+  }
+
+  async #rest(slots: Slots, ms: number): Promise<void> {
+    slots.rest()
+    await this.#options.clock.sleep(ms, this.#closing.signal)
+    slots.rested()
+    this.#pump()
+  }
+
+  /** A lease has ended. If the lease counted against a limit, another job may start, here or elsewhere. */
+  leaseEnded(queue: string): void {
+    const slots = this.#slotsOf(queue)
+    if (slots?.gated) {
+      slots.more = true
+      this.#options.hint(queue, 0)
+    }
+    this.#pumpSoon()
+  }
+
+  /** Claims and runs jobs until none is ready; for tests, which own the clock. */
+  async drain(): Promise<number> {
+    await this.#lookAhead()
+    for (let total = 0; ; ) {
+      const claimed = await this.#claim()
+      total += claimed
+      if (claimed === 0 && !this.#someWait) return total
+      await this.#options.life().idle()
+    }
+  }
+
+  async #tick(): Promise<number | undefined> {
+    if (this.#suspended) return undefined
+    // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
+    if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
+    await this.#claim()
+    this.#askedAt = this.#now()
+    if (this.#isWorthAsking()) return 0
+    if (this.#quarantine.holds || this.#slots.every(slots => slots.free <= 0)) {
+      // No lookahead happens meanwhile, not even for due jobs: the first freed slot triggers a claim.
+      for (const slots of this.#slots) slots.more = true
+      return undefined
+    }
+    return Math.max(Math.min(this.#outlook.lookAt, this.#claimer.sweepAt) - this.#now(), 1)
+  }
+
+  async #lookAhead(): Promise<void> {
+    const { gated, anew } = await this.#outlook.look()
+    for (const queue of anew) this.#claimer.forget(queue)
+    for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
+  }
+
+  async #claim(): Promise<number> {
+    const all = this.#slots.map(slots => ({ slots, queue: slots.queue, want: this.#want(slots) }))
+    const wants = all.filter(each => each.want > 0)
+    // This queue is not part of the claim: the first freed slot triggers a claim.
+    for (const { slots, want } of all) if (want <= 0) slots.more = true
+    if (wants.length === 0 || this.#isClosed) return 0
+    // `more` is set again by the answer. Until then, this claim is no reason for another claim.
+    for (const { slots } of wants) slots.more = false
+    const life = this.#options.life()
+    const taken = new Map<string, number>()
+    const late: Claimed[] = []
+    const refused: Attempt[] = []
+    let delayMs = 0
+    // Start jobs per statement: if a later statement fails, the jobs of an earlier statement run anyway.
+    const took = (claimed: readonly Claimed[]) => {
+      if (this.#isClosed) return void late.push(...claimed)
+      for (const each of claimed) {
+        this.#options.claimed(each.queue, each.id)
+        taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
+        const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
+        if (attempt === undefined) continue
+        if (!isSuspect(each.care)) {
+          this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
+          continue
+        }
+        const notBefore = this.#quarantine.admit(attempt, this.#running === 0)
+        if (notBefore === undefined) continue
+        refused.push(attempt)
+        delayMs = Math.max(delayMs, notBefore)
+      }
+      this.#pump()
+    }
+    try {
+      const seen = this.#outlook.seen
+      await this.#ask(life.id, wants, took)
+      for (const { slots, queue, want } of wants) {
+        slots.more = taken.get(queue) === want
+        if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
+      }
+    } finally {
+      await life.leases.refuse(late)
+      await this.#giveBack(refused, delayMs)
+      if (this.#someWait) void this.#giveBackLate()
+    }
+    return [...taken.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  async #ask(worker: string, wants: readonly Want[], took: (claimed: readonly Claimed[]) => void): Promise<void> {
+    const open = wants.filter(each => !each.slots.gated)
+    if (open.length > 0) took(await this.#claimer.claim(worker, open))
+    for (const { slots, queue, want } of wants) {
+      if (!slots.gated || this.#isClosed) continue
+      this.#outlook.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
+    }
+  }
+
+  /** Runs `#pump` once for all handlers and outcomes that end in the same turn of the loop: there may be hundreds. */
+  #pumpSoon(): void {
+    // Without a loop (`drain`), the caller reads the running attempts at once.
+    if (this.#loop === undefined) return void this.#pump()
+    if (this.#pumpsSoon) return
+    this.#pumpsSoon = true
+    queueMicrotask(() => {
+      this.#pumpsSoon = false
+      this.#pump()
+    })
+  }
+
+  /** Starts the jobs that wait for a slot, and claims more before the slots run empty. */
+  #pump(): void {
+    if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
+    const life = this.#options.life()
+    if (this.#quarantine.waiting.length > 0) this.#startSuspects(life)
+    for (const slots of this.#slots) {
+      while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
+        const attempt = slots.take()
+        if (attempt === undefined) break
+        if (life.leases.has(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
+        else slots.release()
+        if (this.#startsLeft <= 0 && this.#loop !== undefined) break
+      }
+    }
+    if (this.#isWorthAsking()) this.#loop?.wake()
+  }
+
+  #startSuspects(life: Life): void {
+    for (;;) {
+      const attempt = this.#quarantine.next(this.#running === 0 && life.unsettled === 0)
+      if (attempt === undefined) return
+      if (life.leases.has(attempt)) this.#start(life, attempt, true)
+      else this.#quarantine.ended(attempt.claimed)
+    }
+  }
+
+  #start(life: Life, attempt: Attempt, follow: boolean): void {
+    this.#running++
+    life.start(attempt, follow)
+    if (--this.#startsLeft === 0 && this.#loop !== undefined) afterThis(this.#options.clock, () => this.#turned())
+  }
+
+  #turned(): void {
+    this.#startsLeft = startsPerTurn
+    this.#pump()
+  }
+
+  /** Once a second while claimed jobs wait: releases the jobs that have waited too long. */
+  async #giveBackLate(): Promise<void> {
+    if (this.#givingBack || this.#loop === undefined) return
+    this.#givingBack = true
+    while (!this.#isClosed && this.#someWait) {
+      await this.#options.clock.sleep(startWithinMs, this.#closing.signal)
+      await this.#giveBack(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
+      await this.#tendSuspects()
+    }
+    this.#givingBack = false
+  }
+
+  /**
+   * Handles the suspected jobs that wait: drops jobs with a lost lease, releases jobs that waited too long, and renews the claims of the
+   * rest.
+   */
+  async #tendSuspects(): Promise<void> {
+    const life = this.#options.life()
+    const gone = this.#quarantine.takeOut(each => !life.leases.has(each))
+    const { late, delayMs } = this.#quarantine.overdue()
+    await this.#giveBack(late, delayMs)
+    if (gone.length + late.length > 0) this.#pump()
+    await life.leases
+      .renew(this.#quarantine.waiting)
+      .catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
+  }
+
+  async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
+    const { life, log, unsure } = this.#options
+    await life()
+      .leases.giveBack(attempts, delayMs)
+      .catch(error => {
+        log.warn({ err: error }, 'handing jobs back failed; trying again')
+        unsure()
+      })
+  }
+
+  /** The number of jobs of a queue to claim now; 0 while too many outcomes are under way. */
+  #want(slots: Slots): number {
+    return this.#options.life().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
+  }
+
+  #isWorthAsking(): boolean {
+    return this.#slots.some(slots => slots.more && this.#want(slots) > 0)
+  }
+
+  get #someWait(): boolean {
+    return this.#quarantine.waiting.length > 0 || this.#slots.some(slots => slots.waiting > 0)
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  #slotsOf(queue: string): Slots | undefined {
+    return this.#slots.find(each => each.queue === queue)
+  }
+
+  #now(): number {
+    return this.#options.clock.elapsed()
+  }
+}

@@ -1,0 +1,45 @@
+/** Holds the common values of every command after reading the settings: the output, the folder, the settings, the log. */
+import type { RetomaError } from '../errors/errors.ts'
+import { createLog, type Log } from '../lib/logging/log.ts'
+import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
+import { ours, ownVariables, terminalVariable } from '../supervisor/crash-report-files.ts'
+import type { Voice } from './output.ts'
+
+export interface Context {
+  readonly voice: Voice
+  readonly folder: string
+  readonly settings: Settings
+  /** Unusable settings: only a command that examines settings continues with problems. */
+  readonly problems: readonly RetomaError[]
+  readonly log: Log
+  /** From --config. */
+  readonly configFile: string | undefined
+}
+
+export interface GlobalOptions {
+  json?: true
+  config?: string
+}
+
+export interface ActionOptions {
+  /** Commands that print a result and end log only warnings, unless LOG_LEVEL asks for more. */
+  quiet: boolean
+  /** Continue with unusable settings, and report the problems. */
+  examine?: true
+}
+
+export function createContext(voice: Voice, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
+  const folder = process.cwd()
+  const environment = readEnvironment(folder, process.env)
+  for (const name of ownVariables) delete environment[name]
+  // The user's own jobs read process.env and expect the values of .env there.
+  Object.assign(process.env, environment)
+  const { settings, problems } = examine
+    ? examineSettings(environment)
+    : { settings: readSettings(environment), problems: [] }
+  const level = quiet && settings.LOG_LEVEL === 'info' ? 'warn' : settings.LOG_LEVEL
+  const terminal = process.stderr.isTTY || ours(terminalVariable) !== undefined
+  const format = settings.LOG_FORMAT ?? (terminal ? 'pretty' : 'json')
+  const log = createLog({ level, format, colour: terminal })
+  return { voice, folder, settings, problems, log, configFile: options.config }
+}

@@ -1,0 +1,132 @@
+/**
+ * `retoma batch resume|retry-failed|pause|unpause|cancel|priority ID` and `skip ITEM…`: runs an action and reports the result in a
+ * sentence, even if there was nothing to do. An action is safe to repeat and safe for many callers at once.
+ */
+import type { Command } from 'commander'
+import { RetomaError } from '../../../errors/errors.ts'
+import type { BatchView, Engine, Pressed, PressedBatch, ResumedBatch, RetriedBatch } from '../../../index.ts'
+import { cause as causeOf, wholeNumber, wrongUse } from '../../arguments.ts'
+import type { Context } from '../../command-context.ts'
+import { refuseWithoutData, withEngine } from '../../command-database.ts'
+import { both, type Words } from '../../messages/index.ts'
+import { whoTypes } from '../../os-user.ts'
+import type { Cli } from '../../program.ts'
+import { pressEach } from '../jobs/jobs-actions.ts'
+import { isTaken } from '../jobs/jobs-enqueue.ts'
+import { batchOf } from './batch-show.ts'
+
+export function pressCommands(batch: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const verb = (name: string, description: string) =>
+    batch.command(name).description(description).argument('<id>', help.batchId)
+  verb('resume', help.batchResume).action(cli.action(resume))
+  verb('retry-failed', help.batchRetryFailed)
+    .option('--cause <cause>', help.cause, causeOf)
+    .action(cli.action(retryFailed))
+  verb('pause', help.batchPause).action(cli.action(pause))
+  verb('unpause', help.batchUnpause).action(cli.action(unpause))
+  verb('cancel', help.batchCancel).action(cli.action(cancel))
+  verb('priority', help.batchPriority)
+    .argument('<n>', help.batchPriorityNumber, wholeNumber('N', 0, 9))
+    .action(cli.action(priority))
+  batch
+    .command('skip')
+    .description(help.batchSkip)
+    .argument('<items...>', help.itemIds)
+    .option('--reason <text>', help.skipReason)
+    .action(cli.action(skip))
+}
+
+/**
+ * Runs the action, reads the batch afterwards, and reports the result. Reads the batch first too: job ids come from the same sequence,
+ * and a job is not meant here.
+ */
+async function pressed<T extends PressedBatch>(
+  context: Context,
+  id: string,
+  press: (engine: Engine) => Promise<T>,
+  sentence: (answer: T, words: Words['batch'], batch: BatchView) => string,
+): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  await withEngine(context, {}, async engine => {
+    await batchOf(engine, id)
+    const answer = await press(engine)
+    const batch = await batchOf(engine, id)
+    voice.answer(answer, [sentence(answer, voice.word.batch, batch)])
+    const goesOn = ['submitting', 'waiting', 'running'].includes(batch.state)
+    if (goesOn && batch.running === 0 && !(await isTaken(batch, engine)))
+      voice.note(voice.word.jobs.noWorker(batch.queue))
+    if (batch.state === 'paused' && 'retried' in answer) voice.note(voice.word.batch.stillPaused(id))
+  })
+}
+
+const pause = (context: Context, id: string) =>
+  pressed(
+    context,
+    id,
+    engine => engine.pause(id, whoTypes()),
+    ({ changed }, words) => (changed ? words.paused(id) : words.pausedAlready(id)),
+  )
+
+const unpause = (context: Context, id: string) =>
+  pressed(
+    context,
+    id,
+    engine => engine.unpause(id, whoTypes()),
+    ({ changed, state }, words) => (changed ? words.unpaused(id) : words.unpausedAlready(id, state)),
+  )
+
+const cancel = (context: Context, id: string) =>
+  pressed(
+    context,
+    id,
+    engine => engine.cancel(id, whoTypes()) as Promise<PressedBatch>,
+    ({ changed }, words) => (changed ? words.cancelled(id) : words.cancelledAlready(id)),
+  )
+
+const resume = (context: Context, id: string) =>
+  pressed(
+    context,
+    id,
+    engine => engine.resume(id, whoTypes()) as Promise<ResumedBatch>,
+    ({ changed, resumed, state }, words, { resumes, maxResumes }) =>
+      changed ? words.resumed(id, resumed, resumes, maxResumes) : words.resumedAlready(id, state),
+  )
+
+const retryFailed = (context: Context, id: string, { cause }: { cause?: string }) =>
+  pressed(
+    context,
+    id,
+    engine => engine.retryFailed(id, { ...whoTypes(), ...(cause === undefined ? {} : { cause }) }),
+    (answer, words) => retrySentence(answer, cause, words),
+  )
+
+function retrySentence({ id, retried, held, changed }: RetriedBatch, cause: string | undefined, words: Words['batch']) {
+  if (retried > 0) return words.retried(id, retried, held)
+  if (changed) return words.goesOnWithout(id)
+  if (held > 0) return words.allHeld(id, held)
+  return cause === undefined ? words.retriedNone(id) : words.retriedNoneOfCause(id, cause)
+}
+
+const priority = (context: Context, id: string, number: number) =>
+  pressed(
+    context,
+    id,
+    engine => engine.setPriority(id, number, whoTypes()),
+    ({ changed, moved }, words) => (changed ? words.priority(id, number, moved) : words.priorityAlready(id, number)),
+  )
+
+function skip(context: Context, ids: string[], { reason }: { reason?: string }): Promise<number> {
+  const why = reason ?? context.voice.word.batch.skippedByHand
+  const line = ({ id, changed }: Pressed, { batch }: Words) => (changed ? batch.skipped(id) : batch.skippedAlready(id))
+  return pressEach(context, ids, (engine, id) => skipItem(engine, id, why), line)
+}
+
+async function skipItem(engine: Engine, id: string, reason: string): Promise<Pressed> {
+  const job = await engine.job(id)
+  if (job === null && (await engine.batch(id)) !== null) throw wrongUse(({ wrong }) => wrong.batchNoItem(id))
+  if (job === null || job.batchId === null)
+    throw new RetomaError('not_found', { what: both(({ batch }) => batch.item), id })
+  return engine.skip(id, reason, whoTypes())
+}

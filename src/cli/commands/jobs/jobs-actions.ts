@@ -1,0 +1,77 @@
+/** `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. */
+import type { Command } from 'commander'
+import { RetomaError } from '../../../errors/errors.ts'
+import type { Engine, Pressed } from '../../../index.ts'
+import type { Context } from '../../command-context.ts'
+import { refuseWithoutData, withEngine } from '../../command-database.ts'
+import type { Words } from '../../messages/index.ts'
+import { whoTypes } from '../../os-user.ts'
+import { asRetomaError } from '../../output.ts'
+import type { Cli } from '../../program.ts'
+
+export function retryCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
+    fromScratch
+      ? pressEach(context, ids, (engine, id) => engine.rerun(id, whoTypes()), rerunLine)
+      : pressEach(context, ids, again, retryLine)
+  jobs
+    .command('retry')
+    .description(help.jobsRetry)
+    .argument('<ids...>', help.ids)
+    .option('--from-scratch', help.fromScratch)
+    .action(cli.action(run))
+}
+
+export function cancelCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  const run = (context: Context, ids: string[]) => pressEach(context, ids, cancelJob, cancelLine)
+  jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
+}
+
+/** On the command line, `retry` also resumes a stalled job. */
+async function again(engine: Engine, id: string): Promise<Pressed> {
+  const job = await engine.job(id)
+  return job?.state === 'stalled' ? ((await engine.resume(id, whoTypes())) as Pressed) : engine.retry(id, whoTypes())
+}
+
+/** Refuses the id of a batch: a mistyped id can cancel at most a single job. */
+async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
+  if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
+  return (await engine.cancel(id, whoTypes())) as Pressed
+}
+
+const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.retried(id) : jobs.retriedAlready(id, state)
+const rerunLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.rerun(id) : jobs.rerunAlready(id, state)
+const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
+  changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
+
+/** Returns the exit code. */
+export async function pressEach(
+  context: Context,
+  ids: readonly string[],
+  press: (engine: Engine, id: string) => Promise<Pressed>,
+  line: (pressed: Pressed, word: Words) => string,
+): Promise<number> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const answers = await withEngine(context, {}, async engine => {
+    const all = []
+    for (const id of ids) all.push(await press(engine, id).catch(error => ({ id, error: asRetomaError(error) })))
+    return all
+  })
+  const items = answers.map(answer =>
+    'error' in answer
+      ? { id: answer.id, error: { code: answer.error.code, message: answer.error.in(voice.language) } }
+      : answer,
+  )
+  voice.answer(
+    { items, next: null },
+    answers.flatMap(answer => ('error' in answer ? [] : [line(answer, voice.word)])),
+  )
+  const errors = answers.flatMap(answer => ('error' in answer ? [answer.error] : []))
+  if (!voice.json) for (const error of errors) voice.complain(error)
+  return errors.length === 0 ? 0 : 1
+}

@@ -1,0 +1,100 @@
+/** `retoma jobs enqueue KIND [JSON]`: enqueues a job of a kind of the config, and waits for the job on request. */
+import { text as textOf } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { nearest } from '../../../errors/did-you-mean.ts'
+import { RetomaError } from '../../../errors/errors.ts'
+import type { Engine } from '../../../index.ts'
+import type { AnyJob } from '../../../jobs/model/job.ts'
+import { jobDetailWire } from '../../../json-views.ts'
+import type { Duration } from '../../../lib/values/duration.ts'
+import { duration, instant, json, wholeNumber, wrongUse } from '../../arguments.ts'
+import { type Loaded, loadAll } from '../../bundled-apps.ts'
+import type { Context } from '../../command-context.ts'
+import { withEngine } from '../../command-database.ts'
+import { whyNoJobs } from '../../load-config.ts'
+import { both } from '../../messages/index.ts'
+import type { Cli } from '../../program.ts'
+import { jobFields } from './jobs-show.ts'
+
+interface EnqueueFlags {
+  key?: string
+  priority?: number
+  delay?: Duration
+  runAt?: Date
+  ref?: string
+  group?: string
+  wait?: true
+}
+
+export function enqueueCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  jobs
+    .command('enqueue')
+    .description(help.jobsEnqueue)
+    .argument('<kind>', help.kind)
+    .argument('[json]', help.input)
+    .option('--key <key>', help.key)
+    .option('--priority <n>', help.priority, wholeNumber('--priority', 0, 9))
+    .option('--delay <duration>', help.delay, duration('--delay'))
+    .option('--run-at <instant>', help.runAt, instant('--run-at'))
+    .option('--ref <ref>', help.ref)
+    .option('--group <group>', help.group)
+    .option('--wait', help.wait)
+    .action(cli.action(enqueue))
+}
+
+async function enqueue(
+  context: Context,
+  kind: string,
+  given: string | undefined,
+  flags: EnqueueFlags,
+): Promise<number> {
+  const { voice, settings } = context
+  const { group, wait, ...options } = flags
+  if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
+  const loaded = await loadAll(context)
+  const job = findJob(kind, loaded)
+  const input = await readInput(given)
+  // The embedded database belongs to this folder; a shared database is migrated only on request.
+  const own = settings.DATABASE_URL === undefined
+  return withEngine(context, { jobs: loaded.jobs, migrate: own }, async (engine, asked) => {
+    const { id, created } = await engine.enqueue(job, input, {
+      ...options,
+      ...(group === undefined ? {} : { groupKey: group }),
+    })
+    const { jobs } = voice.word
+    const first = created ? jobs.enqueued(id, job.kind, job.queue) : jobs.held(id, flags.key ?? '')
+    if (!wait) voice.answer({ id, created, kind: job.kind, queue: job.queue }, [first, jobs.see(id)])
+    else voice.note(first)
+    if (!(await isTaken(job, engine))) voice.note(jobs.noWorker(job.queue))
+    return wait ? waitFor(context, engine, id, asked) : 0
+  })
+}
+
+/** True if a live worker claims jobs of the kind. */
+export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, engine: Engine): Promise<boolean> {
+  const workers = await engine.workers()
+  return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
+}
+
+async function waitFor({ voice }: Context, engine: Engine, id: string, asked: AbortSignal): Promise<number> {
+  voice.note(voice.word.jobs.waiting(id))
+  const ended = await engine.wait({ job: id }, { signal: asked })
+  voice.answer(jobDetailWire(ended), jobFields(ended, voice))
+  return ended.state === 'succeeded' || ended.state === 'skipped' ? 0 : 1
+}
+
+function findJob(kind: string, { jobs, config }: Loaded): AnyJob {
+  const job = jobs.find(each => each.kind === kind)
+  if (job !== undefined) return job
+  const kinds = jobs.map(each => each.kind)
+  const near = nearest(kind, kinds)
+  const hint = both(({ config: word }) => (near === undefined ? word.kindHint(kinds.join(', ')) : word.meant(near)))
+  throw new RetomaError('unknown_kind', { kind, hint: kinds.length === 0 ? whyNoJobs(config) : hint })
+}
+
+/** The argument, or with `-` the text of stdin. Stdin is never read otherwise: its lines may belong to a loop of the shell. */
+async function readInput(given: string | undefined): Promise<unknown> {
+  const text = given === '-' ? await textOf(process.stdin) : given
+  return text === undefined || (text.trim() === '' && given !== '') ? undefined : json(text)
+}

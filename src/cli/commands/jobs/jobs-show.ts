@@ -1,0 +1,97 @@
+/** `retoma jobs show ID`: shows a job with the history and the complete errors. */
+import type { Command } from 'commander'
+import { RetomaError } from '../../../errors/errors.ts'
+import type { JobDetail } from '../../../index.ts'
+import { jobDetailWire } from '../../../json-views.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { readableValue } from '../../../lib/values/value-codec.ts'
+import type { Context } from '../../command-context.ts'
+import { refuseWithoutData, withEngine } from '../../command-database.ts'
+import { evidenceLines } from '../../format/crash-evidence-lines.ts'
+import { sentenceLines } from '../../format/explain-lines.ts'
+import { when } from '../../format/relative-time.ts'
+import { fields } from '../../format/text-table.ts'
+import { timelineLines } from '../../format/timeline-lines.ts'
+import type { Words } from '../../messages/index.ts'
+import type { Voice } from '../../output.ts'
+import type { Cli } from '../../program.ts'
+
+type Label = keyof Words['jobs']['labels']
+
+export function showCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.voice.word
+  jobs.command('show').description(help.jobsShow).argument('<id>', help.id).action(cli.action(show))
+}
+
+async function show(context: Context, id: string): Promise<void> {
+  const { voice } = context
+  await refuseWithoutData(context)
+  const { job, sentence } = await withEngine(context, {}, async engine => {
+    const job = await engine.job(id)
+    if (job === null) throw new RetomaError('not_found', { what: 'job', id })
+    return { job, sentence: (await engine.explain({ job: id }, { language: voice.language })).sentence }
+  })
+  voice.answer(jobDetailWire(job), [
+    ...jobFields(job, voice),
+    '',
+    ...sentenceLines(sentence),
+    '',
+    voice.word.jobs.timeline,
+    ...timelineLines(job, voice),
+    ...historyLines(job, voice),
+  ])
+}
+
+export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
+  const now = systemClock.now()
+  const isSkipped = job.state === 'skipped'
+  const shown: Record<Label, unknown> = {
+    ...job,
+    version: job.version === 1 ? null : job.version,
+    care: job.care === null ? null : word.jobs.careOf(job.care),
+    error: isSkipped ? null : errorLine(job),
+    skipped: isSkipped ? job.error?.message : null,
+  }
+  const labels = Object.entries(word.jobs.labels) as [Label, string][]
+  return fields(
+    labels.flatMap(([name, label]) => {
+      const text = readable(shown[name], now, language)
+      return text === undefined ? [] : [[label, text] as const]
+    }),
+  )
+}
+
+function historyLines({ history }: JobDetail, { word, language }: Voice): string[] {
+  if (history.length === 0) return []
+  const now = systemClock.now()
+  return [
+    '',
+    word.jobs.history,
+    ...history.flatMap(({ attempt, what, at, worker, stack, message, evidence }) => [
+      `  ${word.jobs.attempt(attempt, what, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
+      ...indented(stack === null ? message : aFrameALine(stack)),
+      ...evidenceLines(evidence, word, stderrLines).flatMap(indented),
+    ]),
+  ]
+}
+
+const stderrLines = 20
+
+/** The heartbeat thread reports the frames of a blocked loop in a single line. */
+const aFrameALine = (stack: string) => (stack.includes('\n') ? stack : stack.replaceAll(' < ', '\n'))
+
+const indented = (text: string) => text.split('\n').map(line => `    ${line}`)
+
+/** The messages of Retoma errors already begin with the code. */
+const errorLine = ({ error }: JobDetail) =>
+  error &&
+  (error.code === null || error.message.startsWith(`${error.code}: `)
+    ? error.message
+    : `${error.code}: ${error.message}`)
+
+/** Undefined: nothing to show. */
+function readable(value: unknown, now: Date, language: Voice['language']): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (value instanceof Date) return when(value, now, language)
+  return typeof value === 'string' ? value : JSON.stringify(readableValue(value))
+}

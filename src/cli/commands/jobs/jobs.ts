@@ -1,0 +1,13 @@
+/** `retoma jobs …`: the command group; each command has its own file. */
+import type { Command } from 'commander'
+import type { Cli } from '../../program.ts'
+import { cancelCommand, retryCommand } from './jobs-actions.ts'
+import { enqueueCommand } from './jobs-enqueue.ts'
+import { listCommand } from './jobs-list.ts'
+import { showCommand } from './jobs-show.ts'
+
+export function jobsCommand(program: Command, cli: Cli): void {
+  const jobs = program.command('jobs').description(cli.voice.word.help.jobs)
+  jobs.helpCommand(`help ${cli.voice.word.help.commandMark}`, cli.voice.word.help.helpCommand)
+  for (const add of [listCommand, showCommand, enqueueCommand, retryCommand, cancelCommand]) add(jobs, cli)
+}

@@ -1,0 +1,117 @@
+/** Formats an explanation for a person: the sentence, the few facts that help to act, then the advice and the command. */
+
+import type { Explanation } from '../../index.ts'
+import { span } from '../../lib/values/format-duration.ts'
+import type { Voice } from '../output.ts'
+import { page } from './batch-lines.ts'
+import { evidenceLines } from './crash-evidence-lines.ts'
+import { ago } from './relative-time.ts'
+import { brief, fields, wrap } from './text-table.ts'
+
+/** The facts shown here. */
+interface Shown {
+  now: string
+  workerId?: string | null
+  worker?: Worker | null
+  runners?: { id: string; items: number; worker: Worker | null }[]
+  hung?: Worker[]
+  lastFailure?: Failure | null
+}
+
+interface Worker {
+  id: string
+  host: string
+  pid: number
+  beatAt: string
+  deadAt: string | null
+  blockedSince: string | null
+  stack: string | null
+  death: { why: string } | null
+}
+
+interface Failure {
+  attempt: number
+  what: string
+  message: string
+  at: string
+  evidence: Record<string, unknown> | null
+}
+
+/** A number stays with its unit. */
+export const sentenceLines = (sentence: string, room = page): string[] =>
+  wrap(sentence.replaceAll(/(\d) (?=(?:s|min|h|d)\b)/g, '$1\u00a0'), room)
+
+type Pair = readonly [label: string, value: string]
+
+/** The width beside the longest label. */
+const room = page - 16
+const mostStack = 8
+const mostRunners = 3
+/** With these verdicts an earlier failure is irrelevant. */
+const noFailure = ['ok', 'skipped', 'cancelled']
+
+export function explanationLines({ verdict, sentence, advice, facts }: Explanation, voice: Voice): string[] {
+  const { word } = voice
+  const shown = facts as unknown as Shown
+  const pairs = [...workerPairs(shown, voice), ...(noFailure.includes(verdict) ? [] : failurePairs(shown, voice))]
+  return [
+    ...sentenceLines(sentence),
+    ...(pairs.length === 0 ? [] : ['', ...fields(pairs).map(line => `  ${line}`)]),
+    '',
+    ...wrap(`${word.explain.todo}: ${advice.text}`, page),
+    ...(advice.command === null ? [] : [`  ${advice.command}`]),
+  ]
+}
+
+function workerPairs(shown: Shown, voice: Voice): Pair[] {
+  const { explain } = voice.word
+  const one = shown.worker ?? undefined
+  if (one !== undefined) return ofWorker(one, shown, voice)
+  if (shown.workerId) return [[explain.worker, explain.workerGone(shown.workerId)]]
+  const troubled = (shown.runners ?? []).filter(({ worker }) => worker === null || inTrouble(worker))
+  return [
+    ...troubled
+      .slice(0, mostRunners)
+      .flatMap(({ id, items, worker }): Pair[] =>
+        worker === null
+          ? [[explain.worker, `${explain.workerGone(id)}; ${explain.items(items)}`]]
+          : ofWorker(worker, shown, voice, `; ${explain.items(items)}`),
+      ),
+    ...(shown.hung ?? []).flatMap(worker => ofWorker(worker, shown, voice)),
+  ]
+}
+
+const inTrouble = ({ deadAt, blockedSince }: Worker): boolean => deadAt !== null || blockedSince !== null
+
+function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language }: Voice, more = ''): Pair[] {
+  const heard = ago(new Date(worker.beatAt), new Date(now), language)
+  const lines: Pair[] = [
+    [explain.worker, `${explain.workerIs(brief(worker.id, 40), brief(worker.host, 40), worker.pid, heard)}${more}`],
+  ]
+  if (worker.death !== null) lines.push([explain.death, brief(worker.death.why, page)])
+  if (worker.blockedSince !== null && worker.deadAt === null) {
+    const long = span((new Date(now).getTime() - new Date(worker.blockedSince).getTime()) / 1000)
+    lines.push([explain.blocked, [explain.blockedFor(long), ...stackLines(worker.stack, explain)].join('\n')])
+  }
+  return lines
+}
+
+/** A line per frame, as reported by the heartbeat thread: the innermost first. */
+function stackLines(stack: string | null, { more, noStack }: Voice['word']['explain']): string[] {
+  if (stack === null) return [noStack]
+  const lines = stack.split(' < ').map(line => brief(line, page))
+  const rest = lines.length - mostStack
+  return rest > 0 ? [...lines.slice(0, mostStack), more(rest)] : lines
+}
+
+function failurePairs({ lastFailure, now }: Shown, { word, language }: Voice): Pair[] {
+  if (!lastFailure) return []
+  const { explain } = word
+  const { attempt, what, message, at, evidence } = lastFailure
+  const when = ago(new Date(at), new Date(now), language)
+  const told = evidenceLines(evidence, word, mostStack, page)
+  return [
+    [explain.failure, sentenceLines(explain.failed(attempt, what, when, brief(message, 200)), room).join('\n')],
+    ...(told.length === 0 ? [] : [[explain.evidence, told.join('\n')] as const]),
+  ]
+}

@@ -1,0 +1,236 @@
+/**
+ * Finds and loads the user's retoma.config, TypeScript included, on a bare Node 20. Called by the commands that run or enqueue jobs.
+ *
+ * Invariant: `import … from 'retoma'` in the config is this very copy of the library, installed in that folder or not: two copies would
+ * not recognise each other's errors and outcomes.
+ */
+import { access, stat } from 'node:fs/promises'
+import { basename, join, relative, resolve } from 'node:path'
+import type { AnyBatch } from '../batches/model/batch.ts'
+import type { Config } from '../config.ts'
+import type { OwnErrors } from '../errors/app-errors.ts'
+import { isRetomaError, type RetomaError, type Saying } from '../errors/errors.ts'
+import type { Guard } from '../guards/model/guard.ts'
+import type { Route } from '../http/index.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { checkLimits, type Limits } from '../limits/model/queue-limits.ts'
+import type { Schedule } from '../schedules/model/schedule.ts'
+import { suggestion } from '../settings/index.ts'
+import type { Context } from './command-context.ts'
+import { badConfig, configTrouble } from './config-errors.ts'
+import { both } from './messages/index.ts'
+
+/** The definitions of a config or a system, with defaults filled in. */
+export interface Registered {
+  /** Includes the jobs of the batches, schedules and guards. */
+  readonly jobs: readonly AnyJob[]
+  readonly batches: readonly AnyBatch[]
+  readonly schedules: readonly Schedule[]
+  readonly guards: readonly Guard[]
+  /** Every queue of the jobs, with its concurrency per worker. */
+  readonly queues: Readonly<Record<string, number>>
+  readonly limits: Limits
+  readonly routes: readonly Route[]
+  readonly errors: OwnErrors
+}
+
+export interface LoadedConfig extends Registered {
+  /** Undefined: there is no config, and nothing is registered. */
+  readonly file: string | undefined
+  /** True if Retoma's own systems run beside the config. */
+  readonly systems: boolean
+}
+
+export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
+const usualSize = 10
+const longestLoad = 60_000
+
+export async function loadConfig({
+  folder,
+  configFile,
+}: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
+  const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
+  if (file === undefined) return { file, systems: true, ...registered({}) }
+  const name = relative(folder, file) || basename(file)
+  if (!(await isFile(file)))
+    throw badConfig(
+      name,
+      both(word => word.config.noFile),
+    )
+  const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
+  return { file, systems: config.systems ?? true, ...registered(config) }
+}
+
+export function registered(config: Config): Registered {
+  const { batches = [], schedules = [], guards = [], queues = {}, limits = {}, routes = [], errors = {} } = config
+  const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
+  const ofSchedules = schedules.map(schedule => schedule.job)
+  const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
+  const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...ofSchedules, ...ofGuards])]
+  const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
+  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits, routes, errors }
+}
+
+/** Queues with limits but without a job in the config: a misspelled name limits nothing. */
+export const strayLimits = ({ limits, queues }: Registered): string[] =>
+  Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
+
+/** The reason for having no jobs, for commands that need jobs. */
+export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): Saying =>
+  both(word => (config.file === undefined ? word.config.missing : word.config.none(basename(config.file))))
+
+async function findConfig(folder: string): Promise<string | undefined> {
+  for (const name of configNames) if (await isFile(join(folder, name))) return join(folder, name)
+  return undefined
+}
+
+const isFile = async (path: string): Promise<boolean> => {
+  const found = await stat(path).catch(() => undefined)
+  return (
+    found?.isFile() === true &&
+    (await access(path).then(
+      () => true,
+      () => false,
+    ))
+  )
+}
+
+/** Loads a module of the user in the same way as the config. */
+export async function importModule<Module>(file: string): Promise<Module> {
+  // These modules take as long to load as all others together, and only commands with a config need them.
+  const [{ createJiti }, library, http] = await Promise.all([
+    import('jiti'),
+    import('../index.ts'),
+    import('../http/index.ts'),
+  ])
+  const jiti = createJiti(import.meta.url, {
+    fsCache: false,
+    interopDefault: false,
+    virtualModules: { retoma: library, 'retoma/http': http },
+  })
+  return jiti.import<Module>(file)
+}
+
+async function evaluate(file: string, folder: string): Promise<unknown> {
+  try {
+    const loading = importModule<{ default?: unknown }>(file).then(module => module.default)
+    const exported = await withDeadline(loading, longestLoad, () => new Error('it did not load within 60 s'))
+    // Read here, so that an error of a getter is reported as an error of the file too.
+    return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported
+  } catch (error) {
+    throw configTrouble(file, folder, error)
+  }
+}
+
+const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'routes', 'errors', 'systems']
+
+function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
+  if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
+    throw refuse(both(word => word.config.notAnObject))
+  for (const key of Object.keys(exported)) {
+    if (knownKeys.includes(key)) continue
+    const hint = suggestion(key, knownKeys)
+    throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
+  }
+  const { jobs, batches, schedules, guards, queues, limits, routes, errors, systems } = exported as Record<
+    keyof Config,
+    unknown
+  >
+  checkJobs(jobs, refuse)
+  checkBatches(batches, refuse)
+  checkSchedules(schedules, refuse)
+  checkGuards(guards, refuse)
+  checkQueues(queues, refuse)
+  checkQueueLimits(limits, refuse)
+  checkRoutes(routes, refuse)
+  checkErrors(errors, refuse)
+  if (systems !== undefined && typeof systems !== 'boolean') throw refuse(both(word => word.config.systemsNoBoolean))
+  return exported as Config
+}
+
+function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (jobs === undefined) return
+  if (!Array.isArray(jobs)) throw refuse(both(word => word.config.jobsNoList))
+  const kinds = new Set<string>()
+  jobs.forEach((job: Partial<AnyJob> | null | undefined, index) => {
+    const made = typeof job?.kind === 'string' && typeof job.policy === 'object' && typeof job.parse === 'function'
+    if (!made) throw refuse(both(word => word.config.notAJob(index)))
+    if (kinds.has(job.kind!)) throw refuse(both(word => word.config.twice(job.kind!)))
+    kinds.add(job.kind!)
+  })
+}
+
+function checkBatches(batches: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (batches === undefined) return
+  if (!Array.isArray(batches)) throw refuse(both(word => word.config.batchesNoList))
+  const names = new Set<string>()
+  batches.forEach((batch: Partial<AnyBatch> | null | undefined, index) => {
+    const made = typeof batch?.policy === 'object' && typeof batch.job?.kind === 'string'
+    if (!made) throw refuse(both(word => word.config.notABatch(index)))
+    if (names.has(batch.name!)) throw refuse(both(word => word.config.batchTwice(batch.name!)))
+    names.add(batch.name!)
+  })
+}
+
+function checkSchedules(schedules: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (schedules === undefined) return
+  if (!Array.isArray(schedules)) throw refuse(both(word => word.config.schedulesNoList))
+  const names = new Set<string>()
+  schedules.forEach((schedule: Partial<Schedule> | null | undefined, index) => {
+    const made = typeof schedule?.plan === 'object' && typeof schedule.input === 'function'
+    if (!made) throw refuse(both(word => word.config.notASchedule(index)))
+    if (names.has(schedule.name!)) throw refuse(both(word => word.config.scheduleTwice(schedule.name!)))
+    names.add(schedule.name!)
+  })
+}
+
+function checkGuards(guards: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (guards === undefined) return
+  if (!Array.isArray(guards)) throw refuse(both(word => word.config.guardsNoList))
+  const names = new Set<string>()
+  guards.forEach((guard: Partial<Guard> | null | undefined, index) => {
+    const made = typeof guard?.table === 'object' && guard.enqueue !== undefined
+    if (!made) throw refuse(both(word => word.config.notAGuard(index)))
+    if (names.has(guard.name!)) throw refuse(both(word => word.config.guardTwice(guard.name!)))
+    names.add(guard.name!)
+  })
+}
+
+function checkQueues(queues: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (queues === undefined) return
+  if (queues === null || typeof queues !== 'object' || Array.isArray(queues))
+    throw refuse(both(word => word.config.queuesNoRecord))
+  for (const [queue, size] of Object.entries(queues)) {
+    if (!(Number.isInteger(size) && size >= 1 && size <= 10_000))
+      throw refuse(both(word => word.config.queueSize(queue)))
+  }
+}
+
+function checkQueueLimits(limits: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (limits === undefined) return
+  try {
+    checkLimits(limits as Limits)
+  } catch (error) {
+    if (!isRetomaError(error)) throw error
+    throw refuse(both((_, language) => error.in(language)))
+  }
+}
+
+function checkRoutes(routes: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (routes === undefined) return
+  if (!Array.isArray(routes)) throw refuse(both(word => word.config.routesNoList))
+  routes.forEach((route: Partial<Route> | null | undefined, index) => {
+    const made = typeof route?.path === 'string' && typeof route.method === 'string' && typeof route.run === 'function'
+    if (!made) throw refuse(both(word => word.config.notARoute(index)))
+  })
+}
+
+function checkErrors(errors: unknown, refuse: (problem: Saying) => RetomaError): void {
+  if (errors === undefined) return
+  const made =
+    errors !== null &&
+    typeof errors === 'object' &&
+    Object.entries(errors).every(([code, error]) => (error as { code?: unknown } | null)?.code === code)
+  if (!made) throw refuse(both(word => word.config.errorsNotMade))
+}

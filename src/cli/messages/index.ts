@@ -1,0 +1,22 @@
+/**
+ * Selects the messages of the command line, English or Portuguese, by the locale of the environment. All messages are in en.ts and pt.ts.
+ */
+import type { Language, Saying } from '../../errors/errors.ts'
+import { en } from './en.ts'
+import { pt } from './pt.ts'
+
+export type Words = typeof en
+
+export const words: Readonly<Record<Language, Words>> = { en, pt }
+
+/** For an error, which is worded in the language of each reader. */
+export const both = (pick: (word: Words, language: Language) => string): Saying => ({
+  en: pick(en, 'en'),
+  pt: pick(pt, 'pt'),
+})
+
+/** As in POSIX: LC_ALL before LC_MESSAGES before LANG; an empty variable does not count. */
+export function languageOf(environment: Readonly<Record<string, string | undefined>>): Language {
+  const locale = environment.LC_ALL || environment.LC_MESSAGES || environment.LANG || ''
+  return /^pt\b|^pt_/i.test(locale) ? 'pt' : 'en'
+}

@@ -1,0 +1,210 @@
+/**
+ * Runs `up`, `serve` and `worker`: the same parts, started in order and stopped in order. A signal at any moment, even during the start,
+ * stops the started parts: HTTP, worker, engine, database.
+ *
+ * The port is taken first, so that a taken port is reported before anything slow begins. But a second start in the same folder is
+ * reported as such, not as a conflict about the port of the first process.
+ */
+import { isIPv6 } from 'node:net'
+import { createEngineOn, type Engine, openDb, rateLimitsOf, type WorkerHandle } from '../engine/create-engine.ts'
+import { isRetomaError, RetomaError } from '../errors/errors.ts'
+import { createApp } from '../http/index.ts'
+import { startedFrom } from '../isolation/isolation-mode.ts'
+import { systemClock } from '../lib/clock.ts'
+import { megabytes } from '../lib/values/bytes.ts'
+import { days } from '../lib/values/duration.ts'
+import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
+import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { restartCode } from '../supervisor/model/crash-report.ts'
+import { mark, unmark } from '../supervisor/status-files.ts'
+import type { Loaded } from './bundled-apps.ts'
+import type { Context } from './command-context.ts'
+import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
+import { hearSignals, whenAborted } from './interrupt-signals.ts'
+import { strayLimits } from './load-config.ts'
+import { Door } from './starting-server.ts'
+import { notifyOf } from './webhook-settings.ts'
+
+/** The module with which a child of a worker loads the config. */
+const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+export interface Parts {
+  /** Reserves the data folder, so that a second process gets the address of the first. */
+  alone: boolean
+  http: boolean
+  /** Queues and sizes; undefined: no worker. */
+  work: Readonly<Record<string, number>> | undefined
+}
+
+export interface Running {
+  address: string | undefined
+  where: string
+  embedded: boolean
+  /** This machine has access without a token. */
+  open: boolean
+}
+
+/** Resolves with the exit code after everything has stopped. Calls `ready` when everything runs. */
+export async function live(
+  context: Context,
+  loaded: Loaded,
+  parts: Parts,
+  ready: (running: Running) => void,
+): Promise<number> {
+  const { voice, log } = context
+  const signals = hearSignals()
+  const papers = papersFolder()
+  signals.asked.addEventListener('abort', () => mark(papers, 'asked'), { once: true })
+  const house = new House(context)
+  for (const queue of strayLimits(loaded)) {
+    const hint = suggestion(queue, Object.keys(loaded.queues))[voice.language]
+    voice.note(voice.word.config.strayLimits(queue, hint))
+  }
+  try {
+    const running = await house.open(loaded, parts, signals.asked)
+    if (running !== undefined) {
+      mark(papers, 'ready')
+      ready(running)
+      await Promise.race([whenAborted(signals.asked), house.worn])
+    }
+    voice.say(voice.word.up.stopping)
+    log.debug({ signal: signals.name }, 'stopping')
+  } finally {
+    await house.close()
+    signals.forget()
+  }
+  voice.say(voice.word.up.stopped)
+  return signals.asked.aborted ? 0 : restartCode
+}
+
+class House {
+  readonly #context: Context
+  #door: Door | undefined
+  #database: Database | undefined
+  #engine: Engine | undefined
+  #worker: WorkerHandle | undefined
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** Returns undefined if a stop signal came before everything ran. */
+  async open(loaded: Loaded, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
+    const { settings, log, voice } = this.#context
+    if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
+    if (parts.http) await this.#openDoor(parts, asked)
+    if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
+    if (asked.aborted) return undefined
+    mark(papersFolder(), 'database')
+    await this.#openDatabase(parts)
+    if (asked.aborted) return undefined
+    const { where, embedded } = this.#database!
+    this.#engine = await createEngineOn(openDb, {
+      ...databaseOf(this.#context, this.#database!),
+      jobs: loaded.jobs,
+      batches: loaded.batches,
+      limits: loaded.limits,
+      schedules: loaded.schedules,
+      guards: loaded.guards,
+      rateLimits: rateLimitsOf(settings),
+      retention: days(settings.RETENTION_DAYS),
+      notify: notifyOf(settings),
+      log,
+    })
+    unmark(papersFolder(), 'database')
+    for (const system of loaded.systems) system.attach?.(this.#engine)
+    if (asked.aborted) return undefined
+    const closed = parts.http && (await this.#lock(this.#engine))
+    const attached = loaded.systems.flatMap(each => each.attached ?? []).map(job => job.kind)
+    startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file }, attached)
+    if (parts.work === undefined) this.#engine.watch()
+    else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
+    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))
+    return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
+  }
+
+  /** True if requests need a token; refuses to listen on the network without a token. */
+  async #lock(engine: Engine): Promise<boolean> {
+    const { RETOMA_ADMIN_TOKEN } = this.#context.settings
+    if (RETOMA_ADMIN_TOKEN !== undefined) await engine.keepAdminToken(RETOMA_ADMIN_TOKEN)
+    const closed = await engine.anyToken()
+    this.#refuseUnless(closed)
+    return closed
+  }
+
+  #refuseUnless(closed: boolean): void {
+    const { HOST: host } = this.#context.settings
+    if (!closed && !isLoopback(host)) throw new RetomaError('host_needs_token', { host })
+  }
+
+  /** Resolves when the worker has stopped by itself and needs a restart of the process. */
+  get worn(): Promise<void> {
+    return this.#worker?.worn ?? new Promise(() => {})
+  }
+
+  /** HTTP first, so that no new requests come in; the worker releases its jobs; then engine and database. */
+  async close(): Promise<void> {
+    const last = [
+      () => this.#door?.close(),
+      () => this.#worker?.stop(),
+      () => this.#engine?.close(),
+      () => this.#database?.leave(),
+    ]
+    for (const step of last) {
+      await Promise.resolve(step()).catch(error => this.#context.log.warn({ err: error }, 'stopping was not clean'))
+    }
+  }
+
+  async #openDoor({ alone }: Parts, asked: AbortSignal): Promise<void> {
+    const { settings } = this.#context
+    try {
+      this.#door = await Door.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
+    } catch (error) {
+      const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
+      if (maybeOurs) await this.#refuseIfInUse(asked)
+      throw error
+    }
+  }
+
+  /** The port may belong to another `up` of this folder, which may have only just started. */
+  async #refuseIfInUse(asked: AbortSignal): Promise<void> {
+    const { HOST, PORT } = this.#context.settings
+    while (!asked.aborted && (await isStarting(HOST, PORT))) await systemClock.sleep(100, asked)
+    // Without data there can be no other `up` in this folder, and a refusal must not create a data folder.
+    if (asked.aborted || !(await hasData(this.#context))) return
+    this.#database = await openDatabase(this.#context)
+    const { embedded, where } = this.#database
+    const address = await embedded?.reservedBy()
+    if (address !== undefined) throw new RetomaError('data_in_use', { folder: where, address })
+  }
+
+  async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
+    // `up` starts a database of its own and says so; processes on several hosts share no database without a URL.
+    if (!alone) refuseInProduction(this.#context)
+    this.#database ??= await openDatabase(this.#context)
+    const { embedded, where } = this.#database
+    if (!alone || embedded === undefined) return
+    const holder = await embedded.reserve(this.#door?.address ?? '')
+    if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
+  }
+}
+
+const doorOptions = ({ PUBLIC_URL, TRUST_PROXY, CRON_SECRET }: Settings) => ({
+  publicUrl: PUBLIC_URL,
+  trustProxy: TRUST_PROXY,
+  cronSecret: CRON_SECRET,
+})
+const memoryOf = (given: number | undefined) => (given === undefined ? {} : { memory: megabytes(given) })
+
+/** True if a starting Retoma process has this port: until the app is ready, its server (starting-server.ts) responds `starting` to every request. */
+async function isStarting(host: string, port: number): Promise<boolean> {
+  try {
+    const address = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/health`
+    const response = await fetch(address, { signal: AbortSignal.timeout(2000) })
+    if (response.status !== 503) return false
+    const body = (await response.json()) as { error?: { code?: unknown } }
+    return body.error?.code === 'starting'
+  } catch {
+    return false
+  }
+}

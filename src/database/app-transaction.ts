@@ -1,0 +1,98 @@
+/**
+ * Runs statements and transactions of an application, optionally together with jobs, on connections of their own, so that the
+ * engine's statements do not wait.
+ *
+ * Invariant: a transaction is rolled back if `work` throws or 30 seconds have passed. Nothing is retried: if a commit gets no
+ * answer, the error says so, and the outcome is unknown. Work that must not happen twice needs a unique key.
+ */
+
+import { databaseTimeout } from '../errors/database-unreachable.ts'
+import { beginFenced, commitFenced, undo } from '../execution/sql/fenced-transaction.ts'
+import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import type { Db } from './db.ts'
+import type { Loan } from './leased-connection.ts'
+import { sqlState } from './pg-errors.ts'
+import { Tx } from './user-transaction.ts'
+
+export interface Own {
+  /** Runs a single statement. Values are converted as the pg driver does. */
+  query<Row = Record<string, unknown>>(
+    query: string | JobQuery,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number | null; command: string }>
+  /**
+   * Commits all writes of `work` once `work` resolves, or nothing. `enqueue` and `files.keep` accept `tx` too. `work` may use
+   * savepoints, but not begin, commit or rollback.
+   */
+  transaction<T>(work: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>): Promise<T>
+}
+
+const deadlineMs = 30_000
+
+export function createOwn({ db, patienceMs = deadlineMs }: { db: Db; patienceMs?: number }): Own {
+  async function transaction<T>(
+    name: string,
+    work: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+  ): Promise<T> {
+    const tooLong = new AbortController()
+    const doubt = { isCommitting: false }
+    const late = () => {
+      const error = databaseTimeout(patienceMs, doubt.isCommitting)
+      tooLong.abort(error)
+      return error
+    }
+    const { signal } = tooLong
+    const whole = once(db, name, async tx => work(tx, signal), signal, doubt)
+    return withDeadline(whole, patienceMs, late)
+  }
+
+  return {
+    query: (query, values) => transaction('engine.query', tx => tx.query(query, values)),
+    transaction: work => transaction('engine.transaction', work),
+  }
+}
+
+async function once<T>(
+  db: Db,
+  name: string,
+  work: (tx: JobTransaction) => Promise<T>,
+  signal: AbortSignal,
+  doubt: { isCommitting: boolean },
+): Promise<T> {
+  const loan = await db.lend()
+  const tx = new Tx(loan, name, signal)
+  try {
+    signal.throwIfAborted()
+    await beginFenced(loan)
+    const value = await tx.during(work)
+    signal.throwIfAborted()
+    doubt.isCommitting = true
+    await commit(loan, tx)
+    loan.giveBack('ended')
+    return value
+  } catch (error) {
+    await undo(loan)
+    signal.throwIfAborted()
+    const found = judged(tx, error)
+    throw loan.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
+  }
+}
+
+async function commit(loan: Loan, tx: Tx): Promise<void> {
+  try {
+    await commitFenced(loan)
+  } catch (error) {
+    // PostgreSQL rolls back if a statement had failed, even if `work` continued after the error.
+    throw loan.trouble === undefined && sqlState(error) === undefined ? tx.aborted(error) : error
+  }
+}
+
+/** Some errors would allow a retry; the caller decides. */
+function judged(tx: Tx, error: unknown): unknown {
+  try {
+    return tx.judge(error).failed
+  } catch (own) {
+    return own
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Runs a read-only query of a handler, in a read-only transaction on a leased connection.
+ *
+ * Invariant: PostgreSQL itself ends a query that takes too long (57014). Only a database without any answer counts as
+ * away; otherwise a caller who waits for the database would repeat the same query forever.
+ */
+
+import { undo } from '../execution/sql/fenced-transaction.ts'
+import type { JobQuery } from '../jobs/model/job-context.ts'
+import type { Db } from './db.ts'
+import type { Answer } from './leased-connection.ts'
+import { beginReading } from './session-settings.ts'
+
+const longest = 30_000
+/** Extra time for PostgreSQL to report the statement timeout. */
+const moreMs = 5000
+
+export async function look(db: Db, query: JobQuery, longestMs = longest): Promise<Answer> {
+  const deadlineMs = longestMs + moreMs
+  const loan = await db.lend()
+  try {
+    await loan.query(beginReading(longestMs), deadlineMs)
+    const { rows, rowCount, command } = await loan.query(query, deadlineMs)
+    return { rows, rowCount, command }
+  } finally {
+    // A read-only transaction has nothing to commit.
+    await undo(loan)
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Launches the server process. start-server.ts calls this and waits for the server to answer.
+ *
+ * The process is started directly and not by pg_ctl, which hands paths to a shell unquoted and checks only ten times a second. The
+ * process has a session of its own: Ctrl-C in the terminal goes to Retoma, which stops the server in order; a killed Retoma leaves the
+ * server running.
+ */
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, rename } from 'node:fs/promises'
+import { RetomaError, say } from '../errors/errors.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { port } from './connect-probe.ts'
+import { type Home, makeServerFolder, ownFolder } from './data-dir.ts'
+import { inFolder, openOwn } from './data-dir-files.ts'
+import { program } from './find-binaries.ts'
+import { isMade } from './init-data-dir.ts'
+import { begin } from './platform/run-as-user.ts'
+import { folderTrouble, type Words } from './server-errors.ts'
+
+export interface Launch {
+  readonly pid: number | undefined
+  readonly ended: boolean
+  /** The log lines of the server since the launch, or the reason of the end. */
+  said(): Promise<Words>
+  /** Stops the server now and resolves at the end of the process; committed data is safe. */
+  takeBack(): Promise<void>
+}
+
+const largestLog = 1_000_000
+const takeBackMs = 10_000
+const mostSaid = 1_000_000
+
+export async function launch(home: Home, fsync: boolean): Promise<Launch> {
+  try {
+    // A restarted server must not create a removed folder again, empty.
+    if (!(await isMade(home)))
+      throw new RetomaError('data_unreadable', {
+        folder: home.folder,
+        problem: say('its data was removed', 'os dados dela foram removidos'),
+      })
+    await prepareSocket(home)
+    const log = await openLog(home)
+    const before = (await log.stat()).size
+    const args = ['-D', home.data, ...serverOptions(home, fsync)]
+    const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
+      stdio: ['ignore', log.fd, log.fd],
+      detached: true,
+      needs: [home.data, home.socket],
+    })
+    let ended: Words = ''
+    const end = new Promise<void>(resolve => {
+      child.on('exit', (code, signal) => {
+        ended = signal
+          ? say(`ended with ${signal}`, `terminou com ${signal}`)
+          : say(`ended with code ${code}`, `terminou com o código ${code}`)
+        resolve()
+      })
+      child.on('error', error => {
+        ended = error.message
+        resolve()
+      })
+    })
+    child.unref()
+    await log.close()
+    return {
+      pid: child.pid,
+      get ended() {
+        return ended !== ''
+      },
+      said: async () => (await logSince(home, before)) || ended,
+      takeBack: async () => {
+        if (ended) return
+        child.ref()
+        // A server ends the helper processes first, and after 5 s kills helpers that do not react.
+        child.kill('SIGQUIT')
+        await withDeadline(end, takeBackMs, () => new Error('it does not end')).catch(() => child.kill('SIGKILL'))
+      },
+    }
+  } catch (error) {
+    throw folderTrouble(home.folder, error)
+  }
+}
+
+/** Settings that must hold regardless of postgresql.conf. */
+function serverOptions(home: Home, fsync: boolean): string[] {
+  const settings: Record<string, string> = {
+    listen_addresses: '',
+    port: String(port),
+    unix_socket_directories: `"${home.socket.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    logging_collector: 'off',
+    // Without "$user": the user has the same name as Retoma's schema, and new tables of any user would land among Retoma's tables.
+    search_path: 'public',
+    ...(fsync ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/** The folder grants trust: only the owner may enter the folder. A folder created by another user is refused. */
+async function prepareSocket(home: Home): Promise<void> {
+  const { uid } = home.runner
+  await makeServerFolder(home, home.socket).catch(error => {
+    // A link or a file is there: reported below.
+    if (!['ELOOP', 'ENOTDIR', 'EEXIST'].includes(error.code)) throw error
+  })
+  const found = await lstat(home.socket)
+  if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
+    throw new RetomaError('data_unreadable', {
+      folder: home.folder,
+      problem: say(
+        `the folder of its socket, ${home.socket}, is not private to uid ${uid}`,
+        `a pasta do socket, ${home.socket}, não é só do uid ${uid}`,
+      ),
+    })
+}
+
+const logName = 'postgres.log'
+
+/** Renames a large log first; the previous renamed log is deleted. */
+async function openLog(home: Home): Promise<FileHandle> {
+  const folder = ownFolder(home)
+  const log = await openForAppend(home)
+  if ((await log.stat()).size <= largestLog) return log
+  await log.close()
+  await inFolder(folder, at => rename(`${at}/${logName}`, `${at}/${logName}.1`))
+  return openForAppend(home)
+}
+
+/** In a path of another user the log belongs to this user, who may be the next to start the server. */
+async function openForAppend(home: Home): Promise<FileHandle> {
+  const { runner, owner } = home
+  const log = await openOwn(ownFolder(home), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
+  if (runner.as === 'user' && owner.uid !== 0 && (await log.stat()).uid === 0) await log.chown(owner.uid, owner.gid)
+  return log
+}
+
+async function logSince(home: Home, from: number): Promise<string> {
+  const log = await openOwn(ownFolder(home), logName, constants.O_RDONLY)
+  try {
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(mostSaid), 0, mostSaid, from)
+    return buffer.subarray(0, bytesRead).toString('utf8').trim()
+  } finally {
+    await log.close()
+  }
+}

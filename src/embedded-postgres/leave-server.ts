@@ -1,0 +1,67 @@
+/**
+ * Leaves a server; the last process to leave stops the server. The keeper calls this once.
+ *
+ * A server that has just crashed is asked again once the server answers. A server that does not accept connections yet has no clients, so
+ * the server is stopped; a process waiting for the server starts a new server. A server without any answer is left as is: other processes
+ * may use the server, the server would not react to a signal either, and the next process attaches to the server.
+ *
+ * Invariant: leaving takes seconds, whatever the server does.
+ */
+import type pg from 'pg'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Answer, knock } from './connect-probe.ts'
+import type { Home } from './data-dir.ts'
+import { answeringPid, livePid } from './pidfile.ts'
+import { hangUp } from './server-connection.ts'
+import { giveBack, othersLive } from './shared-use-lock.ts'
+import { stopServer } from './stop-server.ts'
+
+const patience = 10_000
+const pause = 20
+/** A process that lost the connection together with this process needs a moment to reconnect. */
+const grace = 250
+/** The lock of a killed process is released as soon as the server notices. */
+const notice = 5000
+
+export async function leaveServer(
+  home: Home,
+  held: pg.Client | undefined,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<void> {
+  if (held && (await leaveBy(home, held, clock))) return
+  const deadline = clock.now().getTime() + patience
+  let answer: Answer = { is: 'away' }
+  while (clock.now().getTime() < deadline && answer.is !== 'silent') {
+    answer = await knock(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
+    if (answer.is === 'away' && (await livePid(home.data)) === undefined) return
+    await clock.sleep(answer.is === 'up' ? grace : pause)
+    if (answer.is === 'up' && (await leaveBy(home, answer.client, clock))) return
+  }
+  if (answer.is === 'starting' || answer.is === 'away')
+    return stopServer(home, await livePid(home.data), clock, ['SIGQUIT'])
+  log.warn(
+    { folder: home.folder, pid: await livePid(home.data), answer: answer.is },
+    'the embedded PostgreSQL does not say whether others use it, and was left running',
+  )
+}
+
+/** False: the server did not answer. */
+async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
+  try {
+    const last = await isLast(client, clock).catch(() => undefined)
+    if (last) await stopServer(home, await answeringPid(client, home.data), clock)
+    return last !== undefined
+  } finally {
+    await hangUp(client)
+  }
+}
+
+async function isLast(client: pg.Client, clock: Clock): Promise<boolean> {
+  const deadline = clock.now().getTime() + notice
+  while (!(await giveBack(client))) {
+    if ((await othersLive(client)) || clock.now().getTime() > deadline) return false
+    await clock.sleep(pause)
+  }
+  return true
+}

@@ -1,0 +1,48 @@
+/**
+ * Stops a server and waits for the end. The last process to leave calls this (leave-server.ts).
+ *
+ * By signal and not by pg_ctl, which refuses to work as root.
+ */
+import { rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { say } from '../errors/errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Home } from './data-dir.ts'
+import { lingers, pidfile, readNote } from './pidfile.ts'
+import { serverTrouble } from './server-errors.ts'
+
+/** A checkpoint may take time; after SIGQUIT the server itself kills remaining processes after 5 s. */
+const patience = { SIGINT: 20_000, SIGQUIT: 10_000 }
+const pause = 15
+
+/** `SIGQUIT` alone for a recovering server: on SIGINT during recovery, PostgreSQL 18 may wait for its helper processes for ever. */
+export async function stopServer(
+  home: Home,
+  pid: number | undefined,
+  clock: Clock,
+  signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
+): Promise<void> {
+  if (pid === undefined) return
+  // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves the checkpoint to the next start. Both keep committed data.
+  for (const signal of signals) {
+    if (!tell(pid, signal)) break
+    const deadline = clock.now().getTime() + patience[signal]
+    while ((await lingers(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
+  }
+  if (await lingers(pid, home.data))
+    throw await serverTrouble(home, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
+  if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
+}
+
+async function removeOutsideSocket(home: Home): Promise<void> {
+  if (dirname(home.socket) === home.folder) return
+  await rmdir(home.socket).catch(() => {})
+}
+
+function tell(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}

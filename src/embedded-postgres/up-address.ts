@@ -1,0 +1,33 @@
+/**
+ * Stores the address of the `up` that has reserved a folder, for the next `up`. The reservation itself is a lock in the database; this
+ * file only holds the address, so a stale file does no harm.
+ */
+import { rm } from 'node:fs/promises'
+import type { Clock } from '../lib/clock.ts'
+import { lockKeys } from '../lib/lock-keys.ts'
+import { type Home, ownFolder } from './data-dir.ts'
+import { inFolder, readOwn, writeOwn } from './data-dir-files.ts'
+
+export const { reservation } = lockKeys
+const patience = 500
+const pause = 20
+
+const sign = 'address'
+
+export async function writeAddress(home: Home, address: string): Promise<void> {
+  await writeOwn(ownFolder(home), sign, `${address}\n`)
+}
+
+/** Waits a moment, because a process writes the address shortly after the reservation. */
+export async function readAddress(home: Home, clock: Clock): Promise<string> {
+  for (let left = patience; left > 0; left -= pause) {
+    const text = await readOwn(ownFolder(home), sign).catch(() => '')
+    if (text.trim() !== '') return text.trim()
+    await clock.sleep(pause)
+  }
+  return 'an address it has not told yet'
+}
+
+export async function forgetAddress(home: Home): Promise<void> {
+  await inFolder(ownFolder(home), at => rm(`${at}/${sign}`, { force: true }))
+}

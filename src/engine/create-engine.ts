@@ -1,0 +1,289 @@
+/**
+ * Wires the engine: database, clock and services behind the public API. Applications call `createEngine`; HTTP, the command line
+ * and `retoma/testing` use the same object.
+ *
+ * Invariant: every resolved enqueue is committed (or is part of the caller's transaction); after close() nothing of this engine
+ * runs and no connection is open.
+ */
+import { setMaxListeners } from 'node:events'
+import { createGuesses } from '../auth/brute-force-throttle.ts'
+import { createTokens } from '../auth/tokens.ts'
+import { createBatches } from '../batches/batch-actions.ts'
+import { BatchEnds } from '../batches/batch-completion.ts'
+import type { AnyBatch } from '../batches/model/batch.ts'
+import { checkBatches, createSubmits, findBatch } from '../batches/submit-batch.ts'
+import { createHinter } from '../claiming/sql/wake-up.ts'
+import { createOwn } from '../database/app-transaction.ts'
+import { type Db, openDb } from '../database/db.ts'
+import { checkSchema, migrate } from '../database/migrate.ts'
+import { withCode } from '../database/pg-errors.ts'
+import { Admission } from '../enqueue/admission.ts'
+import { createInbox } from '../enqueue/enqueue.ts'
+import { createTogether } from '../enqueue/enqueue-mixed.ts'
+import { createSharedWrite } from '../enqueue/insert-batcher.ts'
+import { Registry } from '../enqueue/kind-registry.ts'
+import { Depths } from '../enqueue/queue-depth.ts'
+import { createErasing } from '../erasure/erase.ts'
+import { Feed } from '../events/event-feed.ts'
+import { createEvents } from '../events/events.ts'
+import { createExplains } from '../explain/explain.ts'
+import { createFiles } from '../files/file-streams.ts'
+import { checkGuards, createGuardDesk } from '../guards/guard-actions.ts'
+import type { Guard } from '../guards/model/guard.ts'
+import { createOnces } from '../idempotency/idempotent-request.ts'
+import { checkNotify, type Notify, notifyJob } from '../incidents/notice-job.ts'
+import { tellerState } from '../incidents/sql/incident-changes.ts'
+import { createBulk } from '../jobs/bulk-actions.ts'
+import { createDesk } from '../jobs/job-actions.ts'
+import { checkRetention } from '../jobs/model/retention.ts'
+import type { FinalState } from '../jobs/model/state.ts'
+import { Waiters } from '../jobs/settle-listeners.ts'
+import { probe, viewWorkers } from '../jobs/sql/job-view.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
+import { randomName } from '../lib/random.ts'
+import type { Duration } from '../lib/values/duration.ts'
+import { checkLimits } from '../limits/model/queue-limits.ts'
+import { applyLimits, createQueues } from '../limits/queue-actions.ts'
+import { createLimits, type RateLimits } from '../limits/rate-limiter.ts'
+import { readTick } from '../maintenance/sql/read-doctor-facts.ts'
+import { createMeter } from '../metrics/metrics-registry.ts'
+import { createStats } from '../metrics/stats.ts'
+import { createProviders } from '../providers/provider-actions.ts'
+import { viewFindings } from '../recovery/sql/findings.ts'
+import type { Schedule } from '../schedules/model/schedule.ts'
+import { checkSchedules, createTimetable } from '../schedules/schedule-actions.ts'
+import { Crew } from '../worker/worker-pool.ts'
+import { Rounds } from './background-services.ts'
+import { Gate } from './closed-check.ts'
+import type { DrivenEngine, Engine } from './engine-api.ts'
+import {
+  checkEngineOptions,
+  checkRateLimits,
+  databaseHome,
+  type EngineOptions,
+  type ResolvedOptions,
+  withSettings,
+} from './engine-options.ts'
+import { fileParameters, parameters } from './method-parameters.ts'
+
+export { openDb } from '../database/db.ts'
+export { checkedInputs } from '../enqueue/check-inputs.ts'
+export type { Made, Order } from '../enqueue/enqueue-mixed.ts'
+export type { Exactly } from '../idempotency/idempotent-request.ts'
+export { forgotten, type Kept, type Once } from '../idempotency/stored-response.sql.ts'
+export type { NotifyOptions } from '../incidents/notice-job.ts'
+export type { JobDetail, Pressed } from '../jobs/job-actions.ts'
+export type { PressedQueue } from '../limits/queue-actions.ts'
+export type { RateLimits } from '../limits/rate-limiter.ts'
+export type { WorkOptions } from '../worker/work-options.ts'
+export type { WorkerHandle } from '../worker/worker-pool.ts'
+export type { Passed } from './background-services.ts'
+export type { DrivenEngine, Engine } from './engine-api.ts'
+export { type EngineOptions, rateLimitsOf } from './engine-options.ts'
+
+/**
+ * Missing options come from the environment and from `.env` in the working folder, as for the command line. Throws `bad_option`,
+ * `bad_setting`, `no_database`, and the errors of the database.
+ */
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  checkEngineOptions(options)
+  return createEngineOn(openDb, withSettings(options))
+}
+
+/** Ignores the environment, and opens the database with `open`: the simulation injects faults there. */
+export async function createEngineOn(open: typeof openDb, options: ResolvedOptions): Promise<Engine> {
+  const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
+  const retention = checkRetention(options.retention)
+  const limits = checkLimits(options.limits ?? {})
+  const rateLimits = checkRateLimits(options.rateLimits)
+  await checkSchedules(schedules, clock.now())
+  checkGuards(guards)
+  const ofBatches = checkBatches(options.batches ?? [])
+  const notify = options.notify && checkNotify(options.notify)
+  const home = await databaseHome(options, log)
+  const { directUrl } = home
+  const db = open({
+    url: home.url,
+    log,
+    clock,
+    ...(directUrl ? { directUrl } : {}),
+    ...(connections === undefined ? {} : { connections }),
+  })
+  try {
+    if (options.migrate === false) await checkSchema(db)
+    else await migrate(db)
+    const registry = new Registry(db, clock)
+    const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
+    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
+    if (notify !== undefined) await registry.add(notifyJob({ ...notify, clock, stateOf: job => tellerState(db, job) }))
+    const changed = await applyLimits(db, limits, clock.instant())
+    const { batches = [] } = options
+    const parts = {
+      db,
+      directUrl: directUrl || home.url,
+      log,
+      clock,
+      registry,
+      retention,
+      batches,
+      schedules,
+      guards,
+      notify,
+      rateLimits,
+      workerMemory: options.workerMemory,
+    }
+    return assemble(parts, changed, home.leave)
+  } catch (error) {
+    await db.close()
+    await home.leave()
+    return withCode(error)
+  }
+}
+
+interface Parts {
+  db: Db
+  directUrl: string
+  log: Log
+  clock: Clock
+  registry: Registry
+  retention: Record<FinalState, Duration>
+  batches: readonly AnyBatch[]
+  schedules: readonly Schedule[]
+  guards: readonly Guard[]
+  notify: Notify | undefined
+  rateLimits: RateLimits
+  workerMemory: number | undefined
+}
+
+function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
+  const { db, log, clock, registry, schedules, guards, workerMemory } = parts
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal) // every enqueue in a transaction listens for half a second
+  const waiters = new Waiters()
+  const sender = randomName('e')
+  const hinter = createHinter({ db, clock, log, sender })
+  const feed = new Feed(parts)
+  const ends = new BatchEnds({
+    db,
+    clock,
+    log,
+    tell: queue => crew.tell(queue),
+    goOn: () => crew.goOn(),
+    paused: batch => crew.paused(batch),
+    changed: batch => waiters.settled(batch),
+    closing: closing.signal,
+  })
+  const { hint, claimed, held, unheld } = hinter
+  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld, doors: () => recheck() })
+  const rounds = new Rounds({ ...parts, crew, waiters, ends })
+  const stop = () => Promise.all([crew.stop(), rounds.stop()])
+  const tell = crew.tell
+  for (const queue of changed) tell(queue)
+  const gate = new Gate(close)
+
+  async function close(): Promise<void> {
+    closing.abort()
+    waiters.end()
+    await stop()
+    // Calls under way get their answer, within a bounded time, before the connections close.
+    await gate.lastAnswers()
+    await stop()
+    await ends.settled()
+    await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
+    await feed.stop()
+    await hinter.settled()
+    await db.close()
+    await leave()
+  }
+
+  const depths = new Depths(db, clock)
+  const writeShared = createSharedWrite({ db, clock })
+  const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
+  /** The claims of the queue are unblocked: tells the workers of this process and of the others. */
+  const tellAnew = (queue: string) => {
+    crew.unheld(queue)
+    hinter.unheld(queue)
+  }
+  const { cancelBatch, resumeBatch, ...batches } = createBatches({
+    db,
+    clock,
+    ends,
+    tell,
+    tellAnew,
+    hold(queue, batch) {
+      crew.holdBack(queue, batch)
+      hinter.held(queue, batch)
+    },
+    changed: batch => waiters.settled(batch),
+  })
+  const batchMoved = (batch: string) => ends.ask([batch])
+  const limitDesk = createLimits(parts)
+  const guesses = createGuesses(limitDesk)
+  const own = createOwn({ db })
+  const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
+  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
+    ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
+    ...createTogether({
+      db,
+      clock,
+      registry,
+      writeShared,
+      admit: (queue, groups) => admission.admit(queue, groups),
+      tell,
+    }),
+    ...createOnces({ db, clock, transaction: own.transaction }),
+    ...own,
+    ...createQueues({ db, clock, tell: tellAnew }),
+    ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
+    ...createDesk({
+      db,
+      clock,
+      waiters,
+      batches: { ...batches, cancelBatch, resumeBatch },
+      batchMoved,
+      tell,
+      closing: closing.signal,
+    }),
+    ...batches,
+    ...createErasing({ db, clock }),
+    ...createBulk({ db, clock, batchMoved, tell }),
+    ...createEvents({ db, clock, feed, closing: closing.signal }),
+    ...createExplains({ db, clock }),
+    ...createStats({ db, clock }),
+    ...createTimetable({ db, clock, schedules, depths, tell }),
+    ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
+    ...limitDesk,
+    ...createProviders({ db, clock, goOn: () => crew.goOn() }),
+    ...guesses,
+    ...tokens,
+    kind: name => registry.find(name),
+    kinds: () => [...registry.jobs.values()],
+    batchNamed: name => findBatch(parts.batches, name),
+    workers: () => viewWorkers(db, clock.instant()),
+    ping: () => probe(db, 2000),
+    watchdogLag: () => readTick(db, clock.instant()),
+    claimLag: async () => crew.claimLag(),
+    async work(options = {}) {
+      // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
+      await rounds.bury()
+      const worker = await crew.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
+      rounds.watch()
+      return worker
+    },
+    watch: () => rounds.watch(),
+    watchOnce: () => rounds.once(),
+    findings: () => viewFindings(db),
+    begin: (options, mode) => crew.begin(options, mode),
+    tick: () => rounds.tick(),
+    clean: async () => void (await rounds.clean()),
+    schedule: () => rounds.schedule(),
+    guard: () => rounds.guard(),
+    notify: () => rounds.notify(),
+    sample: () => rounds.sample(),
+    endBatches: () => ends.now(),
+  }
+  const files = gate.open(createFiles({ db, clock, closing: closing.signal }), fileParameters)
+  const end = () => gate.close()
+  return { ...gate.open(verbs, parameters), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+}

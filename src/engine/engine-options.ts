@@ -1,0 +1,237 @@
+/**
+ * Validates the options of `createEngine`. Missing options come from the environment and from `.env` in the working folder: the
+ * same names in the same places as for the command line.
+ *
+ * Invariant: the choice of the database is explicit. An option wins over the environment, the environment over `.env`; an empty
+ * address is rejected; in production the embedded PostgreSQL requires the explicit value 'embedded'; and a log line names the
+ * database.
+ */
+import { resolve } from 'node:path'
+import type { AnyBatch } from '../batches/model/batch.ts'
+import { addressOf } from '../database/pg-errors.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
+import type { Guard } from '../guards/model/guard.ts'
+import type { NotifyOptions } from '../incidents/notice-job.ts'
+import { type AnyJob, isJob } from '../jobs/model/job.ts'
+import type { Retention } from '../jobs/model/retention.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createLog, type Log } from '../lib/logging/log.ts'
+import { megabytes } from '../lib/values/bytes.ts'
+import { days } from '../lib/values/duration.ts'
+import { asText } from '../lib/values/json.ts'
+import type { Limits } from '../limits/model/queue-limits.ts'
+import type { RateLimits } from '../limits/rate-limiter.ts'
+import { checkUpstash } from '../limits/upstash.ts'
+import type { Schedule } from '../schedules/model/schedule.ts'
+import { embedded } from '../settings/environment.ts'
+import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
+import { postgresUrl, Refusal } from '../settings/setting-checks.ts'
+import { ownVariables } from '../supervisor/crash-report-files.ts'
+
+export interface EngineOptions {
+  /**
+   * Default: DATABASE_URL of the environment or of `.env`. Without either, the embedded PostgreSQL of this folder
+   * (RETOMA_DATA_DIR, `.retoma`), except if NODE_ENV is production: there the value 'embedded' is required.
+   */
+  databaseUrl?: string | undefined
+  /**
+   * For LISTEN and heartbeats, if `databaseUrl` is a PgBouncer in transaction mode. Default: DATABASE_DIRECT_URL, if the database
+   * comes from DATABASE_URL.
+   */
+  databaseDirectUrl?: string | undefined
+  jobs?: readonly AnyJob[]
+  /** The jobs and `onComplete` jobs of batches need not be listed in `jobs`. */
+  batches?: readonly AnyBatch[]
+  /** Limits of queues over all workers: concurrency, rate, depth. A queue not named keeps its limits; `{}` removes them. */
+  limits?: Limits
+  /**
+   * Storage of the rate windows of `engine.limit`. Default: Upstash Redis if UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
+   * are set, else PostgreSQL. 'off', as with RETOMA_LIMITS=off: no limits, for development.
+   */
+  rateLimits?: RateLimits
+  /** Schedules enqueue jobs while this engine works or watches; the jobs need not be listed in `jobs`. */
+  schedules?: readonly Schedule[]
+  /** Guards check tables of the user while this engine works or watches; the jobs need not be listed in `jobs`. */
+  guards?: readonly Guard[]
+  /** The webhook for notices about incidents and their end: docs/notify.md. Default: RETOMA_NOTIFY_URL, if set. */
+  notify?: NotifyOptions | undefined
+  /** false: do not migrate the schema; fail if the schema is not up to date. Default true. */
+  migrate?: boolean
+  /**
+   * Maximum number of connections of this engine, without the connections for LISTEN and for heartbeats, and the same number
+   * again for `ctx.transaction`. Default 10.
+   */
+  connections?: number
+  /** Retention of finished jobs, for all or by final state. Default: RETENTION_DAYS, or 90 days. */
+  retention?: Retention
+  /** Default: warnings and errors to stderr; LOG_LEVEL and LOG_FORMAT change this. */
+  log?: Log
+  clock?: Clock
+}
+
+/** The options with the values that only the command line and the settings give. */
+export interface ResolvedOptions extends EngineOptions {
+  /** Folder of the embedded PostgreSQL, used without a `databaseUrl`. */
+  dataDir?: string
+  /** The embedded PostgreSQL was not chosen explicitly: the log line that names the folder is a warning. */
+  embeddedByDefault?: boolean
+  /** Name of the database in the log; default: the address without user and password. */
+  databaseName?: string
+  /** Default memory limit of workers: RETOMA_WORKER_MEMORY. */
+  workerMemory?: number
+}
+
+const known = Object.keys({
+  databaseUrl: true,
+  databaseDirectUrl: true,
+  jobs: true,
+  batches: true,
+  limits: true,
+  rateLimits: true,
+  schedules: true,
+  guards: true,
+  notify: true,
+  migrate: true,
+  connections: true,
+  retention: true,
+  log: true,
+  clock: true,
+} satisfies Record<keyof EngineOptions, true>)
+
+/** Throws `bad_option` for an unknown name or an invalid value. */
+export function checkEngineOptions(options: EngineOptions): void {
+  if (options === null || typeof options !== 'object')
+    refuseOption('options', 'createEngine takes one object', 'createEngine recebe um objeto')
+  refuseUnknownOptions(options, known)
+  for (const name of ['jobs', 'batches', 'schedules', 'guards'] as const)
+    if (options[name] !== undefined && !Array.isArray(options[name]))
+      refuseOption(name, `it is a list, not ${asText(options[name])}`, `é uma lista, não ${asText(options[name])}`)
+  options.jobs?.forEach((job, index) => {
+    if (!isJob(job)) refuseOption(`jobs[${index}]`, 'it is not made by defineJob', 'não foi feito por defineJob')
+  })
+  if (options.databaseUrl !== undefined && options.databaseUrl !== embedded)
+    checkUrl('databaseUrl', options.databaseUrl)
+  if (options.databaseDirectUrl !== undefined) checkUrl('databaseDirectUrl', options.databaseDirectUrl)
+  const { connections, migrate, log, clock } = options
+  if (connections !== undefined && !(Number.isInteger(connections) && connections >= 1 && connections <= 1000))
+    refuseOption(
+      'connections',
+      `it is a whole number from 1 to 1000, not ${asText(connections)}`,
+      `é um número inteiro de 1 a 1000, não ${asText(connections)}`,
+    )
+  if (migrate !== undefined && typeof migrate !== 'boolean')
+    refuseOption('migrate', 'it is true or false', 'é true ou false')
+  const has = (value: object, ...names: string[]) =>
+    typeof value === 'object' &&
+    value !== null &&
+    names.every(name => typeof (value as Record<string, unknown>)[name] === 'function')
+  if (log !== undefined && !has(log, 'debug', 'info', 'warn', 'error'))
+    refuseOption(
+      'log',
+      'it has debug, info, warn and error, as a logger of pino has',
+      'tem debug, info, warn e error, como um logger do pino',
+    )
+  if (clock !== undefined && !has(clock, 'instant', 'now', 'elapsed', 'sleep'))
+    refuseOption(
+      'clock',
+      'it is a VirtualClock of retoma/testing, or has its methods',
+      'é um VirtualClock de retoma/testing, ou tem os métodos dele',
+    )
+}
+
+function checkUrl(option: string, url: unknown): void {
+  if (typeof url !== 'string')
+    refuseOption(option, `it is a text, not a ${typeof url}`, `é um texto, não do tipo ${typeof url}`)
+  if (url.trim() === '')
+    refuseOption(
+      option,
+      'it is empty: is a variable not set? Leave the option out to use DATABASE_URL',
+      'está vazia: falta definir uma variável? Deixe a opção fora para usar DATABASE_URL',
+    )
+  try {
+    postgresUrl(url)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    refuseOption(option, error.saying.en, error.saying.pt)
+  }
+}
+
+/** Fills in missing options from the environment and from `.env` in `folder`. Throws `bad_setting` and `no_database`. */
+export function withSettings(options: EngineOptions, folder = process.cwd()): ResolvedOptions {
+  const environment = readEnvironment(folder, process.env)
+  // These variables pass between a supervisor and its worker and are no settings.
+  for (const name of ownVariables) delete environment[name]
+  const { settings, database } = readLibrarySettings(environment)
+  const isProduction = process.env.NODE_ENV === 'production'
+  const byName = options.databaseUrl === embedded || (options.databaseUrl === undefined && database === embedded)
+  const databaseUrl = options.databaseUrl === embedded ? undefined : (options.databaseUrl ?? settings.DATABASE_URL)
+  if (databaseUrl === undefined && isProduction && !byName) throw new RetomaError('no_database', {})
+  // The direct URL of another database would get the heartbeats of this database's workers.
+  const ofEnvironment = options.databaseUrl === undefined && databaseUrl !== undefined
+  const databaseDirectUrl = options.databaseDirectUrl ?? (ofEnvironment ? settings.DATABASE_DIRECT_URL : undefined)
+  const { RETOMA_NOTIFY_URL: url, RETOMA_NOTIFY_SECRET: secret, RETOMA_NOTIFY_LANGUAGE: language } = settings
+  const { RETOMA_WORKER_MEMORY: memory } = settings
+  return {
+    rateLimits: rateLimitsOf(settings),
+    retention: days(settings.RETENTION_DAYS),
+    notify: url === undefined ? undefined : { url, secret, link: settings.PUBLIC_URL, language },
+    ...withoutUndefined(options),
+    databaseUrl,
+    databaseDirectUrl,
+    dataDir: resolve(folder, settings.RETOMA_DATA_DIR),
+    embeddedByDefault: !byName,
+    log: options.log ?? defaultLog(settings),
+    ...(memory === undefined ? {} : { workerMemory: megabytes(memory) }),
+  }
+}
+
+const withoutUndefined = (options: EngineOptions): EngineOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+
+type LibrarySettings = ReturnType<typeof readLibrarySettings>['settings']
+
+function defaultLog({ LOG_LEVEL: level = 'warn', LOG_FORMAT: format }: LibrarySettings): Log {
+  return createLog({ level, format: format ?? (process.stderr.isTTY ? 'pretty' : 'json') })
+}
+
+export function rateLimitsOf(
+  settings: Pick<LibrarySettings, 'RETOMA_LIMITS' | 'UPSTASH_REDIS_REST_URL' | 'UPSTASH_REDIS_REST_TOKEN'>,
+): RateLimits {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = settings
+  if (settings.RETOMA_LIMITS === 'off') return 'off'
+  return url !== undefined && token !== undefined ? { url, token } : 'postgresql'
+}
+
+/** Location of the database. */
+export interface Home {
+  url: string
+  /** Address without the pooler, if a pooler is used. */
+  directUrl: string | undefined
+  /** Leaves the embedded PostgreSQL, which stops after the last process has left. */
+  leave: () => Promise<void>
+}
+
+/** Answers the database URL, or starts or joins the embedded PostgreSQL, which close() leaves. Logs the choice. */
+export async function databaseHome(options: ResolvedOptions, log: Log): Promise<Home> {
+  const { databaseUrl: url, databaseDirectUrl: directUrl, dataDir = '.retoma', embeddedByDefault } = options
+  if (url !== undefined) {
+    log.info({ database: options.databaseName ?? addressOf(url) }, 'the database of this engine')
+    return { url, directUrl, leave: async () => {} }
+  }
+  const { openEmbedded } = await import('../embedded-postgres/index.ts')
+  const server = await openEmbedded({ dataDir, log })
+  const { folder } = server
+  if (embeddedByDefault)
+    log.warn(
+      { database: folder },
+      'no DATABASE_URL is set: this engine uses the embedded PostgreSQL of this folder, which is for one machine',
+    )
+  else log.info({ database: folder }, 'the database of this engine: an embedded PostgreSQL')
+  return { url: server.url, directUrl: undefined, leave: () => server.leave() }
+}
+
+export function checkRateLimits(rateLimits: RateLimits = 'postgresql'): RateLimits {
+  if (rateLimits !== 'postgresql' && rateLimits !== 'off') checkUpstash(rateLimits)
+  return rateLimits
+}

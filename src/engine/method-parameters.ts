@@ -1,0 +1,373 @@
+/**
+ * Declares the parameters of each engine method by position: options and filters with their known names, ids, names, functions.
+ * The closed check (closed-check.ts) validates every call against this table before the method begins.
+ *
+ * Invariant: every engine method has an entry here, and every option of its type has a check (the types of the tables require
+ * both). An option with a typo is rejected everywhere, and `null` never reaches a statement that would read `null` as "any".
+ */
+
+import { roles } from '../auth/model/token.ts'
+import type { TokenFilter } from '../auth/sql/token-rows.ts'
+import type { NewToken } from '../auth/tokens.ts'
+import { batchOverrides } from '../batches/model/batch.ts'
+import { batchStates } from '../batches/model/batch-state.ts'
+import type { ItemFilter } from '../batches/sql/batch-items.ts'
+import type { SubmitOptions } from '../batches/submit-batch.ts'
+import type { EnqueueManyOptions } from '../enqueue/enqueue.ts'
+import type { EnqueueOptions } from '../enqueue/model/enqueue-options.ts'
+import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
+import type { EventsFilter } from '../events/model/event.ts'
+import type { FileHome, Files } from '../files/file-streams.ts'
+import type { FileOptions } from '../files/model/file.ts'
+import type { Once } from '../idempotency/stored-response.sql.ts'
+import type { BulkFilter } from '../jobs/bulk-actions.ts'
+import type { By } from '../jobs/model/actor.ts'
+import { isJob } from '../jobs/model/job.ts'
+import { states } from '../jobs/model/state.ts'
+import type { JobFilter } from '../jobs/sql/job-list.ts'
+import { asText, isStorableText } from '../lib/values/json.ts'
+import type { PageOptions } from '../lib/values/page.ts'
+import type { LimitOptions } from '../limits/model/rate-window.ts'
+import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
+import type { DrivenEngine } from './engine-api.ts'
+
+/** Throws `bad_option`. `at`: the name of the option or of the parameter. */
+type Check = (value: unknown, at: string) => void
+type Checks<Options> = { readonly [Name in keyof Options]-?: Check }
+
+export interface Parameter {
+  /** The name in error messages. */
+  readonly name: string
+  readonly check: Check
+  /** The known option names; undefined: the parameter is not an options object. */
+  readonly known?: readonly string[]
+}
+
+type Method = Exclude<keyof DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose>
+
+const wrong = (value: unknown, at: string, en: string, pt: string): never => {
+  const shown = asText(value).slice(0, 100)
+  return refuseOption(at, `it is ${en}, not ${shown}`, `é ${pt}, não ${shown}`)
+}
+
+/** The method checks the value. */
+const left: Check = () => {}
+const text: Check = (value, at) => {
+  if (typeof value !== 'string') wrong(value, at, 'a text', 'um texto')
+}
+/** A text that PostgreSQL can store; no column contains any other text. */
+const storedText: Check = (value, at) => {
+  text(value, at)
+  if (!isStorableText(value as string) || (value as string).length > 10_000)
+    refuseOption(
+      at,
+      'it is a text of at most 10000 characters that PostgreSQL can store',
+      'é um texto de até 10000 caracteres que o PostgreSQL consegue guardar',
+    )
+}
+const bool: Check = (value, at) => {
+  if (typeof value !== 'boolean') wrong(value, at, 'true or false', 'true ou false')
+}
+const fn: Check = (value, at) => {
+  if (typeof value !== 'function') wrong(value, at, 'a function', 'uma função')
+}
+const instant: Check = (value, at) => {
+  if (!(value instanceof Date && Number.isFinite(value.getTime()))) wrong(value, at, 'a valid Date', 'um Date válido')
+  const year = (value as Date).getUTCFullYear()
+  if (year < 1 || year > 9999) refuseOption(at, 'its year is from 1 to 9999', 'o ano é de 1 a 9999')
+}
+const signal: Check = (value, at) => {
+  if (!(value instanceof AbortSignal)) refuseOption(at, 'it is an AbortSignal', 'é um AbortSignal')
+}
+const bytes: Check = (value, at) => {
+  if (!(value instanceof Uint8Array)) wrong(value, at, 'bytes', 'bytes')
+}
+const oneOf =
+  (...allowed: readonly string[]): Check =>
+  (value, at) => {
+    if (allowed.includes(value as string)) return
+    refuseOption(at, `it is one of ${allowed.join(', ')}`, `é um destes: ${allowed.join(', ')}`)
+  }
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface ObjectRules {
+  /** The argument is required. */
+  required?: true
+  /** Options that must not be present as `undefined`, because the action would then affect more jobs than intended. */
+  defined?: readonly string[]
+  /** All options are required. */
+  whole?: true
+  /** Exactly one of these options is required. */
+  exactlyOne?: readonly string[]
+}
+
+function object<Options extends object>(name: string, checks: Checks<Options>, rules: ObjectRules = {}): Parameter {
+  const known = Object.keys(checks)
+  const entries = Object.entries<Check>(checks)
+  const shape = `{ ${known.join(', ')} }`
+  const check: Check = value => {
+    if (value === undefined && rules.required === undefined) return
+    if (!isObject(value)) return refuseOption(name, `it is an object ${shape}`, `é um objeto ${shape}`)
+    refuseUnknownOptions(value, known)
+    for (const [option, check] of entries) {
+      const given = (value as Record<string, unknown>)[option]
+      if (given !== undefined) check(given, option)
+      else if (rules.whole) refuseOption(option, 'it is missing', 'falta')
+      else if (rules.defined?.includes(option) && option in value)
+        refuseOption(
+          option,
+          'it is there and undefined; leave it out to mean any',
+          'está lá e é undefined; deixe fora para dizer qualquer um',
+        )
+    }
+    const { exactlyOne } = rules
+    if (exactlyOne === undefined) return
+    const given = exactlyOne.filter(option => (value as Record<string, unknown>)[option] !== undefined)
+    if (given.length !== 1)
+      refuseOption(
+        name,
+        `it names exactly one of ${exactlyOne.join(', ')}`,
+        `diz exatamente um destes: ${exactlyOne.join(', ')}`,
+      )
+  }
+  return { name, check, known }
+}
+
+const value = (name: string, check: Check): Parameter => ({ name, check: given => check(given, name) })
+
+/** Opaque; the method reports an unknown id. */
+const id = value('id', text)
+const named = (name: string) => value(name, text)
+const job = value('job', (given, at) => {
+  if (!isJob(given as never)) refuseOption(at, 'it is made by defineJob', 'é feito por defineJob')
+})
+const list = (name: string) =>
+  value(name, (given, at) => {
+    const iterable = Object(given)
+    const isList =
+      typeof given === 'object' &&
+      (typeof iterable[Symbol.asyncIterator] === 'function' || typeof iterable[Symbol.iterator] === 'function')
+    if (!isList)
+      refuseOption(
+        at,
+        'it is a list or a stream: an array, a generator, any (async) iterable',
+        'é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)',
+      )
+  })
+const ids = value('ids', (given, at) => {
+  if (!(Array.isArray(given) && given.every(each => typeof each === 'string')))
+    refuseOption(at, 'it is a list of ids', 'é uma lista de ids')
+})
+const work = value('work', fn)
+
+const by = object<By>('options', { by: left })
+const page = { limit: left, after: text }
+
+const enqueueOptions: Checks<EnqueueOptions> = {
+  key: left,
+  keyUntil: left,
+  priority: left,
+  runAt: left,
+  delay: left,
+  groupKey: left,
+  ref: left,
+}
+const submitOptions: Checks<SubmitOptions<never>> = {
+  ...(Object.fromEntries(batchOverrides.map(name => [name, left])) as Record<(typeof batchOverrides)[number], Check>),
+  priority: left,
+  groupKey: left,
+  runAt: left,
+  delay: left,
+  key: left,
+  ref: left,
+  each: left,
+  whole: bool,
+  signal,
+}
+const jobFilter: Checks<JobFilter> = {
+  state: oneOf(...states),
+  kind: text,
+  queue: text,
+  groupKey: text,
+  ref: text,
+  key: text,
+  createdBefore: instant,
+}
+const bulkFilter: Checks<BulkFilter> = {
+  state: oneOf(...states),
+  kind: text,
+  queue: text,
+  groupKey: text,
+  createdBefore: instant,
+  batchId: text,
+}
+/** For actions on every job that matches the filter. */
+const allOf = object<BulkFilter>('filter', bulkFilter, { required: true, defined: Object.keys(bulkFilter) })
+const once = object<Once>(
+  'once',
+  { who: storedText, route: storedText, key: storedText, hash: bytes },
+  { required: true, whole: true },
+)
+const newToken = object<NewToken>('options', { user: left, role: left, by: storedText }, { required: true })
+const limit = object<LimitOptions>('limit', { bucket: left, who: left, limit: left, per: left }, { required: true })
+const workOptions = object<WorkOptions>('options', {
+  queues: (given, at) => {
+    if (!isObject(given)) wrong(given, at, 'an object of queue names and numbers', 'um objeto de filas e números')
+  },
+  grace: (given, at) => {
+    if (!(typeof given === 'number' && given >= 0))
+      wrong(given, at, 'a duration, such as seconds(5)', 'uma duração, como seconds(5)')
+  },
+  memory: given => void checkMemory(given as number),
+  killWhenHung: bool,
+})
+
+export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
+  enqueue: [job, value('input', left), object('options', { ...enqueueOptions, tx: left })],
+  enqueueMany: [
+    job,
+    list('inputs'),
+    object<EnqueueManyOptions<never> & Pick<EnqueueOptions, 'key' | 'ref'>>('options', {
+      ...enqueueOptions,
+      tx: left,
+      each: fn,
+    }),
+  ],
+  enqueueTogether: [list('orders')],
+  enqueueOnce: [list('orders'), once, value('answer', fn)],
+  once: [once, work],
+  transactionOnce: [once, work],
+  forgetAnswers: [named('route'), id],
+  submit: [value('batch', left), list('items'), object('options', { ...submitOptions, keyUntil: left })],
+  job: [id],
+  jobAsText: [id],
+  jobListed: [id],
+  jobs: [object<JobFilter & PageOptions>('filter', { ...jobFilter, ...page })],
+  wait: [
+    object<{ job: string; batch: string }>(
+      'wait',
+      { job: text, batch: text },
+      { required: true, exactlyOne: ['job', 'batch'] },
+    ),
+    object<{ signal?: AbortSignal }>('options', { signal }),
+  ],
+  cancel: [id, by],
+  retry: [id, by],
+  rerun: [id, by],
+  resume: [id, by],
+  skip: [id, value('reason', left), by],
+  cancelJobs: [allOf, by],
+  retryJobs: [allOf, object<By & { after?: string }>('options', { by: left, after: text })],
+  batch: [id],
+  batches: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
+  items: [id, object<ItemFilter & PageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
+  failures: [id],
+  pause: [id, by],
+  unpause: [id, by],
+  retryFailed: [id, object<By & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] })],
+  setPriority: [id, value('priority', left), by],
+  queues: [],
+  pauseQueue: [named('queue'), by],
+  unpauseQueue: [named('queue'), by],
+  schedules: [],
+  runSchedule: [named('schedule'), by],
+  runScheduleOnce: [named('schedule'), once, value('answer', fn), by],
+  guards: [],
+  runGuard: [
+    value('guard', (given, at) => {
+      if (typeof given !== 'string' && !isObject(given))
+        wrong(
+          given,
+          at,
+          'the name of a guard, or what defineGuard made',
+          'o nome de um guard, ou o que defineGuard fez',
+        )
+    }),
+    object<By & { dryRun?: boolean }>('options', { by: left, dryRun: bool }),
+  ],
+  limit: [limit],
+  peekLimit: [limit],
+  providers: [],
+  clearProvider: [named('provider'), by],
+  guess: [value('from', left), value('look', fn)],
+  createToken: [newToken],
+  createTokenOnce: [newToken, once, value('answer', fn)],
+  tokens: [
+    object<TokenFilter & PageOptions>('filter', { user: storedText, role: oneOf(...roles), live: bool, ...page }),
+  ],
+  revokeToken: [id, object<{ by?: string; evenLast?: boolean }>('options', { by: storedText, evenLast: bool })],
+  anyToken: [],
+  keepAdminToken: [named('secret')],
+  findToken: [named('secret'), value('from', left)],
+  logIn: [named('secret'), value('from', left)],
+  findLogIn: [named('secret')],
+  logOut: [named('secret')],
+  events: [object<EventsFilter>('events', { job: left, batch: left, after: left, signal })],
+  explain: [
+    object<{ job: string; batch: string; queue: string }>(
+      'explain',
+      { job: text, batch: text, queue: text },
+      { required: true, exactlyOne: ['job', 'batch', 'queue'] },
+    ),
+    object<{ language?: string }>('options', { language: oneOf('en', 'pt') }),
+  ],
+  stats: [],
+  metrics: [],
+  query: [
+    value('query', (given, at) => {
+      const text = typeof given === 'string' ? given : (given as { text?: unknown } | null | undefined)?.text
+      if (typeof text !== 'string' || text.trim() === '')
+        refuseOption(
+          at,
+          'it is a statement: a text, or { text, values }',
+          'é um comando: um texto, ou { text, values }',
+        )
+    }),
+    value('values', (given, at) => {
+      if (given !== undefined && !Array.isArray(given)) wrong(given, at, 'a list', 'uma lista')
+    }),
+  ],
+  transaction: [work],
+  eraseBatch: [id],
+  eraseJob: [id],
+  kind: [named('kind')],
+  kinds: [],
+  batchNamed: [named('batch')],
+  workers: [],
+  ping: [],
+  watchdogLag: [],
+  claimLag: [],
+  work: [workOptions],
+  watch: [],
+  watchOnce: [],
+  findings: [],
+  begin: [workOptions, value('mode', left)],
+  tick: [],
+  clean: [],
+  schedule: [],
+  guard: [],
+  notify: [],
+  sample: [],
+  endBatches: [],
+}
+
+export const fileParameters: { readonly [Name in keyof Files]: readonly Parameter[] } = {
+  put: [list('source'), object<FileOptions>('options', { name: left, type: left, most: left }, { required: true })],
+  open: [id],
+  keep: [
+    ids,
+    object<Record<keyof FileHome, unknown>>(
+      'home',
+      { tx: left, batch: text, job: text },
+      { required: true, exactlyOne: ['batch', 'job'] },
+    ),
+  ],
+  remove: [ids],
+}
+
+/** Throws `bad_option` for the first invalid argument. */
+export function checkArguments(taken: readonly Parameter[] | undefined, given: readonly unknown[]): void {
+  taken?.forEach(({ check, name }, place) => void check(given[place], name))
+}

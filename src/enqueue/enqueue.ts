@@ -1,0 +1,183 @@
+/**
+ * Enqueues jobs: validates the options and inputs, inserts the jobs and wakes workers.
+ *
+ * Invariant: for a list of any length at most two chunks and the ids of all jobs are in memory; an invalid item stops
+ * `enqueueMany` at its chunk with an error that names the item, and the chunks written before stay.
+ */
+
+import { runIn, type Transaction } from '../database/caller-transaction.ts'
+import type { Db, Run } from '../database/db.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
+import type { AnyJob, Job } from '../jobs/model/job.ts'
+import type { Clock } from '../lib/clock.ts'
+import { traceparent } from '../lib/trace.ts'
+import type { Admission } from './admission.ts'
+import { type Enqueued, enqueueAlike, type NewJob } from './enqueue.sql.ts'
+import type { SharedWrite } from './insert-batcher.ts'
+import { isFull, writeJobs } from './insert-jobs.ts'
+import type { Registry } from './kind-registry.ts'
+import {
+  type CheckedOptions,
+  checkEnqueueOptions,
+  duesOf,
+  type EnqueueOptions,
+  optionsOfItem,
+} from './model/enqueue-options.ts'
+import { checkedInput } from './model/job-input.ts'
+
+/** `tx`: the job exists if and only if this transaction of the caller commits. */
+type InTransaction = { tx?: Transaction }
+
+/** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
+export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> &
+  InTransaction & { each?: (input: Input, index: number) => EnqueueOptions }
+
+export interface EnqueuedMany {
+  created: number
+  /** Jobs not created because another job has the unique key. */
+  held: number
+  /** In the order of the input. */
+  ids: string[]
+}
+
+/** NoInfer: only the job determines the input type; a looser argument must not widen the type. */
+export interface Inbox {
+  enqueue<Input>(
+    job: Job<Input, unknown>,
+    input: NoInfer<Input>,
+    options?: EnqueueOptions & InTransaction,
+  ): Promise<Enqueued>
+  enqueueMany<Input>(
+    job: Job<Input, unknown>,
+    inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: EnqueueManyOptions<NoInfer<Input>>,
+  ): Promise<EnqueuedMany>
+}
+
+export function createInbox(given: {
+  db: Db
+  clock: Clock
+  registry: Registry
+  /** For a job without a unique key: joins the insert with other enqueues at the same time. */
+  writeShared: SharedWrite
+  admission: Admission
+  /** Wakes workers here and in other processes: the queue may have ready jobs. */
+  tell: (queue: string, delayMs?: number, job?: string) => void
+  closing: AbortSignal
+}): Inbox {
+  const { db, clock, registry, writeShared, admission, tell, closing } = given
+
+  /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
+  function tellLater(queue: string, delayMs: number): void {
+    for (const ms of [10, 100, 500]) {
+      void clock.sleep(ms, closing).then(() => {
+        if (!closing.aborted) tell(queue, delayMs)
+      })
+    }
+  }
+
+  const write = (jobs: NewJob[], run: Run) => writeJobs(run, jobs, clock.instant())
+
+  async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
+    const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version, trace: traceparent() }
+    const texts = items.map(item => item.text)
+    const ids = await enqueueAlike(run, shared, texts, clock.instant())
+    return ids.map(id => ({ id, created: true }))
+  }
+
+  function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined, job?: string): void {
+    for (const wait of duesOf(asked, clock.now())) {
+      if (tx) tellLater(queue, wait)
+      else tell(queue, wait, job)
+    }
+  }
+
+  return {
+    async enqueue(job, input, given) {
+      const { tx, ...options } = given ?? {}
+      const run = tx === undefined ? db.run : runIn(tx)
+      const asked = checkEnqueueOptions(options)
+      const text = await checkedInput(job, input)
+      await registry.add(job)
+      await admission.admit(job.queue, [asked.groupKey])
+      const made = jobsOf(job, [{ asked, text }])
+      const alone = tx !== undefined || asked.key !== null
+      const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
+      announce(job.queue, [asked], tx, enqueued.id)
+      return enqueued
+    },
+
+    async enqueueMany(job, inputs, given) {
+      const { tx, each, ...options } = given ?? {}
+      const run = tx === undefined ? db.run : runIn(tx)
+      for (const name of ['key', 'ref'] as const) {
+        if (name in options)
+          refuseOption(
+            name,
+            'it differs from job to job: say it with each: input => ({ … })',
+            'muda de job para job: diga com each: input => ({ … })',
+          )
+      }
+      // `keyUntil` requires a key, which only `each` can give.
+      const { keyUntil, ...shared } = options
+      if (keyUntil !== undefined && each === undefined)
+        refuseOption('keyUntil', 'it goes with a key, and a key with each', 'vai com key, e key com each')
+      const same = checkEnqueueOptions(shared)
+      await registry.add(job)
+      // If a list of known length does not fit as a whole, nothing is written; if `each` gives groups that do not fit, nothing of
+      // the chunk is written.
+      const known = Array.isArray(inputs)
+      if (known) await admission.admitMany(job.queue, inputs.length, each === undefined ? same.groupKey : null)
+      const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
+      const send = async (chunk: Item[]) => {
+        const groups = chunk.map(item => item.asked.groupKey)
+        if (!known) await admission.admit(job.queue, groups)
+        else if (each !== undefined) await admission.admitGroups(job.queue, groups)
+        const enqueued =
+          each === undefined ? await writeAlike(job, same, chunk, run) : await write(jobsOf(job, chunk), run)
+        for (const { id, created } of enqueued) {
+          total[created ? 'created' : 'held']++
+          total.ids.push(id)
+        }
+        announce(job.queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)
+      }
+      // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
+      let sending: Promise<void> = Promise.resolve()
+      let chunk: Item[] = []
+      let bytes = 0
+      let index = 0
+      try {
+        for await (const input of inputs) {
+          const asked =
+            each === undefined ? same : checkEnqueueOptions({ ...options, ...optionsOfItem(each(input, index)) })
+          const text = await checkedInput(job, input, index)
+          if (isFull(chunk.length, bytes, text)) {
+            await sending
+            sending = send(chunk)
+            // Handled here too: the send may fail while the list is slow to give the next item.
+            sending.catch(() => {})
+            chunk = []
+            bytes = 0
+          }
+          chunk.push({ asked, text })
+          bytes += text.length
+          index++
+        }
+      } finally {
+        await sending
+      }
+      if (chunk.length > 0) await send(chunk)
+      return total
+    },
+  }
+}
+
+interface Item {
+  asked: CheckedOptions
+  text: string
+}
+
+function jobsOf({ queue, kind, version }: AnyJob, items: readonly Item[]): NewJob[] {
+  const trace = traceparent()
+  return items.map(({ asked, text }) => ({ ...asked, queue, kind, version, trace, input: text }))
+}

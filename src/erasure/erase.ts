@@ -1,0 +1,75 @@
+/**
+ * Erases a finished batch or job with all related rows and files, for requests to remove personal data.
+ *
+ * Invariant: a repeated call, after a crash or from ten callers at once, continues where the erase stopped; ticks and the janitor
+ * finish a begun erase on their own.
+ */
+
+import { follow } from '../batches/batch-tick.ts'
+import { finalBatchStates } from '../batches/model/batch-state.ts'
+import type { Db } from '../database/db.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { removeDropped } from '../files/sql/file-removal.ts'
+import { finalStates } from '../jobs/model/state.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isId } from '../lib/values/id.ts'
+import { markErased } from './sql/erase-batch.ts'
+import { eraseJob } from './sql/erase-job.ts'
+
+export interface Erasing {
+  /**
+   * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
+   * already erased. Throws `batch_state`.
+   */
+  eraseBatch(id: string): Promise<{ id: string; erased: boolean }>
+  /**
+   * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
+   * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
+   * erased. Throws `wrong_state`.
+   */
+  eraseJob(id: string): Promise<{ id: string; erased: boolean }>
+}
+
+/** Retries while the cascade of an earlier action must finish first. */
+const rounds = 20
+const filesAtOnce = 100
+
+export function createErasing({ db, clock }: { db: Db; clock: Clock }): Erasing {
+  const removeFiles = async () => {
+    while ((await removeDropped(db, filesAtOnce)) === filesAtOnce);
+  }
+  const bites = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
+
+  return {
+    async eraseBatch(id) {
+      if (!isId(id)) return { id, erased: false }
+      let erased = false
+      for (let left = rounds; ; left--) {
+        await bites(id)
+        const found = await markErased(db, id, clock.instant())
+        if (found === undefined) break
+        if (found === 'marked') erased = true
+        else if (left === 0 || !isIn(finalBatchStates, found))
+          throw new RetomaError('batch_state', { id, state: found, verb: 'erase' })
+      }
+      await removeFiles()
+      return { id, erased }
+    },
+
+    async eraseJob(id) {
+      if (!isId(id)) return { id, erased: false }
+      for (let left = rounds; ; left--) {
+        const found = await eraseJob(db, id, clock.instant())
+        // The job may have ended since the read.
+        if (found !== undefined && found !== 'erased') {
+          if (left > 0 && isIn(finalStates, found)) continue
+          throw new RetomaError('wrong_state', { id, state: found, verb: 'erase' })
+        }
+        await removeFiles()
+        return { id, erased: found === 'erased' }
+      }
+    },
+  }
+}
+
+const isIn = (states: readonly string[], state: string): boolean => states.includes(state)

@@ -1,0 +1,46 @@
+/**
+ * Deletes the incidents and findings about an erased job or batch, and the jobs that send their notices.
+ *
+ * Invariant: runs in the same transaction as the erase; otherwise a crash would leave incidents without a known subject.
+ * A notice that is being sent is deleted too; its attempt then finds its lease lost.
+ */
+import { doomed } from '../../files/sql/file-removal.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+
+export interface Forgotten {
+  /** Condition on incidents `i`. */
+  incidents: string
+  /** Condition on findings `f`: a later tick would otherwise report their end. */
+  findings: string
+  /** Query for the ids of further jobs to delete. */
+  also: string
+  now: string
+}
+
+/** The parts of the statement; `old` has the deleted jobs. */
+export const forgetTold = ({ incidents, findings, also, now }: Forgotten): string => `
+    gone as (
+      delete from retoma.incident i
+      where ${incidents}
+      returning told_job, cleared_job
+    ), found as (
+      delete from retoma.finding f
+      where ${findings}
+    ), old as materialized (
+      select id, queue, gated, gate_key, worker_id from retoma.job
+      where id = any (array(
+        select told_job from gone union all select cleared_job from gone union all ${also}
+      ))
+      order by id
+      for update
+    ), removed as (
+      delete from retoma.job where id = any (array(select id from old))
+    ), ran as (
+      select * from old where worker_id is not null
+    ), ${freeGates('ran', now)}, kept as (
+      delete from retoma.checkpoint where job_id = any (array(select id from old))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from old))
+    ), events as (
+      delete from retoma.event where job_id = any (array(select id from old))
+    )`

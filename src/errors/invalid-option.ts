@@ -1,0 +1,36 @@
+/** Throws the errors for invalid options and definitions: the name of the option, with the reason in both languages. */
+
+import { suggestion } from './did-you-mean.ts'
+import { RetomaError, type Saying, say } from './errors.ts'
+
+export type Refuse = (en: string, pt: string) => never
+
+/** Refuses an option of a call. */
+export function refuseOption(option: string, en: string, pt: string): never {
+  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
+}
+
+/** `within`: prefix of the option names, such as `limits.`. */
+export function refuseUnknownOptions(given: object, known: readonly string[], within = ''): void {
+  for (const option of Object.keys(given)) {
+    if (known.includes(option)) continue
+    const hint = suggestion(option, known)
+    refuseOption(`${within}${option}`, `there is no such option${hint.en}`, `não existe essa opção${hint.pt}`)
+  }
+}
+
+/** Refuses a definition (`defineJob`, `defineBatch` …). */
+export const refuseDefinition =
+  (what: Saying): Refuse =>
+  (en, pt) => {
+    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+  }
+
+/** `within`: prefix of the option names in the definition, such as `backoff.`. */
+export function refuseUnknown(given: object, known: readonly string[], refuse: Refuse, within = ''): void {
+  for (const option of Object.keys(given)) {
+    if (known.includes(option)) continue
+    const hint = suggestion(option, known)
+    refuse(`there is no option "${within}${option}"${hint.en}`, `não existe a opção "${within}${option}"${hint.pt}`)
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Derives the events a reader gets from a stored event; a pure function. Usually a single event results; but an action on the
+ * followed job or batch also yields the state it led to, and a state without a stored event is emitted before the next event.
+ *
+ * Invariant: the state events of a batch form a chain, each `from` equal to the previous `to`, even if the reader left and came
+ * back in between: the place of each event records the part already delivered.
+ */
+
+import type { EngineEvent, Subject } from './model/event.ts'
+import type { Place } from './model/event-cursor.ts'
+import { phaseOf, stateOf } from './model/followed-snapshot.ts'
+import type { EventRow } from './sql/read-events.ts'
+
+/** An event without its position. */
+export type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
+
+/** An event, and the change of the reader's place. */
+export interface Step {
+  told: Told
+  change: Partial<Place>
+}
+
+/** `place`: the reader's place before the event. */
+export function retell({ pos, at, type, jobId, batchId, data }: EventRow, of: Subject, place: Place): Step[] {
+  const ids = { at: new Date(at), jobId, batchId }
+  const itself = { type, ...ids, data } as Told
+  const isItem = type === 'state' && jobId !== null && batchId !== null && of.job === undefined
+  if (isItem) {
+    const { to, ...more } = data
+    return [{ told: { type: 'item', ...ids, data: { ...more, state: to } } as Told, change: { pos } }]
+  }
+  const { from, to, attempt } = data
+  const isOfIt = of.job !== undefined || (of.batch !== undefined && jobId === null)
+  if (!isOfIt || typeof from !== 'string' || typeof to !== 'string') return [{ told: itself, change: { pos } }]
+
+  const state = (data: { from: string; to: string; reason: string | null }): Told => ({ type: 'state', ...ids, data })
+  const phase = phaseOf(to, of.job && attempt)
+  const wasTold = place.half === true && place.pos === pos
+  const steps: Step[] = []
+  // A batch changes from `submitting` to `running` without an event.
+  const before = stateOf(place.phase)
+  if (of.batch !== undefined && !wasTold && before !== null && before !== from)
+    steps.push({ told: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
+  if (type !== 'action' || from === to) return [...steps, { told: itself, change: { pos, phase } }]
+  // The reader may leave between the two events; the reader then gets the second event after coming back.
+  if (!wasTold) steps.push({ told: itself, change: { pos, half: true } })
+  steps.push({ told: state({ from, to, reason: 'person' }), change: { pos, phase } })
+  return steps
+}

@@ -1,0 +1,239 @@
+/**
+ * Reads events for a single consumer. A consumer that keeps up gets events from the feed. If the queue grows too long, the reader
+ * leaves the feed, drops the queue and reads the table again from the last delivered event, at the pace of the consumer, until it
+ * can join the feed again.
+ *
+ * Invariant: `#given` is the place of the last event delivered to the consumer. Every later event is in the queue or will be read
+ * again: no event is delivered twice and none is left out.
+ */
+
+import type { Db } from '../database/db.ts'
+import { passes } from '../database/pg-errors.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { orAborted } from '../lib/abortable.ts'
+import type { Clock } from '../lib/clock.ts'
+import { retell, type Told } from './derive-events.ts'
+import { type Feed, type Listener, lookEveryMs, type News } from './event-feed.ts'
+import type { EngineEvent, Subject } from './model/event.ts'
+import { cursorOf, type Place } from './model/event-cursor.ts'
+import { type Glance, stateOf } from './model/followed-snapshot.ts'
+import { boundsOfEvents, type EventRow, readEvents } from './sql/read-events.ts'
+import { placeAllEvents } from './sql/write-events.ts'
+
+/** A consumer with more queued events than this when more arrive is slow. */
+const mostQueued = 1000
+const pageSize = 500
+
+export class Follower implements Listener {
+  readonly of: Subject
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #feed: Feed
+  readonly #signal: AbortSignal
+  #queue: { event: EngineEvent; place: Place }[] = []
+  #given: Place = { pos: 0, phase: null, stamp: null }
+  /** The place after all queued events. */
+  #ahead: Place = this.#given
+  #joined = false
+  #over = false
+  #fault: { error: unknown } | undefined
+  #progressedAt = Number.NEGATIVE_INFINITY
+  #idle: { seconds: number; at: number } | undefined
+  #news: News | undefined
+  #wake = () => {}
+  #hasLooked = () => {}
+  /** Resolves with the first poll result, when the start of the stream is known. */
+  readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
+
+  constructor(given: { db: Db; clock: Clock; feed: Feed; of: Subject; signal: AbortSignal }) {
+    this.of = given.of
+    this.#db = given.db
+    this.#clock = given.clock
+    this.#feed = given.feed
+    this.#signal = given.signal
+  }
+
+  /** No further event comes; the queue is complete. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** Seconds without progress of the followed job or batch; null: the stream follows everything, or no row was read yet. */
+  idleSeconds(): number | null {
+    return this.#idle === undefined ? null : this.#idle.seconds + (this.#clock.elapsed() - this.#idle.at) / 1000
+  }
+
+  async *read(after: Place | undefined): AsyncGenerator<EngineEvent, undefined> {
+    const woken = () => this.#wake()
+    this.#signal.addEventListener('abort', woken)
+    try {
+      await this.#begin(after)
+      while (!this.#signal.aborted) {
+        const next = this.#queue.shift()
+        if (next !== undefined) {
+          this.#given = next.place
+          yield next.event
+        } else if (this.#fault !== undefined) throw this.#fault.error
+        else if (this.#over) return
+        else if (this.#joined) await new Promise<void>(resolve => (this.#wake = resolve))
+        else await this.#catchUp()
+      }
+    } finally {
+      this.#signal.removeEventListener('abort', woken)
+      this.#feed.leave(this)
+    }
+  }
+
+  async #begin(after: Place | undefined): Promise<void> {
+    // A stream without a start position begins now: earlier events without a position must not get a position after the start.
+    if (after === undefined) await this.#ask(() => placeAllEvents(this.#db))
+    const bounds = await this.#ask(() => boundsOfEvents(this.#db, this.of))
+    if (bounds === undefined) return
+    if (!bounds.there) throw notFound(this.of)
+    this.#startAt(after ?? { pos: bounds.last, phase: null, stamp: null })
+    if (after === undefined) this.#joined = this.#feed.join(this, bounds.last)
+  }
+
+  #startAt(place: Place): void {
+    this.#queue = []
+    this.#given = this.#ahead = place
+  }
+
+  /** Events were missed: continues from `pos`. */
+  #reset(pos: number, at: Date): void {
+    this.#startAt({ pos, phase: null, stamp: null })
+    this.#push({ type: 'reset', at, jobId: this.of.job ?? null, batchId: this.of.batch ?? null, data: {} }, {})
+  }
+
+  async #catchUp(): Promise<void> {
+    // Read before the query, so that the query sees all events the feed has seen.
+    const { frontier } = this.#feed
+    // An event whose first half was delivered is read again for the second half.
+    const from = this.#given.half ? this.#given.pos - 1 : this.#given.pos
+    const page = await this.#ask(() => readEvents(this.#db, this.of, from, pageSize))
+    if (page === undefined) return
+    if (page.removed > from) return this.#reset(page.last, this.#clock.now())
+    for (const row of page.events) this.#pushRow(row)
+    if (page.events.length === pageSize) return
+    this.#moveTo(Math.max(page.last, frontier))
+    this.#joined = this.#feed.join(this, this.#ahead.pos)
+  }
+
+  take(news: News): void {
+    if (!this.#joined || this.#over) return
+    this.#hasLooked()
+    // The queue left over from earlier polls counts; a single poll may bring more to a consumer that keeps up.
+    if (this.#queue.length > mostQueued) {
+      this.#fallBehind()
+      return
+    }
+    if (news.removed > this.#ahead.pos || news.given < this.#ahead.pos) this.#reset(news.frontier, news.at)
+    this.#news = news
+    for (const row of news.events) if (row.pos > this.#ahead.pos && this.#isOf(row)) this.#pushRow(row)
+    this.#lookAt(news)
+    this.#news = undefined
+    this.#wake()
+  }
+
+  #lookAt(news: News): void {
+    this.#moveTo(news.frontier)
+    const id = this.of.job ?? this.of.batch
+    const glance = id === undefined ? undefined : news.glance(id)
+    if (glance) {
+      this.#idle = { seconds: glance.idleSeconds, at: this.#clock.elapsed() }
+      this.#derive(glance, news.at)
+    }
+    if (glance === null || (glance?.over && !glance.pending)) {
+      this.#over = true
+      this.#feed.leave(this)
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#fault = { error }
+    this.#wake()
+  }
+
+  /**
+   * Emits state and progress derived from the current row. All stored events up to this point are already queued, so the order is
+   * right.
+   */
+  #derive(glance: Glance, at: Date): void {
+    const ids = { at, jobId: this.of.job ?? null, batchId: glance.batchId }
+    const ends = glance.over && !glance.pending
+    const tellState = () => {
+      if (glance.phase === this.#ahead.phase || glance.pending) return
+      const data = { from: stateOf(this.#ahead.phase), ...glance.state }
+      this.#push({ type: 'state', ...ids, data }, { phase: glance.phase })
+    }
+    const tellProgress = () => {
+      if (glance.stamp === null || glance.stamp === this.#ahead.stamp) return
+      const now = this.#clock.elapsed()
+      if (!ends && now - this.#progressedAt < lookEveryMs) return
+      this.#progressedAt = now
+      this.#push({ type: 'progress', ...ids, data: glance.progress }, { stamp: glance.stamp })
+    }
+    if (!ends) tellState()
+    tellProgress()
+    if (ends) tellState()
+  }
+
+  #isOf({ jobId, batchId }: EventRow): boolean {
+    const { job, batch } = this.of
+    return job !== undefined ? jobId === job : batch === undefined || batchId === batch
+  }
+
+  #pushRow(row: EventRow): void {
+    for (const { told, change } of retell(row, this.of, this.#ahead)) this.#push(told, change)
+  }
+
+  #push(told: Told, change: Partial<Place>): void {
+    const before = cursorOf(this.#ahead)
+    this.#ahead = { ...this.#ahead, ...(change.pos === undefined ? {} : { half: false }), ...change }
+    const event = this.#shared(told, before, cursorOf(this.#ahead))
+    // A later progress replaces the previous queued progress.
+    if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
+    this.#queue.push({ event, place: this.#ahead })
+  }
+
+  /** Readers of the same subject at the same place share an event object, so that it is serialised once. */
+  #shared(told: Told, before: string, position: string): EngineEvent {
+    const key = `${told.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
+    const made = this.#news?.made.get(key) ?? ({ position, ...told } as EngineEvent)
+    this.#news?.made.set(key, made)
+    return made
+  }
+
+  /** No event of this stream lies before `pos`: a reader that continues from here need not read the range again. */
+  #moveTo(pos: number): void {
+    if (pos <= this.#ahead.pos) return
+    this.#ahead = { ...this.#ahead, pos, half: false }
+    if (this.#queue.length === 0) this.#given = this.#ahead
+  }
+
+  /** The queue is too long: drops the queue; events are read again from the last delivered event. */
+  #fallBehind(): void {
+    this.#joined = false
+    this.#feed.leave(this)
+    this.#startAt(this.#given)
+  }
+
+  /** Repeats `work` until the database answers; undefined: the consumer has left. */
+  async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#signal.aborted) {
+      try {
+        return await orAborted(work(), this.#signal)
+      } catch (error) {
+        if (!passes(error)) throw error
+        await this.#clock.sleep(lookEveryMs, this.#signal)
+      }
+    }
+    return undefined
+  }
+}
+
+function notFound({ job, batch }: Subject): RetomaError {
+  return batch === undefined
+    ? new RetomaError('not_found', { what: 'job', id: String(job) })
+    : new RetomaError('not_found', { what: say('batch', 'lote'), id: batch })
+}

@@ -1,0 +1,105 @@
+/** Implements `engine.events`: streams events as they occur, or from an earlier position. */
+
+import type { Db } from '../database/db.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isId } from '../lib/values/id.ts'
+import type { Feed } from './event-feed.ts'
+import { Follower } from './event-reader.ts'
+import type { EngineEvent, EventsFilter, Subject } from './model/event.ts'
+import { readCursor } from './model/event-cursor.ts'
+
+export interface EventStream extends AsyncIterableIterator<EngineEvent> {
+  /**
+   * Starts the stream and resolves once the first read is done: false if the stream is over with no event left to deliver.
+   * Rejects where the first `next()` would reject: `not_found`.
+   */
+  opened(): Promise<boolean>
+  /**
+   * Seconds without progress of the followed job or batch, as of the last poll; null: the stream follows everything or has not
+   * begun.
+   */
+  idleSeconds(): number | null
+}
+
+export interface Events {
+  /**
+   * Streams failures and actions of everything, or of a job or batch together with state and progress changes. Begins with the
+   * first `next()`, after the position `after` or else now. A stream of a job or batch ends after the final state; any stream
+   * ends with `break`, with the signal or with the engine.
+   */
+  events(filter?: EventsFilter): EventStream
+}
+
+const known = ['job', 'batch', 'after', 'signal']
+
+export function createEvents(given: { db: Db; clock: Clock; feed: Feed; closing: AbortSignal }): Events {
+  return {
+    events(filter = {}) {
+      const { of, after, signal } = check(filter)
+      const ending = new AbortController()
+      const end = () => ending.abort()
+      const follower = new Follower({ ...given, of, signal: ending.signal })
+
+      async function* read(): AsyncGenerator<EngineEvent, undefined> {
+        const signals = [given.closing, ...(signal ? [signal] : [])]
+        if (signals.some(each => each.aborted)) return
+        for (const each of signals) each.addEventListener('abort', end)
+        try {
+          yield* follower.read(after)
+        } finally {
+          for (const each of signals) each.removeEventListener('abort', end)
+        }
+      }
+      const reading = read()
+      let first: Promise<IteratorResult<EngineEvent, undefined>> | undefined
+      return {
+        next() {
+          const next = first ?? reading.next()
+          first = undefined
+          return next
+        },
+        async opened() {
+          first ??= reading.next()
+          const next = first
+          next.catch(() => {}) // the caller of next() gets the error
+          await Promise.race([next, follower.looked])
+          return !follower.over || !(await next).done
+        },
+        idleSeconds: () => follower.idleSeconds(),
+        // Also ends a pending next().
+        return() {
+          end()
+          return reading.return(undefined)
+        },
+        [Symbol.asyncIterator]() {
+          return this
+        },
+      }
+    },
+  }
+}
+
+function check(filter: EventsFilter) {
+  if (filter === null || typeof filter !== 'object')
+    refuseOption('events', 'events takes { job, batch, after, signal }', 'events recebe { job, batch, after, signal }')
+  refuseUnknownOptions(filter, known)
+  const { job, batch, after, signal } = filter
+  if (job !== undefined && batch !== undefined)
+    refuseOption(
+      'batch',
+      'a stream is of a job or of a batch, not of both',
+      'um fluxo é de um job ou de um lote, não dos dois',
+    )
+  if (job !== undefined && !isId(job)) throw new RetomaError('not_found', { what: 'job', id: String(job) })
+  if (batch !== undefined && !isId(batch))
+    throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batch) })
+  const place = after === undefined ? undefined : readCursor(after)
+  if (after !== undefined && place === undefined)
+    refuseOption('after', 'it is the position of an earlier event', 'é a position de um evento anterior')
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
+  const of: Subject = { ...(job === undefined ? {} : { job }), ...(batch === undefined ? {} : { batch }) }
+  return { of, after: place, signal }
+}

@@ -1,0 +1,72 @@
+/**
+ * Defines the events of a reader. Exceptions and actions are stored; the `state` of a normal job, `progress` and `reset` are
+ * derived while a reader listens (docs/events.md).
+ */
+import type { State } from '../../jobs/model/state.ts'
+
+interface Told {
+  /** Cursor for `after`, to continue here. */
+  position: string
+  at: Date
+  jobId: string | null
+  batchId: string | null
+}
+
+/** The state of a job or batch changed. */
+export interface StateEvent extends Told {
+  type: 'state'
+  data: {
+    /** null: the first state for this reader. */
+    from: string | null
+    to: string
+    reason: string | null
+    [more: string]: unknown
+  }
+}
+
+/** A job of a batch failed, as an event of the batch. */
+export interface ItemEvent extends Told {
+  type: 'item'
+  data: { ref: string | null; state: State; attempt: number; reason: string | null; [more: string]: unknown }
+}
+
+/** An actor ran an action with an effect. */
+export interface ActionEvent extends Told {
+  type: 'action'
+  data: { who: string | null; what: string; [more: string]: unknown }
+}
+
+/** The engine warns about a job that continues anyway. */
+export interface WarningEvent extends Told {
+  type: 'warning'
+  data: { what: string; [more: string]: unknown }
+}
+
+/** Progress: the data of ctx.progress for a job, the counts for a batch. At most four per second, only after a change. */
+export interface ProgressEvent extends Told {
+  type: 'progress'
+  data: Readonly<Record<string, unknown>>
+}
+
+/** `after` is older than the stored events: the reader missed events. Read the status again; the stream continues from now. */
+export interface ResetEvent extends Told {
+  type: 'reset'
+  data: Readonly<Record<string, never>>
+}
+
+export type EngineEvent = StateEvent | ItemEvent | ActionEvent | WarningEvent | ProgressEvent | ResetEvent
+
+/** Subject of a stream: a job, a batch, or everything. */
+export interface Subject {
+  readonly job?: string
+  readonly batch?: string
+}
+
+export interface EventsFilter {
+  job?: string | undefined
+  batch?: string | undefined
+  /** Position of the last event read. Default: from now on. */
+  after?: string | undefined
+  /** Ends the stream, without an error. */
+  signal?: AbortSignal | undefined
+}

@@ -1,0 +1,157 @@
+/**
+ * Reads events for streams; writes and locks nothing. The event feed and its readers (src/engine) call this file.
+ *
+ * Invariant: `lookForEvents` reads events and the followed rows in a single snapshot, so a row is never ahead of the
+ * events already emitted, except for events without a position: then `pending` is true.
+ */
+
+import { sumsOf } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import type { Subject } from '../model/event.ts'
+import type { BatchFacts, JobFacts } from '../model/followed-snapshot.ts'
+
+export interface EventRow {
+  pos: number
+  /** ISO 8601. */
+  at: string
+  type: 'state' | 'action' | 'warning'
+  jobId: string | null
+  batchId: string | null
+  data: Record<string, unknown>
+}
+
+const columns = `pos, at, type, job_id::text as "jobId", batch_id::text as "batchId", data`
+
+const removed = `coalesce((select max(pos) from retoma.event_removed), 0)`
+
+/** Not by max(): for a table that looks empty to the planner, the planner would scan all rows. */
+const lastPlace = `(select pos from retoma.event where pos is not null order by pos desc limit 1)`
+
+const given = `greatest(pg_sequence_last_value('retoma.event_pos_seq'), ${removed})`
+
+// A range of a single id, in the order of the intended index: with an equality the planner would walk all positions and
+// filter, as soon as it expects many events for a job or batch.
+const only = (column: string, id: string) => `${column} >= ${id} and ${column} <= ${id}`
+
+/** True if the subject has events without a position: nulls are last in the index. */
+const anyYet = (column: string, id: string) => `
+  coalesce((select pos is null from retoma.event where ${only(column, id)} order by ${column} desc, pos desc limit 1), false)`
+
+/** Seconds since an instant; an instant in the future (from a faster clock) counts as now. */
+const since = (instant: string) => `
+  greatest(extract(epoch from coalesce($5::timestamptz, now()) - ${instant}), 0)::float8`
+
+const glanceAtJobs = `
+  select j.id::text, j.batch_id::text as "batchId", j.state, j.attempt, j.progress, j.checkpoint, j.error - 'stack' as error,
+    (extract(epoch from j.progress_at) * 1000000)::bigint::text as "progressAt",
+    ${since('coalesce(j.progress_at, j.started_at, j.created_at)')} as "idleSeconds",
+    ${anyYet('job_id', 'j.id')} as pending
+  from retoma.job j
+  where j.id = any ($3::bigint[])`
+
+const glanceAtBatches = `
+  select b.id::text, b.state, b.reason, b.todo is not null as following, b.submitted_at is not null as submitted, b.total, c.*,
+    coalesce((
+      select json_agg(json_build_object(
+        'ageSeconds', extract(epoch from coalesce($5::timestamptz, now()) - s.at), 'ended', s.done) order by s.at)
+      from unnest(b.sample_at, b.sample_done) as s (at, done)
+    ), '[]') as samples,
+    ${since(`coalesce((select max(progress_at) from retoma.batch_count where batch_id = b.id), b.created_at)`)} as "idleSeconds",
+    ${anyYet('batch_id', 'b.id')} as pending
+  from retoma.batch b cross join lateral (${sumsOf('b.id')}) c
+  where b.id = any ($4::bigint[]) and b.todo is distinct from 'prune'`
+
+const look = {
+  name: 'event_look',
+  text: `
+    select
+      coalesce((select json_agg(e) from (select ${columns} from retoma.event where pos > $1 order by pos limit $2) e), '[]') as events,
+      coalesce((select json_agg(j) from (${glanceAtJobs}) j), '[]') as jobs,
+      coalesce((select json_agg(b) from (${glanceAtBatches}) b), '[]') as batches,
+      (select id from retoma.event where pos is null order by id limit 1) is not null as unplaced,
+      ${removed}::float8 as removed,
+      ${given}::float8 as given,
+      coalesce($5::timestamptz, now()) as at`,
+}
+
+export interface Look {
+  events: EventRow[]
+  jobs: JobFacts[]
+  batches: BatchFacts[]
+  /** Events without a position exist. */
+  unplaced: boolean
+  /** Events up to this position are pruned. */
+  removed: number
+  /** The last assigned position. A position beyond comes from another database, or from a time before a restore. */
+  given: number
+  at: Date
+}
+
+const deadlineMs = 8000
+
+/**
+ * Reads the next events after a position, and the rows of `jobs` and `batches` in the same snapshot. A missing row means
+ * a deleted job or batch.
+ */
+export async function lookForEvents(
+  db: Db,
+  given: { after: number; limit: number; jobs: readonly string[]; batches: readonly string[] },
+  now: Date | null,
+): Promise<Look> {
+  const [found] = await db.run<Look>(look, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
+  return found!
+}
+
+const page = (name: string, where: string, order = 'pos') => ({
+  name,
+  text: `
+    select
+      coalesce((select json_agg(e) from (select ${columns} from retoma.event where ${where} order by ${order} limit $2) e), '[]') as events,
+      greatest(${lastPlace}, ${removed}, $1)::float8 as last,
+      ${removed}::float8 as removed`,
+})
+const pageOfAll = page('event_page', 'pos > $1')
+const pageOf = (column: string) =>
+  page(`event_page_${column}`, `${only(column, '$3')} and (${column}, pos) > ($3, $1)`, `${column}, pos`)
+const pageOfJob = pageOf('job_id')
+const pageOfBatch = pageOf('batch_id')
+
+interface Page {
+  events: EventRow[]
+  /** If the page is not full, no more events exist up to this position. */
+  last: number
+  removed: number
+}
+
+/** Reads the next events of a subject, for a reader that is behind. */
+export async function readEvents(db: Db, of: Subject, after: number, limit: number): Promise<Page> {
+  const values = [after, limit]
+  const [found] =
+    of.job !== undefined
+      ? await db.run<Page>(pageOfJob, [...values, of.job], deadlineMs)
+      : of.batch !== undefined
+        ? await db.run<Page>(pageOfBatch, [...values, of.batch], deadlineMs)
+        : await db.run<Page>(pageOfAll, values, deadlineMs)
+  return found!
+}
+
+const bounds = {
+  name: 'event_bounds',
+  text: `
+    select
+      ($1::bigint is null or exists (select from retoma.job where id = $1))
+        and ($2::bigint is null or exists (select from retoma.batch where id = $2)) as there,
+      greatest(${lastPlace}, ${removed})::float8 as last`,
+}
+
+interface Bounds {
+  /** The job or batch exists. */
+  there: boolean
+  /** The last readable position. */
+  last: number
+}
+
+export async function boundsOfEvents(db: Db, of: Subject): Promise<Bounds> {
+  const [found] = await db.run<Bounds>(bounds, [of.job ?? null, of.batch ?? null], deadlineMs)
+  return found!
+}

@@ -1,0 +1,352 @@
+/**
+ * Runs an attempt from the claimed row to the outcome. The attempt uses no database directly: writes go through the attempt's storage
+ * (`Keeper`), and the worker settles the outcome that `run` returns.
+ *
+ * Invariant: an attempt always ends. A handler that ignores its signal loses its attempt after the stop grace; later writes of the handler
+ * reach nothing, because the outcome is decided and the fence moves with the outcome. The slot is free again when the handler has ended, or
+ * 10 s after the signal: then the handler is abandoned.
+ *
+ * Most jobs use neither signal nor log, so both are built on first use.
+ */
+
+import type { Claimed } from '../claiming/sql/claim.ts'
+import { isRetomaError, RetomaError } from '../errors/errors.ts'
+import type { Children } from '../isolation/child-pool.ts'
+import type { Run } from '../isolation/child-run.ts'
+import type { Isolate } from '../isolation/isolated-calls.ts'
+import { handlerOf, isolationOf } from '../isolation/isolation-mode.ts'
+import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
+import { doNotRetry, type Ended, Snooze } from '../jobs/model/outcome.ts'
+import type { Policy } from '../jobs/model/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import type { Random } from '../lib/random.ts'
+import type { Span } from '../lib/trace.ts'
+import { milliseconds } from '../lib/values/duration.ts'
+import { decodeValue } from '../lib/values/value-codec.ts'
+import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
+import { nameOf } from '../worker/sql/heartbeat.ts'
+import type { Landed } from '../worker/write-batcher.ts'
+import { AttemptClock, type Awake } from './attempt-clock.ts'
+import { type AttemptEnd, endOf } from './attempt-outcome.ts'
+import { closeSpan, spanOf } from './attempt-span.ts'
+import { runAs } from './current-job.ts'
+import { Context } from './handler-context.ts'
+import { type Keeper, Kept } from './handler-services.ts'
+import { type Away, sendAway } from './isolated-attempt.ts'
+import type { Transacted } from './step-transaction.ts'
+import { Patience } from './stop-grace.ts'
+
+export interface AttemptOptions {
+  /** The worker id. */
+  id: string
+  clock: Clock
+  log: Log
+  random: Random
+  /** The stop grace: the time a handler has to end after its signal aborts. */
+  graceMs: number
+  keeper: Keeper
+  /** Called before attempts time out, to find out whether the loop was blocked. */
+  isTime: () => void
+  /** The time of the attempt runs again. */
+  resumed: (attempt: Attempt) => void
+  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
+  abandoned: (more: 1 | -1) => void
+  /** The children for isolated attempts; undefined inside a child. */
+  children?: Children
+  /** Runs functions in child processes: by this worker, or from inside a child by request to the parent. */
+  isolate: Isolate
+  /** The memory limit of the worker process. */
+  memoryBytes?: number | undefined
+}
+
+/** Smaller values do not justify another check. */
+const leastStolenMs = 100
+
+export class Attempt {
+  readonly claimed: Claimed
+  /** Identifies the attempt among all attempts of a worker. */
+  readonly name: string
+  readonly job: AnyJob
+  /** The policy of the kind with the policy override of the batch. */
+  readonly policy: Policy
+  /** The instant of the claim, in milliseconds of this process. */
+  readonly claimedAt: number
+  readonly time: AttemptClock
+  /** The handler no longer occupies the slot: the handler has ended, or sleeps until the next attempt. */
+  #handled = false
+  #abandoned = false
+  #followed = false
+  #cleared: (() => void) | undefined
+  readonly #options: AttemptOptions
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+  #leave: ((ended: Ended | Away) => void) | undefined
+  #ended = false
+  #patience: Patience | undefined
+  #kept: Kept | undefined
+  /** The run in a thread or process, for an isolated attempt. */
+  #away: Run | undefined
+  /** The part of `stolenMs` of the isolated run that is already discounted. */
+  #stolenMs = 0
+  /** The number of isolated functions under way. */
+  #calling = 0
+  /** Stopped providers that this attempt probes. */
+  #probes: Set<string> | undefined
+  /** Undefined: tracing is off. */
+  #span: Span | undefined
+
+  constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
+    this.claimed = claimed
+    this.name = nameOf(claimed)
+    this.job = job
+    this.policy = claimed.override ? { ...job.policy, ...claimed.override } : job.policy
+    this.#options = options
+    this.claimedAt = options.clock.elapsed()
+    this.time = new AttemptClock(options.clock, () => options.resumed(this))
+  }
+
+  get started(): boolean {
+    return this.#leave !== undefined
+  }
+
+  get running(): boolean {
+    return this.started && !this.#ended
+  }
+
+  /** True if current-job.ts knows the handler after the first `await` too. */
+  get followed(): boolean {
+    return this.#followed
+  }
+
+  /** The outcome is decided, and the handler still runs. */
+  get isLeftBehind(): boolean {
+    return this.#ended && !this.#handled
+  }
+
+  /** Resolves when the handler of an ended attempt has ended or is abandoned. */
+  cleared(): Promise<void> {
+    return new Promise(resolve => {
+      this.#cleared = resolve
+      // The handler was abandoned while its child was being killed.
+      if (this.#abandoned || this.#handled) resolve()
+    })
+  }
+
+  /** Stops watching the handler of an ended attempt. */
+  forget(): void {
+    this.#patience?.end()
+  }
+
+  /** The handler runs in a thread or a process. */
+  get isAway(): boolean {
+    return this.#away !== undefined && !this.#ended
+  }
+
+  /** Kills the child of an isolated attempt after `afterMs`, regardless of the stop grace. */
+  async killChild(afterMs: number): Promise<void> {
+    if (this.#away === undefined) return
+    await this.#options.clock.sleep(afterMs)
+    await this.#away.kill()
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  /**
+   * Aborts the attempt. Only the first reason counts, and none after the end: the signal does not undo the work of a handler. From here on
+   * the stop grace runs; then the attempt ends without the handler, and a child is killed. `forGood`: the worker stops and needs the slot
+   * no more.
+   */
+  abort(reason: Error, forGood = isRetomaError(reason, 'worker_stopping')): void {
+    if (this.#reason !== undefined || this.#ended) return
+    this.#reason = reason
+    this.#controller?.abort(reason)
+    this.#away?.abort(reason)
+    this.#patience = new Patience({
+      ...this.#options,
+      stopping: forGood,
+      leave: () => void this.#leaveBehind(reason),
+      abandon: () => this.#abandon(),
+    })
+  }
+
+  /** Ends the attempt although the handler still runs; kills a child first. */
+  async #leaveBehind(reason: Error): Promise<void> {
+    await this.#away?.kill()
+    this.#leave?.({ thrown: reason })
+  }
+
+  #abandon(): void {
+    this.#abandoned = true
+    this.#options.abandoned(1)
+    this.#cleared?.()
+  }
+
+  /** The handler and everything it began have ended, however late. */
+  #handlerEnded(): void {
+    if (this.#handled) return
+    this.#handled = true
+    this.#patience?.end()
+    if (this.#abandoned) this.#options.abandoned(-1)
+    this.#cleared?.()
+  }
+
+  timeOut(): void {
+    // The time begins with the handler, however long the start of a child takes.
+    if (this.#away?.begun === false) return void this.allow()
+    // Time that the machine gave to other processes does not count.
+    const stolen = (this.#away?.stolenMs ?? 0) - this.#stolenMs
+    if (stolen >= leastStolenMs) {
+      this.#stolenMs += stolen
+      return void this.time.stolen(stolen)
+    }
+    const { id, attempt } = this.claimed
+    this.abort(new RetomaError('attempt_timeout', { attempt, job: id, seconds: this.policy.timeout / 1000 }))
+  }
+
+  /** Restarts the full timeout from now on. */
+  allow(): void {
+    this.time.begin(this.policy.timeout)
+  }
+
+  /** `allow` must have been called before. */
+  run(follow: boolean): Promise<AttemptEnd> {
+    this.#followed = follow
+    return new Promise(resolve => {
+      this.#leave = ended => {
+        if (this.#ended) return
+        this.#ended = true
+        const { claimed, policy } = this
+        const [asked] = this.#probes ?? []
+        const probed = asked ?? claimed.tries_for ?? undefined
+        const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
+        const end = 'end' in ended ? ended.end : endOf(ended, about)
+        resolve(end)
+        if (this.#span !== undefined) closeSpan(this.#span, end, ended)
+      }
+      this.#span = spanOf(this.claimed)
+      void (this.#span === undefined ? this.#handle() : this.#span.run(() => this.#handle()))
+    })
+  }
+
+  /** The parent of the handler's own spans, in any process. */
+  get trace(): string | null {
+    return this.#span?.traceparent ?? this.claimed.trace
+  }
+
+  /** Throws `bad_value` for an input written by a newer version. */
+  get #input(): unknown {
+    const { input, input_marked: isMarked } = this.claimed
+    return isMarked ? decodeValue(input) : input
+  }
+
+  /** Runs the handler, then waits for the writes the handler began. */
+  async #handle(): Promise<void> {
+    let ended: Ended | Away
+    try {
+      const parsing = runAs(this.claimed, false, () => this.job.parse(this.#input))
+      const parsed = parsing instanceof Promise ? await parsing : parsing
+      ended =
+        'problem' in parsed
+          ? { thrown: doNotRetry(new RetomaError('bad_input', { kind: this.job.kind, problem: parsed.problem })) }
+          : await this.#work(parsed.value)
+    } catch (thrown) {
+      ended = { thrown }
+    }
+    // Most attempts use no steps and no progress.
+    if (this.#kept?.isUsed && !('end' in ended))
+      ended = await this.#closed(this.#kept, ended).catch(thrown => ({ thrown }))
+    this.#handlerEnded()
+    this.#leave!(ended)
+  }
+
+  async #work(input: unknown): Promise<Ended | Away> {
+    const { job, claimed } = this
+    const { children, log } = this.#options
+    const isolation = children === undefined ? 'inline' : isolationOf(job, claimed.care)
+    if (isolation === 'inline') {
+      const run = job.run ?? (await handlerOf(job))
+      return {
+        returned: await runAs(claimed, this.#followed, () => run(new Context(this, log), input as never)),
+      }
+    }
+    // The signal aborted meanwhile: the handler need not begin.
+    if (this.#reason !== undefined) return { thrown: this.#reason }
+    const away = sendAway(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
+    this.#away = away.run
+    return away.ended
+  }
+
+  async #closed(kept: Kept, ended: Ended): Promise<Ended> {
+    const left = await kept.close()
+    if ('thrown' in ended) return ended
+    if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
+    await kept.tellUnused(this.#options.log)
+    return ended
+  }
+
+  /** Reports to the provider's row, and remembers the stopped providers that this attempt probes and that have not answered. */
+  readonly tellProvider = async (name: string, word: ProviderWord): Promise<ProviderStand> => {
+    const { keeper } = this.#options
+    if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
+    const stand = await this.time.waiting(() => keeper.provider(this.claimed, name, word, this.signal))
+    if (stand.how === 'open' && stand.probe) {
+      this.#probes ??= new Set()
+      this.#probes.add(name)
+    }
+    return stand
+  }
+
+  /** Aborts the handler's signal if the write finds the lease lost. */
+  readonly told = async <Answer extends Landed | Transacted>(
+    ask: (awake: Awake) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const { id, attempt } = this.claimed
+    const answer = await this.time.waiting(ask)
+    const how = typeof answer === 'string' ? answer : answer.how
+    if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
+    return answer
+  }
+
+  /** The time pauses until the function has a child; with the virtual clock, until the function has ended. */
+  readonly isolate = (call: IsolatedCall, signal: AbortSignal): Promise<string> => {
+    const { isolate, clock } = this.#options
+    const { id, kind, attempt } = this.claimed
+    const log = this.#options.log.child({ job: id, kind, attempt })
+    const parentStoppedMs = this.job.policy.orphanAfter / 2
+    const work = this.time.waiting(awake => isolate(call, { ...this.#caller, signal, awake, log, parentStoppedMs }))
+    return clock.during?.(work) ?? work
+  }
+
+  readonly #caller = {
+    // No deferral while another isolated function of the attempt runs, because its work would be lost; nor with the virtual clock, which
+    // would not reach the end of the deferral.
+    mayGoBack: () => this.#calling === 0 && this.#options.clock.during === undefined,
+    holds: (more: 1 | -1) => {
+      this.#calling += more
+    },
+    stole: (ms: number) => this.time.stolen(ms),
+  }
+
+  /** No child process is free for a function: aborts the handler, and the job waits again whatever the handler returns. */
+  readonly goBack = (noChild: Error): void => this.abort(noChild, false)
+
+  /** Builds the services of the context on first use. */
+  host(): Kept {
+    this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
+    return this.#kept
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await this.#kept?.close()
+    this.#handlerEnded()
+    this.#leave?.({ returned: new Snooze(milliseconds(ms)) })
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Times out the attempts of an incarnation: a single timer for all attempts, and the extension of deadlines after a blocked loop or a pause
+ * of the whole process.
+ *
+ * Invariant: no attempt times out because of time blocked by something else. Before any attempt times out, `isTime` checks whether the loop
+ * was blocked.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Attempt } from './attempt.ts'
+import { Alarm } from './deadline-timer.ts'
+
+export interface DeadlinesOptions {
+  clock: Clock
+  attempts: Iterable<Attempt>
+  /** Called before attempts time out, to find out whether the loop was blocked. */
+  isTime: () => void
+}
+
+export class Deadlines {
+  readonly #options: DeadlinesOptions
+  /** Fires at the first deadline. */
+  readonly #alarm: Alarm
+
+  constructor(options: DeadlinesOptions) {
+    this.#options = options
+    this.#alarm = new Alarm(options.clock, () => this.#timeOut())
+  }
+
+  /** The first deadline, at the earliest. */
+  get first(): number {
+    return this.#alarm.due
+  }
+
+  /** The last deadline of the handlers in this process; undefined: none runs here. */
+  lastHere(now: number): number | undefined {
+    let last: number | undefined
+    for (const attempt of this.#options.attempts)
+      if (attempt.running && !attempt.isAway) last = Math.max(last ?? 0, now + attempt.time.leftMs)
+    return last
+  }
+
+  /** Starts watching the deadline of an attempt. */
+  watch({ time }: Attempt): void {
+    this.#alarm.set(time.deadline)
+  }
+
+  /** Extends all deadlines by `ms`, except the deadline of the attempt named `culprit`, if known. */
+  stoodStill(ms: number, culprit?: string): void {
+    for (const attempt of this.#options.attempts)
+      if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
+  }
+
+  /** Stops the timer for good. */
+  off(): void {
+    this.#alarm.off()
+  }
+
+  /** Returns the next deadline among the remaining attempts. */
+  #timeOut(): number {
+    const { attempts, clock, isTime } = this.#options
+    isTime()
+    const now = clock.elapsed()
+    let next = Number.POSITIVE_INFINITY
+    for (const attempt of attempts) {
+      if (attempt.time.deadline <= now) attempt.timeOut()
+      // `timeOut` may have extended the deadline.
+      if (attempt.time.deadline > now) next = Math.min(next, attempt.time.deadline)
+    }
+    return next
+  }
+}

@@ -1,0 +1,233 @@
+/** Gives a handler the context of its attempt. The context builds its parts on first use, because most jobs use none. */
+
+import type { Answer } from '../database/leased-connection.ts'
+import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
+import { checkIsolated, type IsolatedCall } from '../isolation/model/isolated-call.ts'
+import { isNoChildFree } from '../jobs/model/deferral.ts'
+import type {
+  EachOptions,
+  IsolatedOptions,
+  JobContext,
+  JobFiles,
+  JobLog,
+  JobQuery,
+  JobTransaction,
+  Progress,
+} from '../jobs/model/job-context.ts'
+import { doNotRetry } from '../jobs/model/outcome.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Duration, longestDuration } from '../lib/values/duration.ts'
+import { asText } from '../lib/values/json.ts'
+import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../lib/values/value-codec.ts'
+import { askProvider, type ProviderHost } from '../providers/ask-provider.ts'
+import { each } from './each.ts'
+import { checkStepName } from './model/step.ts'
+import { refuseInside, runInside } from './nested-call-check.ts'
+import type { Place } from './progress-writer.ts'
+import type { Steps } from './steps.ts'
+
+/** The attempt, as the context sees it. `host` is called on the first use of steps, files, progress or providers. */
+interface Running {
+  readonly claimed: {
+    readonly id: string
+    readonly attempt: number
+    readonly kind: string
+    readonly resume: unknown
+    readonly version: number | null
+  }
+  readonly signal: AbortSignal
+  host(): ContextHost
+}
+
+export interface ContextHost extends ProviderHost {
+  readonly steps: Steps
+  readonly place: Place
+  readonly files: JobFiles
+  /** Estimates the database clock without a query, in milliseconds. */
+  now(): number
+  look(query: JobQuery): Promise<Answer>
+  /** Returns the result of the isolated function, encoded by lib/values/value-codec.ts. */
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
+  /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
+  rest(ms: number): void
+  /** Ends the attempt because no child process is free. */
+  goBack(noChild: Error): void
+}
+
+export class Context implements JobContext {
+  readonly #running: Running
+  readonly #log: Log
+  #jobLog: JobLog | undefined
+  #made: ContextHost | undefined
+
+  constructor(running: Running, log: Log) {
+    this.#running = running
+    this.#log = log
+  }
+
+  get #host(): ContextHost {
+    this.#made ??= this.#running.host()
+    return this.#made
+  }
+
+  get id(): string {
+    return this.#running.claimed.id
+  }
+
+  get attempt(): number {
+    return this.#running.claimed.attempt
+  }
+
+  get version(): number {
+    return this.#running.claimed.version ?? 1
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal
+  }
+
+  get log(): JobLog {
+    const { id, attempt, kind } = this.#running.claimed
+    this.#jobLog ??= jobLog(this.#log.child({ job: id, kind, attempt }))
+    return this.#jobLog
+  }
+
+  get resumeData(): unknown {
+    const { resume } = this.#running.claimed
+    return resume === null ? undefined : decodeValue(resume)
+  }
+
+  // Verbs are getters, so that a handler can destructure the context: `run: ({ step }) => step(…)`.
+
+  get step(): JobContext['step'] {
+    return (name, run, options) => this.#outside('step', () => this.#host.steps.step(name, run, options))
+  }
+
+  get each(): JobContext['each'] {
+    return <Item, Result>(
+      name: string,
+      items: Iterable<Item>,
+      run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+      options?: EachOptions<Item>,
+    ) => this.#outside('each', () => each(this.#host.steps, name, items, run, options)) as Promise<never>
+  }
+
+  get transaction(): JobContext['transaction'] {
+    return (name, run, options) => {
+      const inside = (tx: JobTransaction, signal: AbortSignal) =>
+        runInside(this.#running, name, async () => run(tx, signal))
+      return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
+    }
+  }
+
+  get query(): JobContext['query'] {
+    return (query, values) => {
+      const asked = typeof query === 'string' ? { text: query } : query
+      const all = values ?? asked.values ?? []
+      return this.#outside('query', () => this.#host.look({ ...asked, values: all })) as Promise<never>
+    }
+  }
+
+  get checkpoint(): JobContext['checkpoint'] {
+    return (name, data, options = {}) => this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
+  }
+
+  async #checkpoint(name: string, data: unknown, options: { progress?: Progress }): Promise<void> {
+    if (options === null || typeof options !== 'object')
+      refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
+    refuseUnknownOptions(options, ['progress'])
+    const { progress } = options
+    const encoded = encodeValue(data, { root: 'data' })
+    if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
+    const noted = { checkpoint: checkStepName(name), resume: encoded.text }
+    const how = await this.#host.place.keep(
+      progress === undefined ? noted : { ...noted, progress: progressText(progress) },
+    )
+    if (how === 'refused') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
+  }
+
+  get progress(): JobContext['progress'] {
+    return progress =>
+      this.#outside('progress', async () => this.#host.place.note({ progress: progressText(progress) }))
+  }
+
+  get sleep(): JobContext['sleep'] {
+    return (name, duration) => this.#outside('sleep', () => this.#sleep(name, duration))
+  }
+
+  async #sleep(name: string, duration: Duration): Promise<void> {
+    if (!(duration >= 0 && duration <= longestDuration)) {
+      const problem = say(
+        `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`,
+        `é uma duração de zero a 100 anos, como minutes(5), não ${asText(duration)}`,
+      )
+      throw new RetomaError('bad_option', { option: 'sleep', problem })
+    }
+    const { until } = await this.#host.steps.step(name, () => new Sleep(this.#host.now() + duration))
+    const left = until - this.#host.now()
+    if (left <= 0) return
+    this.#host.rest(left)
+    // This promise never resolves: the attempt is over, and the next attempt reaches this sleep again.
+    await new Promise<never>(() => {})
+  }
+
+  get provider(): JobContext['provider'] {
+    return (name, ask) => this.#outside('provider', () => askProvider(this.#host, name, ask))
+  }
+
+  get isolated(): JobContext['isolated'] {
+    return (name, module, input, options) =>
+      this.#outside('isolated', () => this.#isolated(name, module, input, options)) as Promise<never>
+  }
+
+  async #isolated(name: string, module: URL, input: unknown, given?: IsolatedOptions): Promise<unknown> {
+    const { call, options } = checkIsolated(name, module, input, given)
+    const work = async (signal: AbortSignal) => decodeText(await this.#host.isolate(call, signal))
+    try {
+      return await this.#host.steps.keep(call.step, work, options)
+    } catch (error) {
+      if (isNoChildFree(error)) this.#host.goBack(error as Error)
+      throw error
+    }
+  }
+
+  get files(): JobContext['files'] {
+    const { open, path } = this.#host.files
+    return { open: id => heard(open(id)), path: id => heard(path(id)) }
+  }
+
+  /** Runs a call of the handler. A step without `await` is reported when the handler ends. */
+  #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
+    const work = async () => {
+      refuseInside(this.#running, what)
+      return begin()
+    }
+    return heard(work())
+  }
+}
+
+/** Keeps an unhandled rejection from ending the process if the handler does not await `work`. */
+function heard<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => {})
+  return work
+}
+
+function progressText(progress: Progress): string {
+  const checked = encodeStored(progress, 'progress')
+  if (!checked.ok) throw unkept(say('the progress', 'o progresso'), checked.problem)
+  return checked.text
+}
+
+const dataOf = (name: string) => say(`the data of checkpoint "${name}"`, `o dado do checkpoint "${name}"`)
+
+const unkept = (what: Saying, problem: Saying) => doNotRetry(new RetomaError('bad_value', { what, problem }))
+
+export function jobLog(log: Log): JobLog {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
+      line.length === 1 ? log[level]({}, line[0]) : log[level](...line)
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

@@ -1,0 +1,196 @@
+/**
+ * Serves the context of a handler: steps and progress, both built on first use. All writes go through the attempt's storage (`Keeper`), and
+ * a write that finds the lease lost aborts the handler's signal (`told`).
+ *
+ * Invariant: `close()` waits for everything the handler has begun. The attempt's time pauses during waits for the database.
+ */
+
+import type { Claimed } from '../claiming/sql/claim.ts'
+import type { Answer } from '../database/leased-connection.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { type FileView, opened } from '../files/model/file.ts'
+import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
+import type { JobFiles, JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import type { Random } from '../lib/random.ts'
+import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
+import type { Landed } from '../worker/write-batcher.ts'
+import type { AttemptClock, Awake } from './attempt-clock.ts'
+import type { ContextHost } from './handler-context.ts'
+import { type Noted, Place } from './progress-writer.ts'
+import type { Transacted } from './step-transaction.ts'
+import { Steps } from './steps.ts'
+
+/** The storage of an attempt: checkpoints, progress, files, providers and warnings. */
+export interface Keeper {
+  /** Loads the checkpoints of earlier attempts; waits while the database is unreachable. */
+  load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
+  save(claimed: Claimed, name: string, value: string): Promise<Landed>
+  transact(
+    claimed: Claimed,
+    name: string,
+    work: (tx: JobTransaction) => Promise<string>,
+    signal: AbortSignal,
+  ): Promise<Transacted>
+  note(claimed: Claimed, note: Noted): Promise<Landed>
+  /** Runs a read-only query for the handler; waits while the database is unreachable. */
+  look(query: JobQuery, signal: AbortSignal): Promise<Answer>
+  /** The state of the provider after `word`. Waits while the database is unreachable, except for the report of an answer. */
+  provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
+  /** null: no such file. Waits while the database is unreachable; so do `piece` and `copy`. */
+  file(claimed: Claimed, id: string, signal: AbortSignal): Promise<FileView | null>
+  /** Throws `file_gone`. */
+  piece(claimed: Claimed, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
+  /** The path of a local copy of the file, kept until the attempt ends; null: no such file. */
+  copy(claimed: Claimed, id: string, signal: AbortSignal): Promise<string | null>
+  /** Writes a warning to the job's history. */
+  warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
+}
+
+/** The attempt, as this file uses the attempt. */
+interface Of {
+  readonly claimed: Claimed
+  /** The instant of the claim, in milliseconds of this process. */
+  readonly claimedAt: number
+  readonly time: AttemptClock
+  readonly signal: AbortSignal
+  readonly running: boolean
+  readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
+  readonly tellProvider: (name: string, word: ProviderWord) => Promise<ProviderStand>
+  readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
+}
+
+interface KeptOptions {
+  clock: Clock
+  random: Random
+  keeper: Keeper
+  /** Called before attempts time out, to find out whether the loop was blocked. */
+  isTime: () => void
+  /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
+  rest: (ms: number) => void
+  /** Ends the attempt because no child process is free. */
+  goBack: (noChild: Error) => void
+}
+
+/** A bound for the names in a warning: `ctx.each` over a long list has many steps. */
+const mostNames = 20
+
+export class Kept implements ContextHost {
+  readonly #of: Of
+  readonly #options: KeptOptions
+  #place: Place | undefined
+  #steps: Steps | undefined
+  readonly rest: (ms: number) => void
+  readonly goBack: (noChild: Error) => void
+
+  constructor(of: Of, options: KeptOptions) {
+    this.#of = of
+    this.#options = options
+    this.rest = options.rest
+    this.goBack = options.goBack
+  }
+
+  /** True if `close` has work to do. */
+  get isUsed(): boolean {
+    return this.#place !== undefined
+  }
+
+  get place(): Place {
+    const { clock, keeper } = this.#options
+    const { claimed, told } = this.#of
+    this.#place ??= new Place(clock, note => told(() => keeper.note(claimed, note)))
+    return this.#place
+  }
+
+  get steps(): Steps {
+    this.#steps ??= this.#makeSteps(this.place)
+    return this.#steps
+  }
+
+  #makeSteps(place: Place): Steps {
+    const of = this.#of
+    const { claimed, time, told } = of
+    const { clock, random, keeper, isTime } = this.#options
+    return new Steps({
+      job: claimed.id,
+      clock,
+      random,
+      get signal() {
+        return of.signal
+      },
+      get stoodMs() {
+        isTime()
+        return time.stoodMs
+      },
+      load: () => time.waiting(() => keeper.load(claimed, of.signal)),
+      async save(name, value) {
+        const how = await told(() => keeper.save(claimed, name, value))
+        if (how === 'landed') place.mention({ checkpoint: name })
+        return how
+      },
+      async transact(name, work, signal) {
+        const done = await told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal))
+        if (done.how !== 'lost') place.mention({ checkpoint: name })
+        return done
+      },
+    })
+  }
+
+  look(query: JobQuery): Promise<Answer> {
+    return this.#of.time.waiting(() => this.#options.keeper.look(query, this.#of.signal))
+  }
+
+  get signal(): AbortSignal {
+    return this.#of.signal
+  }
+
+  tell(name: string, word: ProviderWord): Promise<ProviderStand> {
+    return this.#of.tellProvider(name, word)
+  }
+
+  get files(): JobFiles {
+    const of = this.#of
+    const { claimed, time } = of
+    const { keeper } = this.#options
+    return {
+      async open(id) {
+        const file = await time.waiting(() => keeper.file(claimed, id, of.signal))
+        return file && opened(file, n => time.waiting(() => keeper.piece(claimed, id, n, of.signal)))
+      },
+      async path(id) {
+        if (!of.running) throw new RetomaError('attempt_over', { job: claimed.id, step: 'files.path' })
+        return time.waiting(() => keeper.copy(claimed, id, of.signal))
+      },
+    }
+  }
+
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string> {
+    return this.#of.isolate(call, signal)
+  }
+
+  now(): number {
+    return this.#of.claimed.started_ms + this.#options.clock.elapsed() - this.#of.claimedAt
+  }
+
+  /** Accepts no more calls and waits for the writes under way; returns the steps without an `await`. */
+  async close(): Promise<readonly string[]> {
+    const left = await this.#steps?.close()
+    await this.#place?.close()
+    return left ?? []
+  }
+
+  /**
+   * Warns about saved steps of older attempts that this attempt did not use: the code has changed, or took another branch. Not a failure.
+   */
+  async tellUnused(log: Log): Promise<void> {
+    const unused = (await this.#steps?.unused()) ?? []
+    if (unused.length === 0) return
+    const { claimed } = this.#of
+    const facts = { steps: unused.slice(0, mostNames), count: unused.length }
+    log.warn({ job: claimed.id, kind: claimed.kind, ...facts }, 'steps that were saved were not asked for again')
+    await this.#options.keeper
+      .warn(claimed, 'unused_steps', facts)
+      .catch(error => log.debug({ job: claimed.id, err: error }, 'a warning was not written'))
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs an attempt in a child: builds the message for the child, and serves the child's requests to the database. The child runs its own
+ * `Attempt` (src/isolation/child/child-runner.ts), so that handlers see the same context and end the same way everywhere.
+ */
+
+import { RetomaError, say } from '../errors/errors.ts'
+import type { Children } from '../isolation/child-pool.ts'
+import type { Errand, Nature } from '../isolation/child-protocol.ts'
+import type { Run } from '../isolation/child-run.ts'
+import { workOf } from '../isolation/isolation-mode.ts'
+import type { Ended } from '../jobs/model/outcome.ts'
+import { doNotRetry } from '../jobs/model/outcome.ts'
+import type { Isolation } from '../jobs/model/policy.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { encodeValue } from '../lib/values/value-codec.ts'
+import type { Attempt } from './attempt.ts'
+import type { AttemptEnd } from './attempt-outcome.ts'
+import type { Keeper } from './handler-services.ts'
+
+/** The outcome as the child reported it. */
+export interface Away {
+  end: AttemptEnd
+}
+
+interface Given {
+  children: Children
+  keeper: Keeper
+  log: Log
+  /** The database clock. */
+  now: number
+  /** The memory limit of the worker process: no child has more. */
+  memoryBytes?: number | undefined
+}
+
+export function sendAway(
+  attempt: Attempt,
+  isolation: Exclude<Isolation, 'inline'>,
+  input: unknown,
+  { children, keeper, log, now, memoryBytes: worker }: Given,
+): { run: Run; ended: Promise<Ended | Away> } {
+  const { claimed, job, told } = attempt
+  const { policy } = job
+  const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
+  const errand: Errand = {
+    job: { ...claimed, version: job.version, policy },
+    claimed: { ...claimed, input: null, care: null, started_ms: now, trace: attempt.trace },
+    input: textOf(job.kind, input),
+    work: workOf(job)!,
+  }
+  // A thread shares the memory of this process, which has its own limit.
+  const memoryBytes = policy.memoryBytes ?? (isolation === 'process' ? (worker ?? null) : null)
+  // A kind with `inline` isolation runs here because of a crash suspicion. The handler was written for the full environment of a worker.
+  const environment = policy.isolation === 'inline' ? 'all' : job.env
+  const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
+  const run = children.run(errand, nature, {
+    began: () => attempt.allow(),
+    file: id => attempt.time.waiting(() => keeper.file(claimed, id, attempt.signal)),
+    piece: (id, n) => attempt.time.waiting(() => keeper.piece(claimed, id, n, attempt.signal)),
+    copy: id => attempt.time.waiting(() => keeper.copy(claimed, id, attempt.signal)),
+    load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
+    save: (name, value) => told(() => keeper.save(claimed, name, value)),
+    note: note => told(() => keeper.note(claimed, note)),
+    look: query => attempt.time.waiting(() => keeper.look(query, attempt.signal)),
+    warn: (what, about) => keeper.warn(claimed, what, about),
+    provider: attempt.tellProvider,
+    transact: (name, work, signal) =>
+      told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
+    isolate: (call, signal) => attempt.isolate(call, signal),
+    log: (level, about, message) => log[level]({ ...facts, ...about }, message),
+  })
+  return { run, ended: run.ended.then(ended => known(ended, facts, log)) }
+}
+
+function known(ended: Awaited<Run['ended']>, facts: Record<string, unknown>, log: Log): Ended | Away {
+  if ('end' in ended) return { end: ended.end as AttemptEnd }
+  if (!('handBack' in ended)) return ended
+  log.warn({ ...facts, why: ended.handBack }, 'the child of this job died, which is not its doing; it goes back')
+  return { end: { state: 'released' } }
+}
+
+/** Encodes the input. A schema may return any value; a value that the encoding would change is rejected. */
+function textOf(kind: string, input: unknown): string {
+  const encoded = encodeValue(input, { root: 'input' })
+  if (encoded.ok) return encoded.text
+  const what = say(
+    `the input of a ${kind} job, on its way to its child,`,
+    `a entrada de um job ${kind}, a caminho do filho,`,
+  )
+  throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))
+}

@@ -1,0 +1,28 @@
+/**
+ * Tracks the code that runs inside a transaction of an attempt. Steps, sleeps and similar calls are rejected there: these calls write on
+ * other connections, which would wait for the locks of the transaction while the transaction waits for the call.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { RetomaError } from '../errors/errors.ts'
+import { doNotRetry } from '../jobs/model/outcome.ts'
+
+const inside = new AsyncLocalStorage<{ attempt: object; step: string }>()
+
+let open = 0
+
+// Switched off while no transaction is open: with AsyncLocalStorage, Node 20 tracks every promise of the process and slows down all jobs.
+export async function runInside<T>(attempt: object, step: string, work: () => Promise<T>): Promise<T> {
+  open++
+  try {
+    return await inside.run({ attempt, step }, work)
+  } finally {
+    if (--open === 0) inside.disable()
+  }
+}
+
+/** Throws if called inside a transaction of the same attempt. */
+export function refuseInside(attempt: object, what: string): void {
+  const at = inside.getStore()
+  if (at?.attempt === attempt)
+    throw doNotRetry(new RetomaError('in_transaction', { what: `ctx.${what}`, step: at.step }))
+}

@@ -1,0 +1,106 @@
+/**
+ * Binds the transaction of a handler to its job: the checkpoint of the step is part of the transaction.
+ *
+ * Invariant: the transaction commits only with its checkpoint, and the checkpoint only while the attempt has the lease. The last
+ * statement before the commit locks the job's row FOR SHARE, and no earlier statement does: other writes to the row, such as progress,
+ * would wait for the handler. From this lock on no process can give the job to another attempt before the transaction ends. The session
+ * therefore has time limits until the end, whatever the handler has set.
+ */
+
+import type { Db } from '../../database/db.ts'
+import type { Loan } from '../../database/leased-connection.ts'
+import { afterFence, beforeFence, beginMarked } from '../../database/session-settings.ts'
+import { randomName } from '../../lib/random.ts'
+
+const deadlineMs = 30_000
+
+/** Begins the transaction. Returns the random name that identifies the transaction until its end. */
+export async function beginFenced(loan: Loan): Promise<string> {
+  const mark = randomName('t')
+  await loan.query(beginMarked(mark), deadlineMs)
+  return mark
+}
+
+export interface Kept {
+  id: string
+  attempt: number
+  worker: string
+  name: string
+  /** JSON text. */
+  value: string
+  mark: string
+}
+
+// The setting is gone once the transaction it was set in has ended. `clock_timestamp()` is the instant of the statement; `now()` would be
+// the start of the transaction.
+const keep = `
+  with held as materialized (
+    select from retoma.job j where j.id = $1 and j.attempt = $2 and j.worker_id = $3 for share
+  ), kept as (
+    insert into retoma.checkpoint (job_id, name, attempt, value, at)
+    select $1, $4, $2, $5::json, coalesce($6::timestamptz, clock_timestamp())
+    from held
+    where current_setting('retoma.transaction', true) = $7
+    on conflict (job_id, name) do nothing
+    returning 1
+  )
+  select coalesce(current_setting('retoma.transaction', true) = $7, false) as same,
+    exists (select from held) as held, exists (select from kept) as kept`
+
+/**
+ * Saves the checkpoint. 'ended': this is not the transaction of `beginFenced`. 'lost': the attempt has lost the lease. 'there': an
+ * earlier transaction with an unknown result has committed the step, so this transaction must not commit.
+ */
+export async function keepIn(
+  loan: Loan,
+  { id, attempt, worker, name, value, mark }: Kept,
+  now: Date | null,
+): Promise<'kept' | 'ended' | 'lost' | 'there'> {
+  const before = loan.query(beforeFence, deadlineMs)
+  const answer = loan.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
+  const after = loan.query(afterFence, deadlineMs)
+  await Promise.allSettled([before, answer, after])
+  await before
+  const [row] = (await answer).rows as { same: boolean; held: boolean; kept: boolean }[]
+  await after
+  const { same, held, kept } = row!
+  if (!same) return 'ended'
+  if (!held) return 'lost'
+  return kept ? 'kept' : 'there'
+}
+
+export async function commitFenced(loan: Loan): Promise<void> {
+  const { command } = await loan.query('commit', deadlineMs)
+  if (command !== 'COMMIT') throw new Error(`PostgreSQL answered ${command} to a commit`)
+}
+
+/** Rolls the transaction back and returns the connection. If the connection is gone, PostgreSQL rolls back. */
+export async function undo(loan: Loan): Promise<void> {
+  const ended =
+    loan.trouble === undefined &&
+    (await loan.query('rollback', deadlineMs).then(
+      () => true,
+      () => false,
+    ))
+  loan.giveBack(ended ? 'ended' : 'in doubt')
+}
+
+// A fenced transaction locks the job's row until its end: a process that gets this lock knows the transaction has ended.
+const wait = { name: 'fenced_wait', text: `select id from retoma.job where id = $1 for no key update` }
+
+// A separate statement: commits during the wait for the lock are in no earlier snapshot.
+const read = {
+  name: 'fenced_read',
+  text: `select value, attempt from retoma.checkpoint where job_id = $1 and name = $2`,
+}
+
+/** Finds out whether a transaction with an unanswered commit has happened. Returns the saved value and its attempt, or undefined. */
+export async function keptBy(
+  db: Db,
+  id: string,
+  name: string,
+): Promise<{ value: unknown; attempt: number } | undefined> {
+  await db.run(wait, [id])
+  const [row] = await db.run<{ value: unknown; attempt: number }>(read, [id, name])
+  return row
+}

@@ -1,0 +1,116 @@
+/**
+ * `ctx.transaction`: runs a handler's work in a transaction that includes the checkpoint (execution/sql/fenced-transaction.ts).
+ *
+ * Invariant: the writes of `work` are committed at most once per job and step name, and the result of the commit is known before this
+ * function resolves: after a commit without an answer the checkpoint is read, for as long as necessary. After the signal aborts, nothing
+ * new is committed. The wait for an unreachable database counts as no call of `work`. A connection lost during `work` rolls back, and
+ * `work` is called again, at most three times in total, because calls may cost money.
+ */
+
+import type { Db } from '../database/db.ts'
+import type { Loan } from '../database/leased-connection.ts'
+import { sqlState } from '../database/pg-errors.ts'
+import { Tx } from '../database/user-transaction.ts'
+import { RetomaError } from '../errors/errors.ts'
+import type { JobTransaction } from '../jobs/model/job-context.ts'
+import { doNotRetry } from '../jobs/model/outcome.ts'
+import type { Clock } from '../lib/clock.ts'
+import { beginFenced, commitFenced, keepIn, keptBy, undo } from './sql/fenced-transaction.ts'
+
+export interface Transact {
+  db: Db
+  clock: Clock
+  worker: string
+  job: { id: string; attempt: number }
+  name: string
+  /** Returns the value to save, as JSON text. */
+  work: (tx: JobTransaction) => Promise<string>
+  signal: AbortSignal
+}
+
+/** 'there': a transaction of this name is already committed; `value` is its checkpoint. */
+export type Transacted = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
+
+const mostCalls = 3
+const longestPauseMs = 5000
+
+export async function transact(given: Transact): Promise<Transacted> {
+  for (let call = 1; ; call++) {
+    const begun = await begin(given)
+    const tried = await attempt(given, begun)
+    if (!('failed' in tried)) return tried
+    if (call >= mostCalls) throw tried.failed
+    await given.clock.sleep(100 * call, given.signal)
+  }
+}
+
+interface Begun {
+  loan: Loan
+  mark: string
+}
+
+async function begin({ db, clock, signal }: Transact): Promise<Begun> {
+  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    signal.throwIfAborted()
+    let loan: Loan | undefined
+    try {
+      loan = await db.lend()
+      return { loan, mark: await beginFenced(loan) }
+    } catch {
+      loan?.giveBack('in doubt')
+      await clock.sleep(pause, signal)
+    }
+  }
+}
+
+/** `failed`: nothing is committed, and another call may succeed. */
+async function attempt(given: Transact, { loan, mark }: Begun): Promise<Transacted | { failed: unknown }> {
+  const { worker, job, name, work, signal, clock } = given
+  const tx = new Tx(loan, name, signal)
+  try {
+    const value = await tx.during(work)
+    signal.throwIfAborted()
+    const how = await keepIn(loan, { ...job, worker, name, value, mark }, clock.instant())
+    signal.throwIfAborted()
+    if (how === 'kept') return await commit(given, loan)
+    await undo(loan)
+    if (how === 'lost') return { how }
+    if (how === 'there') return await settled(given, undefined)
+    throw doNotRetry(new RetomaError('transaction_control', { step: name }))
+  } catch (error) {
+    await undo(loan)
+    if (signal.aborted) throw signal.reason
+    return tx.judge(error)
+  }
+}
+
+async function commit(given: Transact, loan: Loan): Promise<Transacted | { failed: unknown }> {
+  try {
+    await commitFenced(loan)
+    loan.giveBack('ended')
+    return { how: 'landed' }
+  } catch (error) {
+    // A deferred constraint failed, or the answer was lost: the checkpoint decides.
+    loan.giveBack('in doubt')
+    return settled(given, error)
+  }
+}
+
+/** Reads the checkpoint to learn whether the transaction is committed. `error`: the reason of the doubt. */
+async function settled(given: Transact, error: unknown): Promise<Transacted | { failed: unknown }> {
+  const { db, clock, job, name, signal } = given
+  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    const kept = await keptBy(db, job.id, name).catch(() => 'away' as const)
+    if (kept === 'away') {
+      signal.throwIfAborted()
+      await clock.sleep(pause, signal)
+      continue
+    }
+    if (kept !== undefined && error === undefined) return { how: 'there', value: kept.value }
+    // A checkpoint of a later attempt: our transaction was rolled back, and the later attempt did the work.
+    if (kept !== undefined) return { how: kept.attempt === job.attempt ? 'landed' : 'lost' }
+    signal.throwIfAborted()
+    if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
+    throw error
+  }
+}

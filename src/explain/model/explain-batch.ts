@@ -1,0 +1,270 @@
+/** Explains a batch by its state: speed and remaining time, or the obstacle. explain-active-batch.ts explains a running batch. */
+import { type Saying, say } from '../../errors/errors.ts'
+import { explainAtWork } from './explain-active-batch.ts'
+import type { BatchFacts } from './explain-facts.ts'
+import { lastTrouble } from './explain-provider.ts'
+import type { Told } from './explanation.ts'
+import { comingIn, nextLook, nobodyLooks } from './next-watchdog-check.ts'
+import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './sentence-parts.ts'
+
+export function explainBatch(batch: BatchFacts): Told {
+  switch (batch.state) {
+    case 'submitting':
+      return submitting(batch)
+    case 'paused':
+      return paused(batch)
+    case 'stalled':
+      return stalled(batch)
+    case 'succeeded':
+      return over(batch)
+    case 'failed':
+      return failed(batch)
+    case 'cancelled':
+      return cancelled(batch)
+    default:
+      return explainAtWork(batch)
+  }
+}
+
+/** Without new items for so long, the submitting process may be dead. */
+const quietMs = 60_000
+
+function submitting(batch: BatchFacts): Told {
+  const { id, now, total } = batch
+  const last = batch.takenAt ?? batch.createdAt
+  const ago = since(last, now)
+  const far =
+    total === 0
+      ? say(
+          `batch ${id} is being submitted, without an item for ${ago}`,
+          `o lote ${id} está sendo enviado, há ${ago} sem nenhum item`,
+        )
+      : say(
+          `batch ${id} is being submitted: ${items(total).en} so far, the last ${ago} ago`,
+          `o lote ${id} está sendo enviado: ${items(total).pt} até agora, o último há ${ago}`,
+        )
+  if (now.getTime() - last.getTime() <= quietMs) return told('ok', far, 'wait', wait)
+  const broke = say(
+    '; whoever submits it may have died, and until its list is over it does not end',
+    '; quem o envia pode ter morrido, e enquanto a lista não acabar ele não termina',
+  )
+  return batch.key === null
+    ? told(
+        'waiting',
+        append(far, broke),
+        'submit_again',
+        say(
+          'if it broke off: it has no key, so cancel it and submit the list anew',
+          'se foi interrompido: sem chave não dá para continuar; cancele e envie a lista de novo',
+        ),
+        `retoma batch cancel ${id}`,
+      )
+    : told(
+        'waiting',
+        append(far, broke),
+        'submit_again',
+        say(
+          'if it broke off: submit the same list with the same key, and it goes on from there',
+          'se foi interrompido: envie a mesma lista com a mesma chave, e ele continua dali',
+        ),
+      )
+}
+
+function paused(batch: BatchFacts): Told {
+  const { id, reason, running } = batch
+  const why = (() => {
+    if (reason?.code === 'stop_after')
+      return say(
+        `was paused by its stopAfter: ${counted(Number(reason.failed)).en} of the ${items(Number(reason.ended)).en} that ended had failed`,
+        `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} ${reason.ended === 1 ? 'encerrado' : 'encerrados'} ${reason.failed === 1 ? 'tinha' : 'tinham'} falhado`,
+      )
+    if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
+    if (reason.code === 'same_cause') {
+      const words = message(typeof reason.message === 'string' ? reason.message : '')
+      const many = items(Number(reason.items))
+      return say(
+        `was paused because ${many.en} in a row failed the same way: ${words}; one item a minute tries, and it goes on by itself once that does not fail`,
+        `foi pausado porque ${many.pt} seguidos falharam do mesmo modo: ${words}; um item por minuto tenta de novo, e o lote continua sozinho quando não falhar`,
+      )
+    }
+    if (typeof reason.provider === 'string') {
+      const words = message(typeof reason.message === 'string' ? reason.message : '')
+      const last = batch.provider?.name === reason.provider ? lastTrouble(batch.provider) : nothing
+      return say(
+        `was paused because provider ${quoted(reason.provider)} has stopped: ${words}${last.en}; one item a minute asks it again, and it goes on by itself once that is answered`,
+        `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}${last.pt}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,
+      )
+    }
+    const what = message(typeof reason.message === 'string' ? reason.message : reason.code)
+    return say(`was paused: ${what}`, `foi pausado: ${what}`)
+  })()
+  const stillRuns =
+    running === 0
+      ? nothing
+      : running === 1
+        ? say('; 1 item still runs to its end', '; 1 item ainda roda até o fim')
+        : say(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
+  return told(
+    'paused',
+    append(say(`batch ${id} `, `o lote ${id} `), why, stillRuns),
+    'unpause',
+    reason?.code === 'stop_after' || reason?.code === 'same_cause'
+      ? say('look at what failed; then unpause it', 'veja o que falhou; depois tire a pausa')
+      : typeof reason?.provider === 'string'
+        ? say(
+            'see to the provider, then unpause it: it is asked at once (for all batches: retoma providers clear)',
+            'resolva com o provedor e então tire a pausa: ele é consultado na hora (para todos os lotes: retoma providers clear)',
+          )
+        : say('unpause it when it is time', 'tire a pausa quando for a hora'),
+    `retoma batch unpause ${id}`,
+  )
+}
+
+const stallReasons: Readonly<Record<string, Saying>> = {
+  no_progress: say('no item of it ended for too long', 'nenhum item terminou por tempo demais'),
+  no_worker: say('no worker was alive', 'nenhum worker estava vivo'),
+}
+
+function stalled(batch: BatchFacts): Told {
+  const { id, reason, resumes, maxResumes, progressAt, now } = batch
+  const left = maxResumes - resumes
+  const known = stallReasons[reason?.code ?? 'no_progress']
+  const why = known ?? say(message(String(reason?.code)), message(String(reason?.code)))
+  const last =
+    progressAt === null
+      ? nothing
+      : say(`, the last ${since(progressAt, now)} ago`, `, o último há ${since(progressAt, now)}`)
+  return told(
+    'stalled',
+    append(
+      say(`batch ${id} is stalled and waits for a person: `, `o lote ${id} travou e espera por uma pessoa: `),
+      why,
+      last,
+      left > 0
+        ? say(
+            `; ${left} of ${maxResumes} ${maxResumes === 1 ? 'resume' : 'resumes'} ${left === 1 ? 'is' : 'are'} left`,
+            `; ${left === 1 ? 'resta' : 'restam'} ${left} de ${maxResumes} ${maxResumes === 1 ? 'retomada' : 'retomadas'}`,
+          )
+        : say('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
+    ),
+    'resume',
+    say('resume it; what has ended stays, the rest goes on', 'retome; o que terminou fica, o resto continua'),
+    `retoma batch resume ${id}`,
+  )
+}
+
+function over(batch: BatchFacts): Told {
+  const { id, now, total, failed, finishedAt, following } = batch
+  const ago = since(finishedAt ?? now, now)
+  if (following) return putBack(batch)
+  if (total === 0)
+    return told(
+      'ok',
+      say(`batch ${id} is over: it had no items`, `o lote ${id} terminou: não tinha itens`),
+      'nothing',
+      nothingToDo,
+    )
+  if (failed === 0)
+    return told(
+      'ok',
+      total === 1
+        ? say(
+            `batch ${id} has been over for ${ago}: its only item has ended, and did not fail`,
+            `o lote ${id} terminou há ${ago}: o único item foi encerrado, sem falha`,
+          )
+        : say(
+            `batch ${id} has been over for ${ago}: each of its ${items(total).en} has ended, none failed`,
+            `o lote ${id} terminou há ${ago}: ${items(total).pt} encerrados, nenhum falhou`,
+          ),
+      'nothing',
+      nothingToDo,
+    )
+  return told(
+    'failed',
+    say(
+      `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
+      `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} ${failed === 1 ? 'falhou' : 'falharam'}`,
+    ),
+    'retry_failed',
+    say(
+      `look at what failed (retoma batch failures ${id}), then run those again`,
+      `veja o que falhou (retoma batch failures ${id}) e rode esses de novo`,
+    ),
+    `retoma batch retry-failed ${id}`,
+  )
+}
+
+/** A person ran `retry failed`, and the cascade is under way. */
+function putBack(batch: BatchFacts): Told {
+  const { id, watch, now } = batch
+  const coming = nextLook(watch, now)
+  return told(
+    'waiting',
+    append(
+      say(
+        `batch ${id} goes on: its failed items are being put back to wait`,
+        `o lote ${id} continua: seus itens com falha estão voltando a esperar`,
+      ),
+      nobodyLooks(watch, coming, now),
+    ),
+    'wait',
+    wait,
+  )
+}
+
+function failed(batch: BatchFacts): Told {
+  const { id, reason, resumes, now, finishedAt } = batch
+  const ago = since(finishedAt ?? now, now)
+  // Another reason means: the policy fails the batch at the first stall.
+  const why =
+    (reason?.code === 'resumes_spent' ? undefined : stallReasons[reason?.code ?? '']) ??
+    say(
+      `it stalled again after ${resumes === 1 ? '1 resume' : `${resumes} resumes`}`,
+      `travou de novo depois de ${resumes === 1 ? '1 retomada' : `${resumes} retomadas`}`,
+    )
+  return told(
+    'failed',
+    append(
+      say(
+        `batch ${id} failed ${ago} ago: ${why.en}, and what had not ended failed with it`,
+        `o lote ${id} falhou há ${ago}: ${why.pt}, e o que não tinha terminado falhou junto`,
+      ),
+      rowsFollow(batch),
+    ),
+    'retry_failed',
+    say(
+      'run its failed items again; it gets new resumes',
+      'rode de novo os itens que falharam; ele ganha novas retomadas',
+    ),
+    `retoma batch retry-failed ${id}`,
+  )
+}
+
+function cancelled(batch: BatchFacts): Told {
+  const { id, now, finishedAt, following } = batch
+  const ago = since(finishedAt ?? now, now)
+  return told(
+    'cancelled',
+    append(
+      say(`batch ${id} was cancelled ${ago} ago`, `o lote ${id} foi cancelado há ${ago}`),
+      following ? rowsFollow(batch) : say(' and nothing of it runs any more', ' e nada dele roda mais'),
+    ),
+    following ? 'wait' : 'nothing',
+    following ? wait : nothingToDo,
+  )
+}
+
+function rowsFollow(batch: BatchFacts): Saying {
+  if (!batch.following) return nothing
+  const coming = nextLook(batch.watch, batch.now)
+  return append(
+    say(
+      `; the last of its items follow${coming.late ? '' : ` ${comingIn(coming).en}`}`,
+      `; os últimos itens seguem${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
+    ),
+    nobodyLooks(batch.watch, coming, batch.now),
+  )
+}
+
+const items = (n: number): Saying =>
+  n === 1 ? say('1 item', '1 item') : say(`${counted(n).en} items`, `${counted(n).pt} itens`)

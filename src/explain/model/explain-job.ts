@@ -1,0 +1,21 @@
+/** Explains why a job does not advance: by the state, then by the surroundings. */
+
+import type { JobFacts } from './explain-facts.ts'
+import { explainEnd, explainStalled } from './explain-final-job.ts'
+import { pastItsAge } from './explain-max-age.ts'
+import { explainRunning } from './explain-running-job.ts'
+import { explainWaiting } from './explain-waiting-job.ts'
+import type { Told } from './explanation.ts'
+
+export function explainJob(job: JobFacts): Told {
+  switch (job.state) {
+    case 'waiting':
+      return explainWaiting(job)
+    case 'running':
+      return explainRunning(job)
+    case 'stalled':
+      return pastItsAge(job) ?? explainStalled(job)
+    default:
+      return explainEnd(job, job.state)
+  }
+}

@@ -1,0 +1,200 @@
+/** Explains a queue: its jobs, its workers, and the obstacle if the jobs do not advance. */
+import { type Saying, say } from '../../errors/errors.ts'
+import type { QueueFacts } from './explain-facts.ts'
+import { whyLimited } from './explain-limits.ts'
+import { whyNobody } from './explain-no-worker.ts'
+import { besidesProvider } from './explain-provider.ts'
+import type { Told } from './explanation.ts'
+import {
+  append,
+  counted,
+  listed,
+  nothing,
+  quoted,
+  since,
+  told,
+  typed,
+  until,
+  upToMost,
+  wait,
+} from './sentence-parts.ts'
+
+export function explainQueue(facts: QueueFacts): Told {
+  const { paused, ready, takers } = facts
+  const name = quoted(facts.queue)
+  if (paused)
+    return told(
+      'paused',
+      append(
+        say(`queue ${name} is paused: nothing more of it starts`, `a fila ${name} está pausada: nada mais dela começa`),
+        depth(facts),
+      ),
+      'unpause',
+      say('unpause it when it is time', 'tire a pausa quando for a hora'),
+      `retoma queues unpause ${typed(facts.queue)}`,
+    )
+  if (ready.jobs === 0) return nothingReady(facts, name)
+  if (takers.serving === 0) {
+    const nobody = whyNobody({ queue: facts.queue, kind: '', version: 1 }, takers)!
+    return told(
+      'starved',
+      append(
+        say(`queue ${name} has ready jobs and ${nobody.en}`, `a fila ${name} tem jobs prontos e ${nobody.pt}`),
+        depth(facts),
+      ),
+      'start_worker',
+      say('start a worker that serves it', 'inicie um worker que a atenda'),
+      `retoma worker --queues ${typed(facts.queue)}`,
+    )
+  }
+  return starved(facts, name) ?? inTheWay(facts, name) ?? moves(facts, name)
+}
+
+function nothingReady(facts: QueueFacts, name: string): Told {
+  const { running, dueAt, now, takers } = facts
+  const next =
+    dueAt === null
+      ? nothing
+      : say(`; the next is due in ${until(dueAt, now)}`, `; o próximo vence em ${until(dueAt, now)}`)
+  const nobody = whyNobody({ queue: facts.queue, kind: '', version: 1 }, takers)
+  const alone = nobody === undefined ? nothing : say(`; ${nobody.en}`, `; ${nobody.pt}`)
+  const sentence =
+    running.jobs === 0
+      ? say(
+          `queue ${name} is idle: nothing is ready and nothing runs`,
+          `a fila ${name} está ociosa: nada pronto e nada rodando`,
+        )
+      : say(
+          `queue ${name} keeps up: nothing waits, ${upToMost(running).en} running`,
+          `a fila ${name} está em dia: nada espera, ${upToMost(running).pt} rodando`,
+        )
+  const provider = besidesProvider(facts.provider, now)
+  return told('ok', append(sentence, next, provider, alone), 'nothing', say('nothing to do', 'nada a fazer'))
+}
+
+function starved(facts: QueueFacts, name: string): Told | undefined {
+  if (facts.starved.length === 0) return undefined
+  const kinds = listed(facts.starved.map(({ kind, version }) => (version === 1 ? kind : `${kind} v${version}`)))
+  const jobs = facts.starved.reduce((sum, each) => sum + each.jobs, 0)
+  const n = upToMost({ jobs, more: facts.ready.more && jobs >= facts.ready.jobs })
+  return told(
+    'starved',
+    append(
+      say(
+        `queue ${name} has ready jobs that none of its live workers takes: ${n.en} of ${kinds}`,
+        `a fila ${name} tem jobs prontos que nenhum dos seus workers vivos pega: ${n.pt} de ${kinds}`,
+      ),
+      depth(facts),
+    ),
+    'deploy',
+    say(
+      'deploy the code that has these kinds; nothing is lost until then',
+      'publique o código que tem esses tipos; nada se perde até lá',
+    ),
+  )
+}
+
+function inTheWay(facts: QueueFacts, name: string): Told | undefined {
+  const { ready, held, takers, now, hung } = facts
+  if (held >= ready.jobs)
+    return told(
+      'paused',
+      append(
+        say(
+          `queue ${name} has nothing that may start: what is ready belongs to batches that are paused, stalled or over`,
+          `a fila ${name} não tem nada que possa começar: o que está pronto é de lotes pausados, travados ou encerrados`,
+        ),
+        depth(facts),
+        besidesProvider(facts.provider, now),
+      ),
+      'unpause',
+      say('look at its batches', 'veja os lotes dela'),
+      'retoma batch list',
+    )
+  const limited = whyLimited(facts.gates, { queue: null, groupKey: null }, now)
+  if (limited !== undefined)
+    return told(
+      'limited',
+      append(
+        say(`queue ${name} is at its limit: ${limited.en}`, `a fila ${name} está no limite: ${limited.pt}`),
+        depth(facts),
+      ),
+      'wait',
+      say('wait, or raise the limit', 'espere, ou aumente o limite'),
+    )
+  const [first] = hung
+  if (first !== undefined && takers.blocked === takers.serving)
+    return told(
+      'hung',
+      append(
+        say(
+          `queue ${name} stands: the event loop of ${takers.serving === 1 ? 'its only worker' : `all its ${takers.serving} workers`} is blocked, of ${quoted(first.id)} for ${since(first.blockedSince!, now)}`,
+          `a fila ${name} está parada: o event loop de ${takers.serving === 1 ? 'seu único worker' : `todos os seus ${takers.serving} workers`} está bloqueado, o de ${quoted(first.id)} há ${since(first.blockedSince!, now)}`,
+        ),
+        depth(facts),
+      ),
+      'restart_worker',
+      say(
+        `start another worker, or kill process ${first.pid} on ${quoted(first.host)}: its jobs run again elsewhere`,
+        `inicie outro worker, ou mate o processo ${first.pid} em ${quoted(first.host)}: seus jobs rodam de novo em outro lugar`,
+      ),
+    )
+  return undefined
+}
+
+function moves(facts: QueueFacts, name: string): Told {
+  const { takers, hung } = facts
+  const blocked =
+    hung.length === 0
+      ? nothing
+      : say(
+          `; ${takers.blocked} of its ${takers.serving} ${takers.serving === 1 ? 'worker' : 'workers'} blocked`,
+          `; ${takers.blocked} de ${takers.serving} ${takers.serving === 1 ? 'worker bloqueado' : 'workers bloqueados'}`,
+        )
+  if (takers.free === 0)
+    return told(
+      'busy',
+      append(
+        takers.slots === 1
+          ? say(
+              `queue ${name} is busy: the only slot of its worker is taken`,
+              `a fila ${name} está ocupada: a única vaga de seu worker está tomada`,
+            )
+          : say(
+              `queue ${name} is busy: all ${counted(takers.slots).en} slots of its workers are taken`,
+              `a fila ${name} está ocupada: as ${counted(takers.slots).pt} vagas de seus workers estão tomadas`,
+            ),
+        depth(facts),
+        blocked,
+      ),
+      'wait',
+      say('wait, or start another worker', 'espere, ou inicie outro worker'),
+    )
+  return told(
+    'ok',
+    append(
+      say(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`),
+      depth(facts),
+      blocked,
+      besidesProvider(facts.provider, facts.now),
+    ),
+    'wait',
+    wait,
+  )
+}
+
+/** `; 340 ready, the oldest for 2 min, 20 running` */
+function depth({ ready, running, oldestAt, now }: QueueFacts): Saying {
+  const oldest =
+    oldestAt === null
+      ? nothing
+      : say(`, the oldest for ${since(oldestAt, now)}`, `, o mais antigo há ${since(oldestAt, now)}`)
+  return append(
+    say(
+      `; ${upToMost(ready).en} ready`,
+      `; ${upToMost(ready).pt} ${ready.jobs === 1 && !ready.more ? 'pronto' : 'prontos'}`,
+    ),
+    oldest,
+    say(`, ${upToMost(running).en} running`, `, ${upToMost(running).pt} rodando`),
+  )
+}

@@ -1,0 +1,143 @@
+/** Explains a ready job with an eligible worker: the job waits for its turn, a slot, or a limit. */
+import { type Saying, say } from '../../errors/errors.ts'
+import type { JobFacts } from './explain-facts.ts'
+import { whyLimited } from './explain-limits.ts'
+import type { Told } from './explanation.ts'
+import { append, counted, nothing, quoted, since, told, typed, upToMost, wait } from './sentence-parts.ts'
+
+export function inLine(job: JobFacts): Told {
+  const { id, queue, takers, ahead, now } = job
+  const limited = whyLimited(job.gates, job, now)
+  if (limited !== undefined)
+    return told(
+      'limited',
+      append(
+        say(`job ${id} waits for a limit: ${limited.en}`, `o job ${id} espera por um limite: ${limited.pt}`),
+        andBehind(job),
+      ),
+      'wait',
+      say('wait, or raise the limit', 'espere, ou aumente o limite'),
+    )
+  if (takers.blocked === takers.taking)
+    return told(
+      'hung',
+      say(
+        `job ${id} is ready but the event loop ${ofAllWorkers(takers.taking).en} is blocked`,
+        `o job ${id} está pronto mas o event loop ${ofAllWorkers(takers.taking).pt} está bloqueado`,
+      ),
+      'restart_worker',
+      say(
+        'look at what blocks it, and start another worker or restart that one',
+        'veja o que o bloqueia e inicie outro worker ou reinicie esse',
+      ),
+      `retoma explain queue ${typed(queue)}`,
+    )
+  if (job.care.level > 0) return suspect(job)
+  if (takers.free === 0)
+    return told(
+      'waiting',
+      append(
+        say(
+          `job ${id} is ready and waits for a free slot: ${allBusy(takers).en}`,
+          `o job ${id} está pronto e espera uma vaga: ${allBusy(takers).pt}`,
+        ),
+        andBehind(job),
+      ),
+      'wait',
+      say('wait, or start another worker', 'espere, ou inicie outro worker'),
+    )
+  if (ahead.jobs === 0 && !ahead.more) return next(job)
+  const n = upToMost(ahead)
+  return told(
+    'waiting',
+    say(
+      `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? 'its group in ' : ''}queue ${quoted(queue)}`,
+      `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo na' : 'da'} fila ${quoted(queue)}`,
+    ),
+    'wait',
+    wait,
+  )
+}
+
+/** Every worker polls within this time: a job that waits longer should have started. */
+const soonMs = 30_000
+
+function next({ id, queue, runAt, now, turns }: JobFacts): Told {
+  if (turns)
+    return told(
+      'waiting',
+      say(
+        `job ${id} is ready and the next of its group; the groups of queue ${quoted(queue)} take turns`,
+        `o job ${id} está pronto e é o próximo do seu grupo; os grupos da fila ${quoted(queue)} se revezam`,
+      ),
+      'wait',
+      wait,
+    )
+  if (now.getTime() - runAt.getTime() <= soonMs)
+    return told(
+      'waiting',
+      say(
+        `job ${id} is ready and next in queue ${quoted(queue)}: it starts within seconds`,
+        `o job ${id} está pronto e é o próximo da fila ${quoted(queue)}: começa em segundos`,
+      ),
+      'wait',
+      wait,
+    )
+  return told(
+    'waiting',
+    say(
+      `job ${id} has been ready for ${since(runAt, now)}, is next in queue ${quoted(queue)} and there is a free slot for it: it should have started`,
+      `o job ${id} está pronto há ${since(runAt, now)}, é o próximo da fila ${quoted(queue)} e há vaga para ele: já devia ter começado`,
+    ),
+    'wait',
+    say(
+      'wait a moment; if it does not start, look at the log of the workers',
+      'espere um momento; se não começar, veja o log dos workers',
+    ),
+    'retoma workers',
+  )
+}
+
+function suspect({ id, care }: JobFacts): Told {
+  const how =
+    care.level === 1
+      ? say('it runs next apart from the other suspects', 'roda em seguida separado dos outros suspeitos')
+      : say('it runs next alone', 'roda em seguida sozinho')
+  return told(
+    'suspect',
+    say(
+      `job ${id} was there when its process died and may have killed it: ${how.en}, as soon as a worker has a place for that`,
+      `o job ${id} estava lá quando seu processo morreu e pode tê-lo matado: ${how.pt}, assim que um worker tiver lugar para isso`,
+    ),
+    'wait',
+    say('wait; the next run shows whether it was this job', 'espere; a próxima execução mostra se foi este job'),
+  )
+}
+
+const others = ({ ahead }: JobFacts): Saying =>
+  ahead.jobs === 1 && !ahead.more ? say('other', 'outro') : say('others', 'outros')
+
+function andBehind(job: JobFacts): Saying {
+  if (job.ahead.jobs === 0 && !job.ahead.more) return job.turns ? nothing : say('; it is next', '; é o próximo')
+  const n = upToMost(job.ahead)
+  return say(
+    `; ${n.en} ${others(job).en} ${job.turns ? 'of its group ' : ''}come before it`,
+    `; ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo ' : ''}antes dele`,
+  )
+}
+
+/** `all 8 of the 2 workers that take it are busy`: slots, for a job or a batch. */
+export function allBusy({ slots, taking }: JobFacts['takers']): Saying {
+  const of =
+    taking === 1
+      ? say('of the one worker that takes it', 'do único worker que o pega')
+      : say(`of the ${taking} workers that take it`, `dos ${taking} workers que o pegam`)
+  return slots === 1
+    ? say(`the only one ${of.en} is busy`, `a única ${of.pt} está ocupada`)
+    : say(`all ${counted(slots).en} ${of.en} are busy`, `todas as ${counted(slots).pt} ${of.pt} estão ocupadas`)
+}
+
+const ofAllWorkers = (n: number): Saying =>
+  n === 1
+    ? say('of the only worker that takes it', 'do único worker que o pega')
+    : say(`of all ${n} workers that take it`, `de todos os ${n} workers que o pegam`)

@@ -1,0 +1,152 @@
+/**
+ * Explains why a waiting job does not run. The order of the reasons: a person must act, no eligible worker lives, the reason
+ * passes without action. The first true reason is the verdict; a later due time is added to the sentence.
+ */
+import { type Saying, say } from '../../errors/errors.ts'
+import type { JobFacts, ProviderFacts } from './explain-facts.ts'
+import { pastItsAge } from './explain-max-age.ts'
+import { bringing, bringOne, whyNobody } from './explain-no-worker.ts'
+import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
+import { inLine } from './explain-ready-job.ts'
+import type { Told } from './explanation.ts'
+import { comingIn, nextLook, nobodyLooks, startWatchdog } from './next-watchdog-check.ts'
+import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './sentence-parts.ts'
+
+export function explainWaiting(job: JobFacts): Told {
+  const { id, queue, now } = job
+  const overdue = pastItsAge(job)
+  if (overdue !== undefined) return overdue
+  const held = ofItsBatch(job)
+  if (held !== undefined) return held
+  if (job.queuePaused) return queueIsPaused(say(`job ${id}`, `o job ${id}`), queue, notDue(job))
+  const nobody = whyNobody(job, job.takers)
+  const { text, command } = bringOne(job, job.takers)
+  if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
+  if (job.runAt > now) {
+    const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
+    if (nobody === undefined && isForProvider(job)) return told('waiting', sentence, ...waitFor(job.provider!, now))
+    if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
+    const besides = say(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
+    return told('waiting', append(sentence, besides), bringing(job.takers), text, command)
+  }
+  if (nobody !== undefined)
+    return told(
+      'starved',
+      say(
+        `job ${id} has been ready for ${since(job.runAt, now)} and nobody takes it: ${nobody.en}`,
+        `o job ${id} está pronto há ${since(job.runAt, now)} e ninguém o pega: ${nobody.pt}`,
+      ),
+      bringing(job.takers),
+      text,
+      command,
+    )
+  return inLine(job)
+}
+
+/** The job is ready, but the next attempt would end with a deferral at once. */
+function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
+  const why = whyProvider(provider, now)
+  return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), ...waitFor(provider, now))
+}
+
+function ofItsBatch(job: JobFacts): Told | undefined {
+  const { id, batch } = job
+  if (batch === null || !batch.held) return undefined
+  switch (batch.state) {
+    case 'paused':
+      return told(
+        'paused',
+        append(
+          say(
+            `job ${id} waits because its batch ${batch.id} is paused`,
+            `o job ${id} espera porque o lote ${batch.id} está pausado`,
+          ),
+          batch.reason?.code === 'provider' ? besidesProvider(job.provider, job.now) : nothing,
+          notDue(job),
+        ),
+        'unpause',
+        say('unpause the batch when it is time', 'tire a pausa do lote quando for a hora'),
+        `retoma batch unpause ${batch.id}`,
+      )
+    case 'stalled':
+      return told(
+        'stalled',
+        say(
+          `job ${id} waits because its batch ${batch.id} is stalled and waits for a person`,
+          `o job ${id} espera porque o lote ${batch.id} travou e espera por uma pessoa`,
+        ),
+        'resume',
+        say('resume the batch', 'retome o lote'),
+        `retoma batch resume ${batch.id}`,
+      )
+    default:
+      return follows(job, batch.state === 'cancelled')
+  }
+}
+
+/** The batch is final, and the cascade has not reached the job; every watchdog runs chunks of the cascade. */
+export function follows(job: JobFacts, cancelled: boolean): Told {
+  const { id, batch, now, watch } = job
+  const coming = nextLook(watch, now)
+  const [en, pt] = cancelled ? ['was cancelled', 'foi cancelado'] : ['has failed', 'falhou']
+  return told(
+    cancelled ? 'cancelled' : 'failed',
+    append(
+      say(
+        `job ${id} is about to end with its batch ${batch!.id}, which ${en}: it follows${coming.late ? '' : ` ${comingIn(coming).en}`}`,
+        `o job ${id} está para terminar com o lote ${batch!.id}, que ${pt}: ele segue${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
+      ),
+      nobodyLooks(watch, coming, now),
+    ),
+    coming.late ? 'start_worker' : 'wait',
+    coming.late ? startWatchdog : wait,
+    coming.late ? 'retoma up' : null,
+  )
+}
+
+/** Only a failure of the last attempt causes the wait; after an older failure there was another cause. */
+const hasFailed = ({ lastFailure, attempt, failures, crashes }: JobFacts) =>
+  lastFailure !== null && lastFailure.attempt === attempt && failures + crashes > 0
+
+/** The job has a deferral until the end of the provider wait. */
+const isForProvider = (job: JobFacts) =>
+  job.provider !== null && job.attempt > 0 && job.sleep === null && !hasFailed(job)
+
+/** `waits 5 s more before it tries again: failure 1 of 3, …`, and so on. */
+function untilDue(job: JobFacts): Saying {
+  const left = until(job.runAt, job.now)
+  const tries = job.failures + job.crashes
+  if (hasFailed(job)) {
+    const words = message(job.lastFailure!.message)
+    return say(
+      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.attempts}, ${words}`,
+      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.attempts}, ${words}`,
+    )
+  }
+  if (job.sleep !== null)
+    return say(
+      `sleeps ${left} more, as its handler asked in ${quoted(job.sleep)}`,
+      `dorme mais ${left}, como seu handler pediu em ${quoted(job.sleep)}`,
+    )
+  if (isForProvider(job)) {
+    const why = whyProvider(job.provider!, job.now)
+    return say(
+      `waits ${left} more: ${why.en}; no try was spent`,
+      `espera mais ${left}: ${why.pt}; nenhuma tentativa foi gasta`,
+    )
+  }
+  if (job.attempt > 0)
+    return say(
+      `waits ${left} more, as its handler asked (snooze); no try was spent`,
+      `espera mais ${left}, como seu handler pediu (snooze); nenhuma tentativa foi gasta`,
+    )
+  return say(`is scheduled: it runs in ${left}`, `está agendado: roda em ${left}`)
+}
+
+const notDue = (job: JobFacts): Saying =>
+  job.runAt > job.now
+    ? say(
+        `; it is not due for ${until(job.runAt, job.now)} either`,
+        `; também só vence em ${until(job.runAt, job.now)}`,
+      )
+    : nothing

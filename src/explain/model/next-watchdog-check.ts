@@ -1,0 +1,55 @@
+/**
+ * Estimates the next check of the watchdog, which checks every few seconds after its last check. Names the first check after the
+ * due time, not the due time, so that a person who waits so long has waited long enough.
+ */
+import { type Saying, say } from '../../errors/errors.ts'
+import { watchEvery } from '../../jobs/model/policy.ts'
+import { span } from '../../lib/values/format-duration.ts'
+import type { WatchFacts } from './explain-facts.ts'
+import { nothing, since } from './sentence-parts.ts'
+
+/** Without six checks in a row an explanation promises no check, well before the failure limit (jobs/model/policy.ts, unwatchedAfter). */
+const lateMs = 6 * watchEvery
+
+export interface Coming {
+  /** Seconds until the first check from `due` on; 0: at any moment. */
+  seconds: number
+  /** No watchdog runs: there will be no check. */
+  late: boolean
+}
+
+export function nextLook({ lookedAt }: WatchFacts, now: Date, due = now): Coming {
+  if (lookedAt === null || now.getTime() - lookedAt.getTime() > lateMs) return { seconds: 0, late: true }
+  // A late check can come at any moment.
+  const from = Math.max(lookedAt.getTime(), now.getTime() - watchEvery)
+  const looks = Math.max(1, Math.ceil((due.getTime() - from) / watchEvery))
+  return { seconds: Math.max(0, Math.ceil((from + looks * watchEvery - now.getTime()) / 1000)), late: false }
+}
+
+/**
+ * Returns the first sweep from `due` on. A kind with a long sweepEvery is swept at instants derived from the clock alone, which
+ * are sweepEvery minus a check interval apart.
+ */
+export function nextSweep(due: Date, sweepEvery: number): Date {
+  const step = sweepEvery - watchEvery
+  return step <= 0 ? due : new Date(Math.ceil(due.getTime() / step) * step)
+}
+
+/** `; but no watchdog has looked for 3 min`; empty while a watchdog checks. */
+export function nobodyLooks({ lookedAt }: WatchFacts, { late }: Coming, now: Date): Saying {
+  if (!late) return nothing
+  if (lookedAt === null) return say('; but no watchdog has ever looked', '; mas nenhum watchdog olhou até hoje')
+  const span = since(lookedAt, now)
+  return say(`; but no watchdog has looked for ${span}`, `; mas nenhum watchdog olha há ${span}`)
+}
+
+/** `in about 8 s`, `at any moment`. */
+export const comingIn = ({ seconds }: Coming): Saying =>
+  seconds === 0
+    ? say('at any moment', 'a qualquer momento')
+    : say(`in about ${span(seconds)}`, `em cerca de ${span(seconds)}`)
+
+export const startWatchdog = say(
+  'start one; every `retoma up`, `serve` or `worker` looks',
+  'inicie um; todo `retoma up`, `serve` ou `worker` olha',
+)

@@ -1,0 +1,96 @@
+/** Reads the facts for the explanation of a batch that its view lacks. No statement counts all items. */
+
+import { viewBatch } from '../../batches/sql/batch-view.ts'
+import type { Db } from '../../database/db.ts'
+import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { type BatchFacts, most } from '../model/explain-facts.ts'
+import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './fact-fragments.ts'
+
+type Around = Pick<
+  BatchFacts,
+  | 'now'
+  | 'version'
+  | 'takenAt'
+  | 'stallAfterMs'
+  | 'stallClockAt'
+  | 'queuePaused'
+  | 'ready'
+  | 'later'
+  | 'dueAt'
+  | 'seenAll'
+  | 'runners'
+  | 'provider'
+  | 'gates'
+  | 'takers'
+  | 'watch'
+> & { now: Date }
+
+const version = `coalesce((
+      select f.version from retoma.job f
+      where f.id = (select first_id from retoma.batch_chunk where batch_id = b.id order by n limit 1)
+    ), 1)`
+
+// The waiting items of a batch have no index of their own; the statement searches the first waiting jobs of the queue.
+const around = {
+  name: 'explain_batch',
+  text: `
+    select ${now} as now, ${version} as version, (
+        select t.created_at from retoma.job t
+        where t.id = (select last_id from retoma.batch_chunk where batch_id = b.id order by n desc limit 1)
+      ) as "takenAt",
+      (b.policy ->> 'stallAfter')::float8 as "stallAfterMs",
+      case when isfinite(b.stall_from) then b.stall_from end as "stallClockAt", coalesce(q.paused, false) as "queuePaused",
+      coalesce(s.ready, 0) as ready, coalesce(s.later, 0) as later, s."dueAt", coalesce(s.whole, false) as "seenAll",
+      (
+        select coalesce(jsonb_agg(jsonb_build_object('id', r.worker_id, 'items', r.items,
+          'worker', case when w.id is not null then ${workerOf('w', 'case when r.place <= 3 then w.blocked_stack end')} end) order by r.place), '[]')
+        from (
+          select l.worker_id, l.items, row_number() over (
+              order by o.id is null or o.dead_at is not null or o.blocked_since is not null desc, l.items desc, l.worker_id) as place
+          from (
+            select worker_id, count(*)::int as items
+            from (select worker_id, batch_id from retoma.job where state = 'running' limit ${most}) x
+            where batch_id = b.id
+            group by 1
+          ) l
+            left join retoma.worker o on o.id = l.worker_id
+        ) r
+          left join retoma.worker w on w.id = r.worker_id
+      ) as runners,
+      ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
+      case when q.gated then ${gatesOf('q')} else '[]' end as gates,
+      ${takersOf('b.queue', 'b.kind', version)} as takers,
+      ${watch} as watch
+    from retoma.batch b
+      left join retoma.queue q on q.name = b.queue
+      left join lateral (
+        select count(*) filter (where x.batch_id = b.id and x.run_at <= ${now})::int as ready,
+          count(*) filter (where x.batch_id = b.id and x.run_at > ${now})::int as later,
+          min(x.run_at) filter (where x.batch_id = b.id and x.run_at > ${now}) as "dueAt",
+          count(*) < ${most} as whole
+        from (
+          (
+            select o.batch_id, o.run_at from generate_series(0, 19) as r (rank)
+              cross join lateral (
+                select batch_id, run_at from retoma.job where ${inOpenLane('b.queue', 'r.rank::smallint')} limit ${most}
+              ) o
+            limit ${most}
+          )
+          union all
+          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and gated limit ${most})
+        ) x
+      ) s on b.state in ('submitting', 'running')
+    where b.id = $2`,
+}
+
+const answerMs = 10_000
+
+/** Returns undefined if there is no such batch. */
+export async function explainBatchFacts(db: Db, id: string, at: Date | null): Promise<BatchFacts | undefined> {
+  const view = await viewBatch(db, id, at)
+  if (view === undefined) return undefined
+  const [row] = await db.run<Around>(around, [at, id], answerMs)
+  if (row === undefined) return undefined
+  const { priority, percent, lastRef, taken, completeJob, ...batch } = view
+  return { ...batch, ...revive(row) }
+}

@@ -1,0 +1,87 @@
+/**
+ * Removes files: a file a person removes, and files without a batch or a job. Files are removed in chunks of pieces, so no statement is
+ * long, however large the file is.
+ *
+ * Invariant: from the first chunk on a file cannot be opened or kept, and the janitor takes the rest of the file first. The janitor
+ * removes no file that is kept in the meantime.
+ */
+
+import type { Db } from '../../database/db.ts'
+import { days } from '../../lib/values/duration.ts'
+
+const deadlineMs = 60_000
+/** Number of pieces of 1 MB per chunk. */
+const bite = 64
+
+/** For a statement that deletes a batch or a job: its files lose their owner, and the janitor removes the files at once. */
+export const doomed = `sha256 = null, batch_id = null, job_id = null, created_at = '-infinity'`
+
+/** $2: also remove a file that is kept. */
+const mayGo = `id = $1 and ($2::boolean or batch_id is null and job_id is null)`
+
+const whole = {
+  name: 'file_remove',
+  text: `
+    delete from retoma.file
+    where ${mayGo} and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${bite})
+    returning id`,
+}
+
+const doom = {
+  name: 'file_doom',
+  text: `update retoma.file set ${doomed} where ${mayGo} returning id`,
+}
+
+const some = {
+  name: 'file_remove_some',
+  text: `
+    delete from retoma.file_chunk
+    where file_id = $1 and n = any (array(select n from retoma.file_chunk where file_id = $1 order by n desc limit ${bite}))
+    returning n`,
+}
+
+/** Returns true if the file existed. */
+export const removeFile = (db: Db, id: string): Promise<boolean> => remove(db, id, true)
+
+async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
+  const gone = () => db.run(whole, [id, alsoKept], deadlineMs).then(rows => rows.length > 0)
+  if (await gone()) return true
+  if ((await db.run(doom, [id, alsoKept], deadlineMs)).length === 0) return false
+  while ((await db.run(some, [id], deadlineMs)).length === bite);
+  return gone()
+}
+
+/** A file may be without a batch and a job for this long, because its upload may be under way. */
+export const unkeptMs = days(1)
+
+// Uses the partial index of files without a batch and a job.
+const nobodys = {
+  name: 'file_nobodys',
+  text: `
+    select id::text as id from retoma.file
+    where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => ${unkeptMs / 1000})
+    order by created_at
+    limit $2`,
+}
+
+/** Removes at most `limit` files without a batch and a job for longer than `unkeptMs`. Returns the number found. */
+export async function pruneFiles(db: Db, limit: number, now: Date | null): Promise<number> {
+  const found = await db.run<{ id: string }>(nobodys, [now, limit])
+  for (const { id } of found) await remove(db, id, false)
+  return found.length
+}
+
+const dropped = {
+  name: 'file_dropped',
+  text: `
+    select id::text as id from retoma.file
+    where batch_id is null and job_id is null and created_at = '-infinity'
+    limit $1`,
+}
+
+/** Removes only files whose batch or job is deleted. Returns the number found. */
+export async function removeDropped(db: Db, limit: number): Promise<number> {
+  const found = await db.run<{ id: string }>(dropped, [limit])
+  for (const { id } of found) await remove(db, id, false)
+  return found.length
+}

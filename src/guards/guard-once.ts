@@ -1,0 +1,32 @@
+/** Runs a guard once, on any database: the database need not contain Retoma, and gets no Retoma tables. */
+
+import { openDb } from '../database/db.ts'
+import { type Log, silentLog } from '../lib/logging/log.ts'
+import { type GuardRun, previewGuard, runGuard } from './guard-run.ts'
+import type { Guard } from './model/guard.ts'
+
+export interface GuardOnceOptions {
+  databaseUrl: string
+  /** A guard without jobs. */
+  guard: Guard
+  dryRun: boolean
+  /** Stops the run between two chunks. */
+  signal?: AbortSignal
+  log?: Log
+}
+
+export async function guardOnce({
+  databaseUrl,
+  guard,
+  dryRun,
+  signal,
+  log = silentLog,
+}: GuardOnceOptions): Promise<GuardRun> {
+  const db = openDb({ url: databaseUrl, connections: 1, log })
+  const given = { db, guard, now: () => null, ...(signal ? { signal } : {}) }
+  try {
+    return await (dryRun ? previewGuard(given) : runGuard({ ...given, counted: false }))
+  } finally {
+    await db.close()
+  }
+}

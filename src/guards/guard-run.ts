@@ -1,0 +1,56 @@
+/** Runs a guard by hand, to the end or as a dry run: for an engine, or on a database without Retoma. */
+
+import type { Db } from '../database/db.ts'
+import type { RetomaError, Saying } from '../errors/errors.ts'
+import { sweep } from './guard-sweep.ts'
+import type { Guard } from './model/guard.ts'
+import { previewLost } from './sql/guard-preview.ts'
+import { aboutOf } from './sql/guard-runs.ts'
+import { readGuardedTable } from './sql/guarded-table.ts'
+import type { RowKey } from './sql/mark-lost-rows.ts'
+
+export interface GuardRun {
+  name: string
+  table: string
+  dryRun: boolean
+  /** Rows marked; on a dry run, rows a run would mark. */
+  marked: number
+  /** Keys and signals of the marked rows, oldest first: at most 1,000, and 5 on a dry run. */
+  rows: { key: RowKey; signalAt: Date }[]
+  /** The values set in each row; `now()` is the instant of the update. */
+  set: Record<string, string | null>
+  /** Jobs enqueued; 0 on a dry run. */
+  jobs: number
+  /** Rows left unchanged because the update failed or no valid job could be built; at most 100. */
+  refused: { key: RowKey; error: RetomaError }[]
+  /** Such as a missing index. */
+  warnings: Saying[]
+}
+
+/** A long time, also for a table without an index. */
+const atMostMs = 5 * 60_000
+
+export interface RunOptions {
+  db: Db
+  guard: Guard
+  /** Counts the marked rows in the guard's row of retoma.guard. */
+  counted: boolean
+  signal?: AbortSignal
+  now: () => Date | null
+}
+
+/** Marks all lost rows. */
+export async function runGuard(options: RunOptions): Promise<GuardRun> {
+  const { more: _, ...swept } = await sweep({ ...options, atMostMs, bites: Number.POSITIVE_INFINITY })
+  const { table, set } = aboutOf(options.guard)
+  return { name: options.guard.name, table, dryRun: false, set, ...swept }
+}
+
+/** Answers the effect of a run now; writes nothing. */
+export async function previewGuard({ db, guard, now }: Pick<RunOptions, 'db' | 'guard' | 'now'>): Promise<GuardRun> {
+  const found = await readGuardedTable(db, guard)
+  const { count, oldest, set } = await previewLost(db, guard, found, atMostMs, now())
+  const { table } = aboutOf(guard)
+  const { warnings } = found
+  return { name: guard.name, table, dryRun: true, marked: count, rows: oldest, set, jobs: 0, refused: [], warnings }
+}

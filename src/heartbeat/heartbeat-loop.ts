@@ -1,0 +1,107 @@
+/**
+ * Writes the heartbeats of the heartbeat thread: every few seconds, at once on news, and as soon as the database is reachable again.
+ *
+ * Invariant: never two heartbeats at a time, and none under a worker id declared dead.
+ */
+import { beatEvery } from '../jobs/model/policy.ts'
+import { sharedElapsed, systemClock } from '../lib/clock.ts'
+import { type Loop, loop } from '../lib/loop.ts'
+import type { Vitals } from '../worker/sql/heartbeat.ts'
+import type { Pulse } from './heartbeat-connection.sql.ts'
+
+export interface BeatsOptions {
+  url: string
+  vitals: () => Vitals
+  /** A heartbeat with these facts was written. */
+  landed: () => void
+  dead: (id: string) => void
+  /** After `silentMs` without a written heartbeat, `silent` is called. */
+  silentMs: number
+  silent: () => void
+}
+
+/** Shorter than the interval: an unresponsive connection is dropped before the next heartbeat is due. */
+const deadlineMs = beatEvery - 500
+const longestPauseMs = 1000
+/**
+ * The delay of the first heartbeat of each incarnation. The worker row is written before the thread starts and counts as a heartbeat, so
+ * driver and connection can load a little later: a worker that starts on a backlog needs its processor for the first jobs.
+ */
+const firstBeatMs = 2000
+
+export class Beats {
+  readonly #options: BeatsOptions
+  #pulse: Promise<Pulse> | undefined
+  #beatsFrom = Number.POSITIVE_INFINITY
+  readonly #loop: Loop
+  #id: string | undefined
+  #landedAt = sharedElapsed()
+  #told = false
+  #failures = 0
+
+  constructor(options: BeatsOptions) {
+    this.#options = options
+    this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
+  }
+
+  /** Writes heartbeats for the worker `id` from now on. */
+  live(id: string): void {
+    this.#id = id
+    this.#landedAt = sharedElapsed()
+    this.#beatsFrom = this.#landedAt + firstBeatMs
+    this.#loop.wake()
+  }
+
+  /** Writes the next heartbeat at once, because there is news. */
+  soon(): void {
+    this.#beatsFrom = 0
+    this.#loop.wake()
+  }
+
+  async end(): Promise<void> {
+    this.#id = undefined
+    // Not awaited: a heartbeat under way ends with the connection.
+    void this.#loop.stop()
+    await (await this.#pulse)?.end()
+  }
+
+  async #beat(): Promise<number | undefined> {
+    const id = this.#id
+    if (id === undefined) return undefined
+    const early = this.#beatsFrom - sharedElapsed()
+    if (early > 0) return early
+    try {
+      const alive = await (await this.#open()).beat(id, this.#options.vitals())
+      this.#failures = 0
+      this.#landedAt = sharedElapsed()
+      this.#told = false
+      if (alive) this.#options.landed()
+      else this.#bury(id)
+      return undefined
+    } catch {
+      if (!this.#told && sharedElapsed() - this.#landedAt > this.#options.silentMs) {
+        this.#told = true
+        this.#options.silent()
+      }
+      return Math.min(100 * 2 ** this.#failures++, longestPauseMs)
+    }
+  }
+
+  #open(): Promise<Pulse> {
+    this.#pulse ??= import('./heartbeat-connection.sql.ts').then(
+      ({ openPulse }) => openPulse(this.#options.url, deadlineMs, () => this.soon()),
+      error => {
+        // The next heartbeat tries again.
+        this.#pulse = undefined
+        throw error
+      },
+    )
+    return this.#pulse
+  }
+
+  #bury(id: string): void {
+    // A new incarnation may have begun meanwhile.
+    if (this.#id === id) this.#id = undefined
+    this.#options.dead(id)
+  }
+}

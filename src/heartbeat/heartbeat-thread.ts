@@ -1,0 +1,115 @@
+/**
+ * Controls the heartbeat thread from the main thread: starts the thread, receives its messages, ends the thread.
+ *
+ * Invariant: the thread never keeps a process alive and never ends a process without a supervisor. If the thread cannot start or cannot
+ * write heartbeats, `isBeating` is false, and the main loop writes the heartbeats.
+ */
+import { isMainThread, Worker } from 'node:worker_threads'
+import { beatEvery } from '../jobs/model/policy.ts'
+import { sharedElapsed } from '../lib/clock.ts'
+import { withDeadline } from '../lib/deadline.ts'
+import { type Log, styleOf } from '../lib/logging/log.ts'
+import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { newSigns, type Signs, sign } from './shared-state.ts'
+import type { FromHeart, HeartTask, ToHeart } from './thread-messages.ts'
+
+export interface HeartOptions {
+  url: string
+  log: Log
+  queues: readonly string[]
+  killWhenHung: boolean
+  memoryBytes: number
+  silentMs: number
+  /** The worker `id` was declared dead. */
+  dead: (id: string) => void
+  /** The thread could not write a heartbeat for `silentMs`. */
+  silent: () => void
+}
+
+/** The maximum age of the last heartbeat before the main loop takes over. */
+const lateMs = beatEvery * 1.5
+const endMs = 2000
+/** Limits of the thread's own heap, which holds little more than a connection. */
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
+
+export class Heart {
+  readonly signs: Signs
+  #thread: Worker | undefined
+
+  constructor(options: HeartOptions) {
+    const { url, queues, killWhenHung, memoryBytes, silentMs, log, dead, silent } = options
+    this.signs = newSigns(queues.length)
+    this.signs[sign.turnAt] = sharedElapsed()
+    this.signs[sign.beatAt] = sharedElapsed()
+    const task: HeartTask = {
+      url,
+      signs: this.signs,
+      queues,
+      papers: papersFolder(),
+      killWhenHung,
+      memoryBytes,
+      silentMs,
+      style: styleOf(log),
+      canLook: isMainThread,
+    }
+    const lost = (error?: unknown) => {
+      if (this.#thread === undefined) return
+      this.#thread = undefined
+      log.warn({ err: error }, 'the heart of this worker cannot go on; its main loop beats instead')
+    }
+    try {
+      this.#thread = startThread(task)
+    } catch (error) {
+      // A bundler that joined our files into a single file has lost the file of the thread.
+      log.warn({ err: error }, 'the heart of this worker cannot start; its main loop beats instead')
+      return
+    }
+    const thread = this.#thread
+    thread.on('message', (message: FromHeart) => {
+      if ('dead' in message) dead(message.dead)
+      else if ('silent' in message) silent()
+      else log[message.line.level](message.line.facts, message.line.message)
+    })
+    thread.on('error', lost)
+    thread.on('exit', () => lost())
+    thread.unref()
+  }
+
+  get isThere(): boolean {
+    return this.#thread !== undefined
+  }
+
+  /** False: the main loop must write the heartbeats. */
+  get isBeating(): boolean {
+    return this.#thread !== undefined && sharedElapsed() - this.signs[sign.beatAt]! < lateMs
+  }
+
+  /** Writes heartbeats for the worker `id` from now on. */
+  live(id: string): void {
+    this.signs[sign.beatAt] = sharedElapsed()
+    this.#post({ live: id })
+  }
+
+  async stop(): Promise<void> {
+    const thread = this.#thread
+    if (thread === undefined) return
+    this.#thread = undefined
+    // The thread is still starting and has nothing to end in order.
+    if (this.signs[sign.hears] === 0) return void (await thread.terminate())
+    const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
+    thread.postMessage({ end: true } satisfies ToHeart)
+    await withDeadline(gone, endMs, () => new Error('too late')).catch(() => thread.terminate())
+  }
+
+  #post(message: ToHeart): void {
+    this.#thread?.postMessage(message)
+  }
+}
+
+/** Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file. */
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/heartbeat/thread-main.js' : './thread-main.js',
+  import.meta.url,
+)
+
+const startThread = (task: HeartTask): Worker => new Worker(entry, { workerData: task, resourceLimits })

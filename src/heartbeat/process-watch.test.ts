@@ -1,0 +1,210 @@
+/** Tests the process watch without threads: the shared state and the clock are set by hand. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readCulprit } from '../supervisor/crash-report-files.ts'
+import { isMarked } from '../supervisor/status-files.ts'
+import type { Seen } from './main-thread-stack.ts'
+import { lookMs } from './process-pauses.ts'
+import { Guard } from './process-watch.ts'
+import { newSigns, sign } from './shared-state.ts'
+import type { HeartTask, Line } from './thread-messages.ts'
+
+const spinning: Seen = {
+  stack: 'spin (a.js:3) < run (a.js:9)',
+  job: { id: '7', attempt: 2, kind: 'k', leftMs: 60_000 },
+}
+const late = (leftMs: number): Seen => ({ stack: 'spin (a.js:3)', job: { id: '7', attempt: 2, kind: 'k', leftMs } })
+const native: Seen = { stack: null, job: null }
+
+function guarding(given: Partial<HeartTask> & { seen?: Seen; supervised?: boolean } = {}) {
+  const papers = given.supervised ? mkdtempSync(join(tmpdir(), 'retoma-guard-')) : undefined
+  if (papers) onTestFinished(() => rmSync(papers, { recursive: true }))
+  const signs = newSigns(0)
+  const lines: Line[] = []
+  const task: HeartTask = {
+    url: '',
+    queues: [],
+    papers,
+    killWhenHung: false,
+    memoryBytes: 1000,
+    silentMs: 15_000,
+    style: undefined,
+    canLook: true,
+    ...given,
+    signs,
+  }
+  const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, looks: 0, news: 0, killed: 0 }
+  signs[sign.turnAt] = seen.now
+  signs[sign.running] = 3
+  const guard = new Guard({
+    task,
+    voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
+    look: async () => {
+      seen.looks++
+      return seen.main
+    },
+    news: () => void seen.news++,
+    now: () => seen.now,
+    memory: () => seen.memory,
+    kill: () => void seen.killed++,
+  })
+  const pass = async (ms: number, turns: boolean) => {
+    for (let left = ms; left > 0; left -= lookMs) {
+      seen.now += lookMs
+      if (turns) signs[sign.turnAt] = seen.now - 50
+      guard.tick()
+      await new Promise(resolve => setImmediate(resolve))
+    }
+  }
+  const culprit = () => (papers === undefined ? null : readCulprit(papers))
+  return {
+    guard,
+    signs,
+    seen,
+    lines,
+    papers,
+    culprit,
+    turn: (ms: number) => pass(ms, true),
+    stand: (ms: number) => pass(ms, false),
+  }
+}
+
+test('a loop that stands still for five seconds is told of once, with the job and the function, and once when it is free', async () => {
+  const { guard, signs, seen, lines, turn, stand } = guarding()
+  await turn(2000)
+  await stand(4800)
+  expect(guard.blocked).toBe(null)
+  await stand(200)
+  expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
+  expect(signs[sign.blockedJob]).toBe(7)
+  await stand(20_000)
+  expect(lines).toMatchObject([{ level: 'error', message: 'the main loop is blocked by job 7, in spin (a.js:3)' }])
+  expect(seen).toMatchObject({ looks: 1, killed: 0 })
+  await turn(400)
+  expect(guard.blocked).toBe(null)
+  expect(signs[sign.blockedJob]).toBe(0)
+  expect(guard.unblockedMs).toBeLessThan(600)
+  expect(lines).toHaveLength(2)
+  guard.landed()
+  expect(guard.unblockedMs).toBe(null)
+})
+
+test('in native code nobody is named, save who runs alone', async () => {
+  const { guard, signs, lines, stand } = guarding({ seen: native })
+  await stand(5200)
+  expect(guard.blocked).toMatchObject({ job: null, stack: 'in native code' })
+  expect(lines).toMatchObject([{ message: 'the main loop is blocked, in native code', facts: { running: 3 } }])
+  signs[sign.running] = 1
+  signs[sign.soleJob] = 9
+  signs[sign.soleAttempt] = 1
+  expect(guard.blocked).toMatchObject({ job: '9', attempt: 1 })
+})
+
+test('who could not be named at first is looked for again, and told once found', async () => {
+  const { guard, signs, seen, lines, stand } = guarding({ seen: native })
+  await stand(12_000)
+  expect(lines).toHaveLength(1)
+  expect(seen.looks).toBe(2)
+  seen.main = spinning
+  await stand(5200)
+  expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
+  expect(signs[sign.blockedJob]).toBe(7)
+  await stand(20_000)
+  expect(lines.map(line => line.message)).toEqual([
+    'the main loop is blocked, in native code',
+    'the main loop is blocked by job 7, in spin (a.js:3)',
+  ])
+})
+
+test('supervised: the job on the stack that is out of time ends its process and is named, at its own time', async () => {
+  const { signs, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
+  await turn(1000)
+  signs[sign.dueAt] = seen.now + 3000
+  await stand(3600)
+  expect(seen).toMatchObject({ looks: 1, killed: 0 })
+  seen.main = late(-100)
+  await stand(1200)
+  expect(seen.killed).toBeGreaterThan(0)
+  expect(culprit()).toMatchObject({ job: '7', attempt: 2, how: 'timeout', stack: 'spin (a.js:3)' })
+})
+
+test('that a neighbour is out of time behind a blocked loop kills nobody', async () => {
+  const { signs, seen, culprit, stand } = guarding({ supervised: true })
+  signs[sign.dueAt] = seen.now + 2000
+  await stand(20_000)
+  expect(seen.killed).toBe(0)
+  expect(culprit()).toBe(null)
+})
+
+test('supervised: where nobody can be named the process is ended once all that run are out of time, and nobody is', async () => {
+  const { signs, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
+  signs[sign.dueAt] = seen.now + 2000
+  signs[sign.allDueAt] = seen.now + 9000
+  await stand(8000)
+  expect(seen.killed).toBe(0)
+  await stand(3000)
+  expect(seen.killed).toBeGreaterThan(0)
+  expect(culprit()).toBe(null)
+  expect(isMarked(papers!, 'hung')).toBe(true)
+})
+
+test.each([
+  ['unless told to', false, 0],
+  ['told to, it does', true, 1],
+])('without a supervisor it kills nothing: %s', async (_, killWhenHung, least) => {
+  const { signs, seen, stand } = guarding({ killWhenHung, seen: late(-1) })
+  signs[sign.dueAt] = seen.now + 2000
+  await stand(8000)
+  expect(Math.min(seen.killed, 1)).toBe(least)
+})
+
+test('memory over the cap: supervised, the job that is at work ends its process and is named', async () => {
+  const { seen, culprit, turn } = guarding({ supervised: true })
+  await turn(1000)
+  seen.memory = 1200
+  await turn(200)
+  expect(seen.killed).toBe(1)
+  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
+})
+
+test('memory over the cap: nobody is named when it is not the same job at each look', async () => {
+  const made = guarding({ supervised: true })
+  const { seen, culprit, turn } = made
+  let n = 0
+  Object.defineProperty(seen, 'main', {
+    get: () => ({ stack: 'f (a.js:1)', job: { id: String(++n), attempt: 1, kind: 'k', leftMs: 1 } }),
+  })
+  seen.memory = 1200
+  await turn(400)
+  expect(seen.killed).toBe(1)
+  expect(culprit()).toBe(null)
+})
+
+test('memory over the cap without a supervisor is told once for each crossing', async () => {
+  const { seen, lines, turn } = guarding()
+  for (const memory of [1200, 1300, 980, 1100, 500, 1100]) {
+    seen.memory = memory
+    await turn(400)
+  }
+  expect(seen.killed).toBe(0)
+  expect(lines.map(line => line.level)).toEqual(['error', 'error'])
+})
+
+test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
+  const { seen, culprit, turn, stand } = guarding({ supervised: true })
+  const looks = [native, native]
+  Object.defineProperty(seen, 'main', {
+    get() {
+      // Native code is recognized by a deadline.
+      seen.now += 600
+      return looks.shift() ?? spinning
+    },
+  })
+  await turn(1000)
+  seen.memory = 1001
+  await stand(lookMs)
+  expect(seen.killed).toBe(1)
+  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
+})

@@ -1,0 +1,235 @@
+/**
+ * Watches the own process from the heartbeat thread: a blocked loop, a job past its deadline in a blocked loop, memory over the limit. Logs
+ * the problem; under a supervisor, or with `killWhenHung`, also ends the process and names the job.
+ *
+ * Invariant: only the job on the blocked stack can be past its deadline there: the other jobs only wait. If no job can be named, the
+ * process ends once every running attempt would be past its deadline. The process is never killed without a supervisor, unless
+ * `killWhenHung` is set.
+ */
+import { hungAfter } from '../jobs/model/policy.ts'
+import { nameCulprit } from '../supervisor/crash-report-files.ts'
+import { mark } from '../supervisor/status-files.ts'
+import type { Blocked } from '../worker/sql/heartbeat.ts'
+import type { Running } from './current-job-hook.ts'
+import { LoopWatch } from './event-loop-watch.ts'
+import type { Seen } from './main-thread-stack.ts'
+import { lookMs, noteLook } from './process-pauses.ts'
+import { type Signs, sign } from './shared-state.ts'
+import type { Voice } from './thread-log.ts'
+import type { HeartTask } from './thread-messages.ts'
+
+export interface GuardOptions {
+  task: HeartTask
+  voice: Voice
+  /** Reads the stack and the job of the main thread. */
+  look: () => Promise<Seen>
+  /** There is news for the next heartbeat. */
+  news: () => void
+  now: () => number
+  memory: () => number
+  kill: () => void
+}
+
+/** A loop blocked for this long has stopped attempt clocks. */
+const standsMs = 1000
+/** The wait before the next look at a job before its deadline. */
+const againMs = 1000
+/** The wait before the next look if no job could be named, because of native code or a busy machine. */
+const unnamedMs = 5000
+
+interface Block {
+  since: number
+  /** The blocked loop was logged. */
+  told: boolean
+  seen: Seen | undefined
+  lookAgainAt: number
+  nameAgainAt: number
+}
+
+export class Guard {
+  readonly #options: GuardOptions
+  readonly #watch: LoopWatch
+  #block: Block | undefined
+  #busy = false
+  #overCap = false
+  #freedAt: number | undefined
+  /** The value of the last tick. */
+  memoryBytes = 0
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+    this.#watch = new LoopWatch(lookMs, options.now())
+  }
+
+  /** The blocked loop for the heartbeat; null until the loop was blocked long enough to be logged. */
+  get blocked(): Blocked | null {
+    if (!this.#block?.told) return null
+    const { since, seen } = this.#block
+    const job = this.#jobOn(seen)
+    const stack = seen?.stack ?? 'in native code'
+    return { ms: this.#options.now() - since, job: job?.id ?? null, attempt: job?.attempt ?? null, stack }
+  }
+
+  /** Milliseconds since the loop was free again; null once a heartbeat has reported this. */
+  get unblockedMs(): number | null {
+    return this.#freedAt === undefined ? null : this.#options.now() - this.#freedAt
+  }
+
+  landed(): void {
+    this.#freedAt = undefined
+  }
+
+  /** Never waits: slow checks run beside the tick, a single check at a time. */
+  tick(): void {
+    const { task, now, memory } = this.#options
+    noteLook(task.signs, now())
+    const stoodMs = this.#watch.stoodMs(now(), task.signs[sign.turnAt]!)
+    this.memoryBytes = memory()
+    if (stoodMs < standsMs) this.#turns()
+    else this.#block ??= { since: now() - stoodMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
+    if (this.#busy) return
+    this.#busy = true
+    void this.#examine(stoodMs).finally(() => {
+      this.#busy = false
+    })
+  }
+
+  /** The loop turns again. The main loop has read the named job by now. */
+  #turns(): void {
+    const block = this.#block
+    if (block === undefined) return
+    const { task, voice, now, news } = this.#options
+    this.#block = undefined
+    this.#freedAt = now()
+    name(task.signs, undefined)
+    if (!block.told) return
+    const ms = Math.round(now() - block.since)
+    voice.say({ level: 'warn', facts: { ms }, message: 'the main loop is free again' })
+    news()
+  }
+
+  async #examine(stoodMs: number): Promise<void> {
+    if (this.memoryBytes > this.#options.task.memoryBytes) await this.#overMemory(stoodMs)
+    else if (this.memoryBytes < this.#options.task.memoryBytes * 0.95) this.#overCap = false
+    const block = this.#block
+    if (block === undefined) return
+    if (stoodMs >= hungAfter && this.#isToTell(block)) await this.#tell(block)
+    if (this.#maybeLate(block)) await this.#judge(block)
+  }
+
+  /** True if not yet logged, or logged without a job and a job may be found by now. */
+  #isToTell({ told, seen, nameAgainAt }: Block): boolean {
+    return !told || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
+  }
+
+  async #tell(block: Block): Promise<void> {
+    const { task, voice, look, now, news } = this.#options
+    const seen = await look()
+    if (this.#block !== block) return
+    block.nameAgainAt = now() + unnamedMs
+    const job = this.#jobOn(seen)
+    // A single log line without a job is enough.
+    if (block.told && job === undefined) return
+    block.seen = seen
+    block.told = true
+    name(task.signs, job)
+    news()
+    const facts = {
+      ...(job === undefined ? { running: task.signs[sign.running] } : { job: job.id, attempt: job.attempt }),
+      ms: Math.round(now() - block.since),
+      stack: block.seen.stack ?? 'in native code',
+    }
+    const by = job === undefined ? '' : ` by job ${job.id}`
+    voice.say({ level: 'error', facts, message: `the main loop is blocked${by}${topOf(block.seen)}` })
+  }
+
+  #maybeLate(block: Block): boolean {
+    const { task, now } = this.#options
+    // Perhaps no deadline is running, and an abandoned handler blocks the loop.
+    const due = task.signs[sign.dueAt] || task.signs[sign.allDueAt]!
+    const mayKill = task.papers !== undefined || task.killWhenHung
+    return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
+  }
+
+  /** Some attempt is past its deadline. Only the attempt on the stack counts. */
+  async #judge(block: Block): Promise<void> {
+    const { look, now } = this.#options
+    const seen = await look()
+    if (this.#block !== block) return
+    const job = this.#jobOn(seen)
+    const seconds = ((now() - block.since) / 1000).toFixed(1)
+    if (job === undefined && this.#isAnybodyLate(block)) {
+      const why = `its main loop has been blocked for ${seconds} s, and all that run are out of time; nobody can be named`
+      return this.#die(undefined, seen, 'timeout', why)
+    }
+    if (job === undefined || job.leftMs > 0) {
+      block.lookAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
+      return
+    }
+    this.#die(job, seen, 'timeout', `it blocked the main loop for ${seconds} s, past its timeout`)
+  }
+
+  #isAnybodyLate(block: Block): boolean {
+    const allDue = this.#options.task.signs[sign.allDueAt]!
+    return block.told && allDue > 0 && this.#options.now() >= allDue
+  }
+
+  async #overMemory(stoodMs: number): Promise<void> {
+    if (this.#overCap) return
+    this.#overCap = true
+    const { task, voice } = this.#options
+    const { job, seen } = await this.#hungry(stoodMs)
+    const bytes = this.memoryBytes
+    const why = `the process has ${megabytes(bytes)} MB, over its cap of ${megabytes(task.memoryBytes)} MB`
+    if (task.papers !== undefined) return this.#die(job, seen, 'memory', why)
+    const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack, memoryBytes: bytes }
+    voice.say({ level: 'error', facts, message: why })
+  }
+
+  /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three looks. */
+  async #hungry(stoodMs: number): Promise<{ job: Running | undefined; seen: Seen }> {
+    const seen = await this.#options.look()
+    const job = this.#jobOn(seen)
+    const { look, now, task } = this.#options
+    if ((job !== undefined && stoodMs >= standsMs) || task.signs[sign.running]! <= 1) return { job, seen }
+    const again = [await look(), await look()]
+    // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
+    if (now() - task.signs[sign.turnAt]! >= standsMs) {
+      const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
+      return { job: this.#jobOn(found), seen: found ?? seen }
+    }
+    const isSame = again.every(each => job !== undefined && this.#jobOn(each)?.id === job.id)
+    return { job: isSame ? job : undefined, seen }
+  }
+
+  #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
+    const { task, voice, kill } = this.#options
+    if (task.papers !== undefined) {
+      if (job === undefined) mark(task.papers, how === 'memory' ? 'memory' : 'hung')
+      else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
+    }
+    const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }
+    voice.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })
+    kill()
+  }
+
+  /** The job on the stack; in native code, the job that runs alone. */
+  #jobOn(seen: Seen | undefined): Running | undefined {
+    if (seen === undefined || seen.stack !== null) return seen?.job ?? undefined
+    const { task, now } = this.#options
+    const { signs } = task
+    const id = signs[sign.soleJob]!
+    if (id === 0 || signs[sign.running] !== 1) return undefined
+    const leftMs = signs[sign.dueAt]! - now()
+    return { id: String(id), attempt: signs[sign.soleAttempt]!, kind: '', leftMs }
+  }
+}
+
+function name(signs: Signs, job: Running | undefined): void {
+  signs[sign.blockedJob] = job === undefined ? 0 : Number(job.id)
+  signs[sign.blockedAttempt] = job?.attempt ?? 0
+}
+
+const topOf = ({ stack }: Seen) => (stack === null ? ', in native code' : `, in ${stack.split(' < ')[0]}`)
+
+const megabytes = (bytes: number) => Math.round(bytes / 1e6)

@@ -1,0 +1,30 @@
+/** Types of the start data of the heartbeat thread, and of the messages between this thread and the main thread. */
+import type { LogStyle } from '../lib/logging/log.ts'
+import type { Signs } from './shared-state.ts'
+
+export interface HeartTask {
+  url: string
+  signs: Signs
+  queues: readonly string[]
+  /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
+  papers: string | undefined
+  killWhenHung: boolean
+  /** The memory limit of the process, in bytes. */
+  memoryBytes: number
+  /** After this time without a written heartbeat, the thread sends `silent`. */
+  silentMs: number
+  /** The log style for stderr; undefined: log lines go to the main thread. */
+  style: LogStyle | undefined
+  /** False if the watched loop is not the process's main loop: only the main stack can be read. */
+  canLook: boolean
+}
+
+export type ToHeart = { live: string } | { end: true }
+
+export interface Line {
+  level: 'warn' | 'error'
+  facts: Readonly<Record<string, unknown>>
+  message: string
+}
+
+export type FromHeart = { dead: string } | { silent: true } | { line: Line }

@@ -1,0 +1,39 @@
+/**
+ * Defines a route for an outside scheduler, such as the cron of a serverless host: GET and POST, opened by CRON_SECRET as a bearer token
+ * or as `?secret=`. Without CRON_SECRET the route answers 503 and is never open.
+ */
+import { z } from 'zod'
+import { refuseUnknownOptions } from '../errors/invalid-option.ts'
+import { type Call, type Route, route } from './route.ts'
+
+const secretQuery = z.strictObject({
+  secret: z.string().max(1000).optional().meta({ description: 'CRON_SECRET, where no header can be sent' }),
+})
+
+export interface CronOptions {
+  path: string
+  /** The operation name; the GET operation gets the suffix Get. */
+  name: string
+  summary: string
+  answer: z.ZodType
+  run(call: Call): unknown
+}
+
+export function cronRoutes(options: CronOptions): readonly Route[] {
+  refuseUnknownOptions(options, ['path', 'name', 'summary', 'answer', 'run'])
+  const { path, name, summary, answer, run } = options
+  return (['get', 'post'] as const).map(method =>
+    route({
+      method,
+      path,
+      name: method === 'get' ? `${name}Get` : name,
+      tag: 'cron',
+      summary,
+      role: 'cron',
+      query: secretQuery,
+      answer,
+      errors: ['cron_unset', 'cron_refused', 'rate_limited'],
+      run: call => run(call as Call),
+    }),
+  )
+}

@@ -1,0 +1,24 @@
+/**
+ * Refuses route tables that conflict: two routes at the same path, of which the second would never be called, or two errors with the same
+ * code, which a caller could not tell apart.
+ */
+import { refuseSameCode } from '../errors/app-errors.ts'
+import { say } from '../errors/errors.ts'
+import { refuseDefinition } from '../errors/invalid-option.ts'
+import type { Route } from './route.ts'
+
+export function refuseClashes(routes: readonly Route[]): void {
+  refuseSameCode(routes.flatMap(({ errors = [] }) => errors.filter(each => typeof each !== 'string')))
+  const places = new Set<string>()
+  for (const { method, path } of routes) {
+    const place = `${method.toUpperCase()} ${path}`
+    // Parameter names do not matter.
+    const key = place.replace(/\{\w+\}/g, '{}')
+    if (places.has(key))
+      refuseDefinition(say(`route "${place}"`, `caminho "${place}"`))(
+        'another route is there already; choose another path',
+        'já existe outro nesse lugar; escolha outro caminho',
+      )
+    places.add(key)
+  }
+}

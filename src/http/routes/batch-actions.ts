@@ -1,0 +1,100 @@
+/**
+ * Routes of the batch actions. An action is safe to repeat and safe for many callers at once; a batch in the wrong state is 409 with the
+ * code.
+ */
+import { z } from 'zod'
+import type { Engine } from '../../engine/create-engine.ts'
+import type { ErrorCode } from '../../errors/errors.ts'
+import { given } from '../request/omit-undefined.ts'
+import { type Route, route } from '../route.ts'
+import { idParams } from '../shared-schemas.ts'
+import { batchState, cause } from './batch-schemas.ts'
+import { batchOf } from './batches.ts'
+
+const afterwards = {
+  id: z.string(),
+  state: batchState,
+  changed: z.boolean().meta({ description: 'by this call' }),
+}
+const count = z.number().int()
+
+interface Verb<B extends z.ZodType> {
+  path: string
+  name: string
+  summary: string
+  errors: readonly ErrorCode[]
+  body?: B
+  /** Further fields of the response. */
+  more?: z.ZodRawShape
+  press(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
+}
+
+/** The id of a job is 404 here, though the engine's own methods take both. */
+const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ...about }: Verb<B>): Route =>
+  route({
+    method: 'post',
+    path: `/api/v1/batches/{id}/${path}`,
+    tag: 'batches',
+    role: 'operator',
+    params: idParams,
+    ...about,
+    errors: ['not_found', ...about.errors],
+    answer: z.object({ ...afterwards, ...more }),
+    async run({ engine, params: { id }, body, who }) {
+      await batchOf(engine, id)
+      return press({ engine, by: { by: who.user }, id, body: body as z.output<B> })
+    },
+  })
+
+export const batchPressRoutes: readonly Route[] = [
+  verb({
+    path: 'resume',
+    name: 'resumeBatch',
+    summary: 'A stalled batch goes on, and the resume is counted',
+    errors: ['batch_paused', 'resumes_spent', 'batch_cancelled', 'batch_state'],
+    more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
+    press: ({ engine, by, id }) => engine.resume(id, by),
+  }),
+  verb({
+    path: 'retry-failed',
+    name: 'retryFailed',
+    summary: 'Its failed items, or those of one cause, run again with a new budget of tries',
+    errors: ['batch_cancelled'],
+    body: z.strictObject({ cause: cause.optional() }).optional(),
+    more: {
+      retried: count.meta({ description: 'items that wait again' }),
+      held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
+    },
+    press: ({ engine, by, id, body }) => engine.retryFailed(id, given({ ...by, cause: body?.cause })),
+  }),
+  verb({
+    path: 'pause',
+    name: 'pauseBatch',
+    summary: 'Nothing more of it starts; what runs goes on to its end',
+    errors: ['batch_cancelled', 'batch_state'],
+    press: ({ engine, by, id }) => engine.pause(id, by),
+  }),
+  verb({
+    path: 'unpause',
+    name: 'unpauseBatch',
+    summary: 'A paused batch goes on',
+    errors: ['batch_cancelled', 'batch_state'],
+    press: ({ engine, by, id }) => engine.unpause(id, by),
+  }),
+  verb({
+    path: 'cancel',
+    name: 'cancelBatch',
+    summary: 'It is cancelled at once; its items follow in bites, running ones are told to stop',
+    errors: ['batch_state'],
+    press: ({ engine, by, id }) => engine.cancel(id, by),
+  }),
+  verb({
+    path: 'priority',
+    name: 'setBatchPriority',
+    summary: 'Another priority for its items that wait and those still to come: 0 is first, 9 last',
+    errors: ['batch_cancelled', 'batch_state'],
+    body: z.strictObject({ priority: z.int().min(0).max(9) }),
+    more: { moved: count },
+    press: ({ engine, by, id, body }) => engine.setPriority(id, body.priority, by),
+  }),
+]

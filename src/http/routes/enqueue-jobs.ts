@@ -1,0 +1,104 @@
+/**
+ * Enqueues jobs over HTTP: a job, or many jobs of any kinds, all or none. With an Idempotency-Key the response is stored in the
+ * transaction that creates the jobs, so that a client without the response repeats the request and gets the same jobs.
+ */
+import { z } from 'zod'
+import type { Engine, Kept, Made, Order } from '../../engine/create-engine.ts'
+import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { longestDuration, seconds } from '../../lib/values/duration.ts'
+import { answerExactly } from '../request/idempotency-key.ts'
+import { refuseWideInput } from '../request/input-width.ts'
+import { refuseInternal } from '../request/internal-kinds.ts'
+import { given } from '../request/omit-undefined.ts'
+import { type Route, route } from '../route.ts'
+import { anyInstant } from '../shared-schemas.ts'
+import { jobState } from './job-schemas.ts'
+
+const most = 10_000
+const largest = 16 * 1024 * 1024
+
+const text = z.string().min(1).max(500)
+
+const order = z.strictObject({
+  kind: z.string().min(1).max(100),
+  input: z.unknown().optional(),
+  key: text.optional().meta({ description: 'one job per kind and key until 24 h after its end' }),
+  key_until: z.enum(['day', 'final']).optional(),
+  priority: z.int().min(0).max(9).optional(),
+  run_at: anyInstant.optional(),
+  delay_seconds: z
+    .number()
+    .min(0)
+    .max(longestDuration / 1000)
+    .optional(),
+  group_key: text.optional().meta({ description: 'the tenant or user it belongs to' }),
+  ref: text.optional().meta({ description: 'your own code for it' }),
+})
+
+const orders = z.array(order).min(1).max(most)
+
+const made = z.object({
+  id: z.string(),
+  created: z.boolean().meta({ description: 'false: a job with this key was there already, and this is it' }),
+  state: jobState,
+})
+const madeMany = z.object({ items: z.array(made), created: z.number().int(), held: z.number().int() })
+
+/** `at`: the path of the job in the body. */
+function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Order {
+  const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
+  const refuse = (field: string, en: string, pt: string) => {
+    throw new RetomaError('bad_request', { field: at + field, problem: say(en, pt) })
+  }
+  if (run_at !== undefined && delay_seconds !== undefined)
+    refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
+  if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
+  const job = engine.kind(kind)
+  refuseInternal(job)
+  refuseWideInput(input)
+  const runAt = run_at === undefined ? undefined : new Date(run_at)
+  const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
+  return { job, input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
+}
+
+/** For many jobs, adds the path of the refused input in the body. */
+const refusedAt = (root: string) => (error: unknown) => {
+  if (!isRetomaError(error, 'bad_input') && !isRetomaError(error, 'input_too_large')) throw error
+  const { kind, problem, item } = error.facts
+  if (item === undefined) throw error
+  const told = { kind: kind!, problem: problem!, field: `${root}[${item}].input` }
+  throw new RetomaError(error.code, told)
+}
+
+/** For many jobs: in the order of the list. `created` is then a number, so the status is 201 even if every job existed already. */
+const answerOf = (made: readonly Made[], isOne: boolean) => {
+  if (isOne) return made[0]!
+  const created = made.filter(each => each.created).length
+  return { items: made, created, held: made.length - created }
+}
+
+export const jobMakeRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/api/v1/jobs',
+    name: 'enqueueJobs',
+    tag: 'jobs',
+    summary: 'Enqueues one job, or up to 10,000 of any kinds, all or none of them',
+    role: 'operator',
+    body: z.union([order, orders, z.strictObject({ jobs: orders })]),
+    largest,
+    answer: z.union([made, madeMany]),
+    status: 201,
+    makes: 'exactly',
+    errors: ['unknown_kind', 'internal_kind', 'bad_input', 'input_too_large', 'bad_option', 'queue_full', 'key_locked'],
+    async run({ engine, body, once, headers }) {
+      const isOne = !Array.isArray(body) && !('jobs' in body)
+      const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]
+      const root = Array.isArray(body) ? '' : 'jobs'
+      const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
+      if (once === undefined) return answerOf(await engine.enqueueTogether(asked).catch(refusedAt(root)), isOne)
+      const make = (keep: (made: Made[]) => Kept) => engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
+      return answerExactly(headers, make, made => answerOf(made, isOne))
+    },
+  }),
+]

@@ -1,0 +1,136 @@
+/** Routes of the job actions, on a job or on all jobs of a filter. An action is safe to repeat; the actor is recorded. */
+import { z } from 'zod'
+import type { Engine } from '../../engine/create-engine.ts'
+import type { ErrorCode } from '../../errors/errors.ts'
+import type { By, Pressed, State } from '../../index.ts'
+import { refuseInternalKind } from '../request/internal-kinds.ts'
+import { given } from '../request/omit-undefined.ts'
+import { type Route, route } from '../route.ts'
+import { anyInstant, idParams } from '../shared-schemas.ts'
+import { noReason, pressed, skipBody } from './job-schemas.ts'
+import { jobOf } from './jobs.ts'
+
+const verb = (
+  verb: string,
+  name: string,
+  summary: string,
+  press: (engine: Engine, id: string, by: By) => Promise<unknown>,
+  errors: readonly ErrorCode[] = [],
+): Route =>
+  route({
+    method: 'post',
+    path: `/api/v1/jobs/{id}/${verb}`,
+    name,
+    tag: 'jobs',
+    summary,
+    role: 'operator',
+    params: idParams,
+    answer: pressed,
+    errors: ['not_found', 'wrong_state', ...errors],
+    run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
+  })
+
+/** The errors that keep a job in a final state from running again. */
+const runsAgain: readonly ErrorCode[] = ['key_held', 'batch_cancelled']
+
+const text = z.string().min(1).max(500)
+
+const filter = {
+  kind: text.optional(),
+  queue: text.optional(),
+  group_key: text.optional(),
+  batch_id: text.optional(),
+  created_before: anyInstant.optional(),
+}
+
+const pressedMany = z
+  .object({
+    changed: z.number().int().meta({ description: 'how many this request moved' }),
+    held: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
+    done: z
+      .boolean()
+      .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'PressedMany' })
+
+const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: State | undefined }) =>
+  given({
+    state: body.state,
+    kind: body.kind,
+    queue: body.queue,
+    groupKey: body.group_key,
+    batchId: body.batch_id,
+    createdBefore: body.created_before === undefined ? undefined : new Date(body.created_before),
+  })
+
+export const jobPressRoutes: readonly Route[] = [
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/cancel',
+    name: 'cancelJobs',
+    tag: 'jobs',
+    summary: 'Cancels all that the filter names and that have not ended, for some seconds; again until it is done',
+    role: 'operator',
+    body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
+    answer: pressedMany,
+    errors: ['not_found', 'bad_option'],
+    run: ({ engine, body, who }) => engine.cancelJobs(asFilter(body), { by: who.user }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/retry',
+    name: 'retryJobs',
+    tag: 'jobs',
+    summary: 'Runs all that the filter names and that failed (or were skipped or cancelled) again',
+    role: 'operator',
+    body: z.strictObject({
+      state: z.enum(['failed', 'skipped', 'cancelled']).optional(),
+      ...filter,
+      after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
+    }),
+    answer: pressedMany,
+    errors: ['not_found', 'bad_option'],
+    run: ({ engine, body, who }) => engine.retryJobs(asFilter(body), { by: who.user, after: body.after }),
+  }),
+  // The engine's cancel and resume also take a batch; these routes take only a job.
+  verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', async (engine, id, by) => {
+    await jobOf(engine, id)
+    return engine.cancel(id, by)
+  }),
+  verb('resume', 'resumeJob', 'A stalled one goes on', async (engine, id, by) => {
+    await jobOf(engine, id)
+    return engine.resume(id, by)
+  }),
+  verb(
+    'retry',
+    'retryJob',
+    'Runs one that failed, was skipped or cancelled again, after its last step',
+    (engine, id, by) => engine.retry(id, by),
+    runsAgain,
+  ),
+  verb(
+    'rerun',
+    'rerunJob',
+    'Runs one that has ended again from scratch',
+    async (engine, id, by) => {
+      refuseInternalKind(engine, (await jobOf(engine, id)).kind)
+      return engine.rerun(id, by)
+    },
+    [...runsAgain, 'internal_kind'],
+  ),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/{id}/skip',
+    name: 'skipJob',
+    tag: 'jobs',
+    summary: 'It shall not run, or not again: it ends as skipped, with the reason',
+    role: 'operator',
+    params: idParams,
+    body: skipBody,
+    answer: pressed,
+    errors: ['not_found', 'wrong_state'],
+    run: ({ engine, params, body, who, language }): Promise<Pressed> =>
+      engine.skip(params.id, body?.reason ?? noReason[language], { by: who.user }),
+  }),
+]

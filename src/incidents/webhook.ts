@@ -1,0 +1,101 @@
+/**
+ * Posts a notice to the webhook, signed, within ten seconds. Redirects are not followed, and only the head of the response is
+ * read: the status decides.
+ *
+ * Invariant: errors, answers and logs contain neither the address nor the secret; an address may itself be secret.
+ */
+import { createHmac } from 'node:crypto'
+import { request as plain } from 'node:http'
+import { request as secure } from 'node:https'
+import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type Duration, seconds } from '../lib/values/duration.ts'
+import { version } from '../version.ts'
+import type { Notice } from './model/notice.ts'
+
+export interface Webhook {
+  url: string
+  /** Without a secret the notice is unsigned. */
+  secret?: string | undefined
+}
+
+export interface WebhookAnswer {
+  status: number
+  retryAfter: string | undefined
+  ms: number
+}
+
+const deadline: Duration = seconds(10)
+
+/** `v1=` and the HMAC-SHA256 of `time.body`, in hexadecimal. */
+const signatureOf = (secret: string, time: string, body: string): string =>
+  `v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
+
+/** `id` is the same at every attempt. Throws `notify_failed` if no response came. */
+export async function postNotice(
+  { url, secret }: Webhook,
+  notice: Notice,
+  id: string,
+  { clock, signal }: { clock: Clock; signal?: AbortSignal },
+): Promise<WebhookAnswer> {
+  const { event, severity, sentence, link, facts } = notice
+  // Field order for readers; jsonb returns another order.
+  const body = JSON.stringify({ event, severity, sentence, link, facts })
+  const time = String(Math.floor(clock.now().getTime() / 1000))
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': `retoma/${version}`,
+    'x-retoma-delivery': id,
+    'x-retoma-timestamp': time,
+    ...(secret === undefined ? {} : { 'x-retoma-signature': signatureOf(secret, time, body) }),
+  }
+  const over = new AbortController()
+  const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal])
+  const begun = clock.elapsed()
+  const answered = exchange(url, headers, body, either)
+  const late = clock.sleep(deadline, over.signal).then((): never => {
+    throw failed(say(`no answer within ${deadline / 1000} s`, `sem resposta em ${deadline / 1000} s`))
+  })
+  late.catch(() => {})
+  try {
+    const { status, retryAfter } = await Promise.race([answered, late])
+    return { status, retryAfter, ms: Math.round(clock.elapsed() - begun) }
+  } finally {
+    over.abort()
+    answered.catch(() => {})
+  }
+}
+
+function exchange(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Omit<WebhookAnswer, 'ms'>> {
+  return new Promise((resolve, reject) => {
+    const to = new URL(url)
+    const send = to.protocol === 'https:' ? secure : plain
+    // No shared agent: the webhook is used only a few times a day.
+    const sent = send(to, { method: 'POST', headers, agent: false, signal }, answer => {
+      answer.on('error', () => {})
+      resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] })
+      answer.destroy()
+    })
+    sent.on('error', error => reject(failed(troubleOf(error))))
+    sent.end(body)
+  })
+}
+
+const failed = (problem: Saying) => new RetomaError('notify_failed', { problem })
+
+/** Only the code: the message of such an error contains the host. */
+function troubleOf(error: Error): Saying {
+  const { code } = error as { code?: unknown }
+  const told = typeof code === 'string' ? code : 'unknown'
+  return say(`it could not be reached (${told})`, `não foi possível chegar a ele (${told})`)
+}
+
+/** The receiver answered with a status that does not accept the notice. */
+export const refusedBy = (status: number): RetomaError =>
+  failed(say(`it answered with status ${status}`, `ele respondeu com o status ${status}`))

@@ -1,0 +1,70 @@
+/** Turns the crash of a child into the failure of its job: a sentence, the stack if known, and the evidence. */
+
+import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import type { Evidence } from '../jobs/model/outcome.ts'
+import { asText, cleanText } from '../lib/values/json.ts'
+import type { Remains } from './child.ts'
+import type { Nature } from './child-protocol.ts'
+import { unpackError } from './error-wire.ts'
+
+export interface Crash {
+  thrown: RetomaError
+  evidence: Evidence
+  crash: { how: Saying; outOfMemory: boolean }
+}
+
+export const placeName = (nature: Nature): Saying =>
+  nature.isolation === 'process' ? say('process', 'processo') : say('thread', 'thread')
+
+/** `killed`: the parent killed the child because the child did not end after its signal. */
+export function crashOf(remains: Remains, nature: Nature, killed: boolean): Crash {
+  const cause = causeOf(remains)
+  const how = howOf(remains, nature, killed)
+  const facts = { place: placeName(nature), how }
+  const thrown = new RetomaError('child_crashed', facts, cause === undefined ? {} : { cause })
+  const { signal, exitCode, memoryBytes, stderr } = remains
+  return {
+    thrown,
+    evidence: { signal, exitCode, memoryBytes, stderr: stderr === '' ? null : cleanText(stderr) },
+    crash: { how, outOfMemory: isOfMemory(remains) },
+  }
+}
+
+function howOf(remains: Remains, nature: Nature, killed: boolean): Saying {
+  const { signal, exitCode, words, error } = remains
+  if (isOfMemory(remains)) return overMemory(nature)
+  if (words?.how === 'uncaught') {
+    const text = asText(unpackError(words.error))
+    return say(`an error that nobody caught: ${text}`, `um erro que ninguém tratou: ${text}`)
+  }
+  if (words?.how === 'exit') return say(`it called process.exit(${words.code})`, `chamou process.exit(${words.code})`)
+  if (killed)
+    return say(
+      'it was killed, because it had not ended within its grace',
+      'foi morto, porque não terminou dentro da tolerância',
+    )
+  if (signal !== null) return say(signal, signal)
+  if (error !== undefined) return say(asText(error), asText(error))
+  return say(`exit code ${exitCode}`, `código de saída ${exitCode}`)
+}
+
+function overMemory({ memoryBytes }: Nature): Saying {
+  if (memoryBytes === null) return say('it ran out of memory', 'ficou sem memória')
+  const most = `${Math.round(memoryBytes / 1024 / 1024)} MB`
+  return say(`it went over its memory of ${most}`, `passou da sua memória de ${most}`)
+}
+
+/** Reported by the child's memory watch, by V8 at the crash, or by Node for a thread. */
+const isOfMemory = ({ words, stderr, signal, error }: Remains): boolean =>
+  words?.how === 'memory' ||
+  (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY' ||
+  (signal === 'SIGABRT' && /heap out of memory|Reached heap limit|invalid table size/i.test(stderr))
+
+/** The cause, with a stack that shows the place. */
+function causeOf({ words, error }: Remains): unknown {
+  if (words?.how === 'uncaught') return unpackError(words.error)
+  if (words?.how !== 'exit') return error
+  const exit = new Error(`process.exit(${words.code})`)
+  exit.stack = words.stack
+  return exit
+}

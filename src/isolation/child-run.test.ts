@@ -1,0 +1,75 @@
+/** Tests a run without processes: a fake child receives, answers and dies on command. */
+import { expect, test } from 'vitest'
+import type { Child, Remains } from './child.ts'
+import type { Errand, Nature, ToChild, ToParent } from './child-protocol.ts'
+import { type Host, Run } from './child-run.ts'
+
+const nature: Nature = { isolation: 'process', memoryBytes: null, environment: [], parentStoppedMs: 1000 }
+const killed: Remains = {
+  signal: 'SIGKILL',
+  exitCode: null,
+  memoryBytes: null,
+  stderr: '',
+  words: null,
+  begun: 0,
+  error: undefined,
+}
+
+/** `does` runs when the child receives a run. */
+function child(does: (say: (message: ToParent) => void, die: (remains: Remains) => void) => void): Child {
+  let heard: (message: ToParent) => void = () => {}
+  let die: (remains: Remains) => void = () => {}
+  const died = new Promise<Remains>(resolve => {
+    die = resolve
+  })
+  return {
+    ready: Promise.resolve(),
+    died,
+    isThere: true,
+    stolenMs: () => 0,
+    send: (message: ToChild) => void (message.type === 'run' && does(each => heard(each), die)),
+    hear: listener => {
+      heard = listener
+    },
+    kill: async () => true,
+    works: () => {},
+  }
+}
+
+const answers = child(say => say({ type: 'ended', run: 1, end: 'well', grown: 0 }))
+const dies = (remains: Partial<Remains>) => child((_, die) => die({ ...killed, ...remains }))
+
+async function runIn(...children: Child[]) {
+  const taken: Child[] = []
+  const run = new Run(1, {} as Errand, nature, { began: () => {} } as unknown as Host, {
+    take: async () => {
+      const next = children.shift() ?? dies({})
+      taken.push(next)
+      return next
+    },
+    giveBack: () => {},
+    kill: async () => {},
+  })
+  return { ended: await run.ended, tried: taken.length }
+}
+
+test('what was sent to a child that was dead already goes to another, and nobody is charged', async () => {
+  expect(await runIn(dies({}), answers)).toEqual({ ended: { end: 'well' }, tried: 2 })
+})
+
+test('a child that died with the run in its hands died of it', async () => {
+  const { ended, tried } = await runIn(dies({ begun: 1 }), answers)
+  expect(ended).toMatchObject({ thrown: { code: 'child_crashed' }, evidence: { signal: 'SIGKILL' } })
+  expect(tried).toBe(1)
+})
+
+test('of a thread it is not known, so it is charged', async () => {
+  expect(await runIn(dies({ begun: undefined }))).toMatchObject({
+    ended: { thrown: { code: 'child_crashed' } },
+    tried: 1,
+  })
+})
+
+test('where no child lives long enough to begin, the job goes back', async () => {
+  expect(await runIn()).toEqual({ ended: { handBack: 'its child was dead before it had begun' }, tried: 4 })
+})

@@ -1,0 +1,289 @@
+/**
+ * Executes a single run in a child: sends the run, serves the child's requests to the database, and determines the end.
+ *
+ * Invariant: a run ends once, by the child's report or by the child's death, and only after all requests of the child are answered: a write
+ * under way at the child's death succeeds or fails before the end of the run, never later. The transaction of a dead child is rolled back.
+ */
+import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
+import type { Evidence } from '../jobs/model/outcome.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { ProviderWord } from '../providers/model/provider.ts'
+import type { Child, Remains } from './child.ts'
+import { type Crash, crashOf } from './child-crash.ts'
+import type { Asked, CallErrand, Errand, Nature, ToParent } from './child-protocol.ts'
+import { originOf, type PackedError, packError, unpackError } from './error-wire.ts'
+import type { IsolatedCall } from './model/isolated-call.ts'
+
+/** The services of the parent for a child; results go to the child unchanged. */
+export interface Host {
+  /** The child has received the run. */
+  began(): void
+  load(): Promise<ReadonlyMap<string, unknown>>
+  save(name: string, value: string): Promise<unknown>
+  note(note: object): Promise<unknown>
+  file(id: string): Promise<unknown>
+  piece(id: string, n: number): Promise<unknown>
+  copy(id: string): Promise<unknown>
+  warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
+  look(query: JobQuery): Promise<unknown>
+  provider(name: string, word: ProviderWord): Promise<unknown>
+  transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
+  /** Runs an isolated function in a child process; returns the result as text. */
+  isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
+  log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
+}
+
+export interface Lender {
+  take(): Promise<Child>
+  giveBack(child: Child): void
+  kill(child: Child): Promise<void>
+}
+
+/** `end`: the child's report. `handBack`: the child died, and this job did not cause the death. */
+export type RunEnd =
+  | { end: unknown }
+  | { handBack: string }
+  | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
+
+/** `unbegun`: the child died while idle, unnoticed. The run goes to another child. */
+type Tried = RunEnd | 'unbegun'
+/** The number of further children to try. */
+const otherChildren = 3
+
+/** The wait for open requests of a killed child; an unreachable database takes longer. */
+const endWithinMs = 300
+
+interface Transaction {
+  tx: JobTransaction | undefined
+  controller: AbortController
+  /** Resolve and reject the work of the child in this transaction. */
+  worked: ((text: string) => void) | undefined
+  failed: ((error: unknown) => void) | undefined
+  /** Errors sent to the child, kept to recognize a returned error. */
+  sent: unknown[]
+}
+
+export class Run {
+  readonly ended: Promise<RunEnd>
+  readonly #number: number
+  readonly #errand: Errand | CallErrand
+  readonly #nature: Nature
+  readonly #host: Host
+  readonly #lender: Lender
+  readonly #asked = new Set<Promise<unknown>>()
+  readonly #transactions = new Map<number, Transaction>()
+  /** Isolated functions called by the handler, in child processes. */
+  readonly #calls = new Set<AbortController>()
+  #child: Child | undefined
+  /** The child's `stolenMs` before this run. */
+  #stolenBefore = 0
+  #reason: { thrown: unknown } | undefined
+  #killed = false
+  #over = false
+
+  constructor(number: number, errand: Errand | CallErrand, nature: Nature, host: Host, lender: Lender) {
+    this.#number = number
+    this.#errand = errand
+    this.#nature = nature
+    this.#host = host
+    this.#lender = lender
+    this.ended = this.#go()
+  }
+
+  /** True once the run was sent to a child, or ended without being sent. */
+  get begun(): boolean {
+    return this.#child !== undefined || this.#over
+  }
+
+  /** Milliseconds in which the child was ready to run and the machine ran other processes. */
+  get stolenMs(): number {
+    return this.#over ? 0 : Math.max((this.#child?.stolenMs() ?? 0) - this.#stolenBefore, 0)
+  }
+
+  /** Aborts the handler's signal with `reason`. An unstarted run never starts. */
+  abort(reason: unknown): void {
+    if (this.#reason !== undefined || this.#over) return
+    this.#reason = { thrown: reason }
+    this.#cut(reason)
+    this.#child?.send({ type: 'abort', run: this.#number, reason: packError(reason) })
+  }
+
+  #cut(reason: unknown): void {
+    for (const { controller } of this.#transactions.values()) controller.abort(reason)
+    for (const call of this.#calls) call.abort(reason)
+  }
+
+  /** Resolves when the child is dead and no request is open, or when the child is given up. No effect after the end of the run. */
+  async kill(): Promise<void> {
+    if (this.#over) return
+    this.#killed = true
+    if (this.#child === undefined) return
+    await this.#lender.kill(this.#child)
+    await Promise.race([this.ended, systemClock.sleep(endWithinMs)])
+  }
+
+  async #go(): Promise<RunEnd> {
+    try {
+      for (let left = otherChildren; ; left--) {
+        const ended = await this.#in(await this.#lender.take())
+        if (ended !== 'unbegun') return ended
+        if (left === 0 || this.#reason !== undefined) return { handBack: 'its child was dead before it had begun' }
+        this.#child = undefined
+      }
+    } catch (thrown) {
+      return { thrown }
+    } finally {
+      this.#over = true
+    }
+  }
+
+  async #in(child: Child): Promise<Tried> {
+    if (this.#reason !== undefined || this.#killed) {
+      this.#lender.giveBack(child)
+      return { thrown: this.#reason?.thrown }
+    }
+    this.#child = child
+    this.#stolenBefore = child.stolenMs()
+    const word = new Promise<{ ended: Tried; leaves: 'kept' | 'spent' }>(resolve =>
+      child.hear(message => {
+        // A reused child may still send messages of an earlier run.
+        if (!('run' in message) || message.run !== this.#number) return
+        if (message.type === 'ended')
+          resolve({ ended: { end: message.end }, leaves: isSpent(message, this.#nature) ? 'spent' : 'kept' })
+        else if (message.type === 'unusable')
+          resolve({ ended: { thrown: unpackError(message.error) }, leaves: 'spent' })
+        else this.#hear(message)
+      }),
+    )
+    this.#host.began()
+    child.send({ type: 'run', run: this.#number, errand: this.#errand })
+    const died = child.died.then(remains => ({ ended: this.#judge(remains), leaves: 'dead' as const }))
+    const { ended, leaves } = await Promise.race([word, died])
+    this.#cut(new Error('the child is gone'))
+    await Promise.allSettled(this.#asked)
+    if (leaves === 'dead') return ended
+    // A module that failed to load may load in a new child; and leftover memory of this job must not break the next job.
+    if (leaves === 'spent' || this.#killed) void this.#lender.kill(child)
+    else this.#lender.giveBack(child)
+    return ended
+  }
+
+  #judge(remains: Remains): Tried {
+    const { words, begun } = remains
+    if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
+    if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unbegun'
+    const isAnothers =
+      (words?.how === 'uncaught' || words?.how === 'exit') && words.run !== undefined && words.run !== this.#number
+    if (isAnothers) return { handBack: 'what an earlier job had left behind in its child ended it' }
+    return crashOf(remains, this.#nature, this.#killed)
+  }
+
+  #hear(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
+    if (message.type === 'log') this.#host.log(message.level, message.facts, message.message)
+    else if (message.type === 'call') void this.#call(message.call, message.asked)
+    else this.#tell(message)
+  }
+
+  /** Passes the result or the abort of a transaction's work on to the transaction. */
+  #tell(message: Extract<ToParent, { type: 'worked' | 'cut' }>): void {
+    const open = this.#transactions.get(message.tx)
+    if (message.type === 'cut') open?.controller.abort(unpackError(message.reason))
+    else if (message.error === undefined) open?.worked?.(message.text!)
+    else open?.failed?.(known(open, message.error))
+  }
+
+  async #call(call: number, asked: Asked): Promise<void> {
+    const work = this.#do(asked)
+    this.#asked.add(work)
+    const answer = await work.then(
+      value => ({ value }),
+      thrown => ({ error: packError(thrown, 'tx' in asked ? this.#remember(asked.tx, thrown) : undefined) }),
+    )
+    this.#asked.delete(work)
+    const head = { type: 'answer', run: this.#number, call } as const
+    try {
+      this.#child?.send({ ...head, ...answer })
+    } catch (thrown) {
+      // A row may hold a value that cannot be sent.
+      this.#child?.send({ ...head, error: packError(thrown) })
+    }
+  }
+
+  #do(asked: Asked): Promise<unknown> {
+    switch (asked.verb) {
+      case 'load':
+        return this.#host.load()
+      case 'save':
+        return this.#host.save(asked.name, asked.value)
+      case 'note':
+        return this.#host.note(asked.note)
+      case 'file':
+        return this.#host.file(asked.id)
+      case 'piece':
+        return this.#host.piece(asked.id, asked.n)
+      case 'copy':
+        return this.#host.copy(asked.id)
+      case 'warn':
+        return this.#host.warn(asked.what, asked.facts)
+      case 'look':
+        return this.#host.look(asked.query)
+      case 'provider':
+        return this.#host.provider(asked.name, asked.word)
+      case 'transact':
+        return this.#transact(asked.name, asked.tx)
+      case 'isolate':
+        return this.#isolate(asked.call)
+      case 'query':
+        return this.#query(asked.tx, asked.query)
+    }
+  }
+
+  async #transact(name: string, number: number): Promise<unknown> {
+    const controller = new AbortController()
+    const open: Transaction = { tx: undefined, controller, worked: undefined, failed: undefined, sent: [] }
+    this.#transactions.set(number, open)
+    if (this.#reason !== undefined) controller.abort(this.#reason.thrown)
+    // `work` may be called again if the connection is lost during a call.
+    const work = (tx: JobTransaction) =>
+      new Promise<string>((resolve, reject) => {
+        Object.assign(open, { tx, worked: resolve, failed: reject })
+        this.#child?.send({ type: 'work', run: this.#number, tx: number })
+      })
+    try {
+      return await this.#host.transact(name, work, controller.signal)
+    } finally {
+      this.#transactions.delete(number)
+    }
+  }
+
+  async #isolate(call: IsolatedCall): Promise<string> {
+    const controller = new AbortController()
+    if (this.#reason !== undefined) controller.abort(this.#reason.thrown)
+    this.#calls.add(controller)
+    try {
+      return await this.#host.isolate(call, controller.signal)
+    } finally {
+      this.#calls.delete(controller)
+    }
+  }
+
+  async #query(number: number, query: Omit<JobQuery, 'types'>): Promise<unknown> {
+    const open = this.#transactions.get(number)
+    if (open?.tx === undefined) throw new Error('this transaction is over')
+    return open.tx.query(query)
+  }
+
+  #remember(number: number, thrown: unknown): number | undefined {
+    const sent = this.#transactions.get(number)?.sent
+    return sent === undefined ? undefined : sent.push(thrown) - 1
+  }
+}
+
+const isSpent = ({ grown, spent = false }: { grown: number; spent?: boolean }, { memoryBytes }: Nature) =>
+  spent || (memoryBytes !== null && grown > memoryBytes / 4)
+
+/** Returns the original error if the child returned one of ours: PostgreSQL's error decides the end of the transaction. */
+function known(open: Transaction, packed: PackedError): unknown {
+  const origin = originOf(packed)
+  return origin !== undefined && origin in open.sent ? open.sent[origin] : unpackError(packed)
+}

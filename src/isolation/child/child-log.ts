@@ -1,0 +1,27 @@
+/** Sends the log lines of a handler to the parent's log. */
+
+import type { Log } from '../../lib/logging/log.ts'
+import { asText } from '../../lib/values/json.ts'
+import type { Line } from './channel.ts'
+
+export function logTo(line: Line, run: number): Log {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: Record<string, unknown>, message: string) => {
+    const send = (about: Record<string, unknown>) =>
+      line.send({ type: 'log', run, level, facts: about, message: asText(message) })
+    try {
+      send(facts)
+    } catch {
+      // A value in `facts` cannot be sent.
+      send(Object.fromEntries(Object.entries(facts ?? {}).map(([name, value]) => [name, asText(value)])))
+    }
+  }
+  const log: Log = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    // The parent adds the job to the lines.
+    child: () => log,
+  }
+  return log
+}

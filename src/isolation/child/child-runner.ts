@@ -1,0 +1,122 @@
+/**
+ * Executes the runs sent by the parent, a single run at a time: an attempt with the parent's storage for its steps, or an isolated function
+ * (called-function.ts). The same code as in a worker decides the outcome of an attempt, from the same facts; the parent settles the attempt.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { isMainThread } from 'node:worker_threads'
+import type { Claimed } from '../../claiming/sql/claim.ts'
+import type { RetomaError } from '../../errors/errors.ts'
+import { Attempt } from '../../execution/attempt.ts'
+import { jobLog } from '../../execution/handler-context.ts'
+import type { AnyJob } from '../../jobs/model/job.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { decodeText } from '../../lib/values/value-codec.ts'
+import type { CallErrand, Errand, ToChild } from '../child-protocol.ts'
+import { packError, unpackError } from '../error-wire.ts'
+import { type Handler, importerOf, type Loader, lightImporterOf, loadCalled, loadHandler } from '../handler-module.ts'
+import { Call } from './called-function.ts'
+import type { Line } from './channel.ts'
+import { logTo } from './child-log.ts'
+import { Asking } from './remote-attempt-storage.ts'
+
+/** No bound here: only the parent kills a handler. */
+const graceMs = 2 ** 31
+
+/** The run of the running code: a reused child may still execute code of an earlier run. */
+const inRun = new AsyncLocalStorage<number>()
+export const currentRun = (): number | undefined => inRun.getStore()
+
+export class Errands {
+  readonly #line: Line
+  #current: { run: number; work: { abort(reason: RetomaError): void }; asking: Asking } | undefined
+  /** Abort reasons that arrived before the run was loaded. */
+  #aborted = new Map<number, RetomaError>()
+
+  /** Memory after the first run was loaded: loaded modules are not a leak. */
+  #weight: number | undefined
+
+  constructor(line: Line) {
+    this.#line = line
+  }
+
+  hear(message: ToChild): void {
+    const current = this.#current?.run === message.run ? this.#current : undefined
+    if (message.type === 'run') void this.#run(message.run, message.errand)
+    else if (message.type === 'abort') this.#abort(message.run, unpackError(message.reason) as RetomaError)
+    else current?.asking.hear(message)
+  }
+
+  #abort(run: number, reason: RetomaError): void {
+    if (this.#current?.run === run) this.#current.work.abort(reason)
+    else this.#aborted.set(run, reason)
+  }
+
+  async #run(run: number, errand: Errand | CallErrand): Promise<void> {
+    // Report the run before any code of the job: a crash without this report has another cause.
+    if (isMainThread) this.#line.lastWords({ how: 'begun', run })
+    const asking = new Asking(this.#line, run)
+    let work: Attempt | Call
+    try {
+      work = await inRun.run(run, () =>
+        'call' in errand ? this.#call(run, errand) : this.#attempt(run, errand, asking),
+      )
+    } catch (error) {
+      return this.#line.send({ type: 'unusable', run, error: packError(error) })
+    }
+    this.#weight ??= weight()
+    this.#current = { run, work, asking }
+    const ending = inRun.run(run, () => work.run(false))
+    const told = this.#aborted.get(run)
+    if (told !== undefined) work.abort(told)
+    this.#aborted.clear()
+    const end = await ending
+    this.#current = undefined
+    const spent = work instanceof Call && work.spent
+    this.#line.send({ type: 'ended', run, end, grown: weight() - this.#weight, spent })
+  }
+
+  async #attempt(run: number, errand: Errand, asking: Asking): Promise<Attempt> {
+    const work = await find(errand)
+    return new Attempt(errand.claimed as Claimed, jobOf(errand, work), {
+      id: 'child',
+      clock: systemClock,
+      log: logTo(this.#line, run),
+      random: systemRandom,
+      graceMs,
+      keeper: asking,
+      isolate: asking.isolate,
+      isTime: () => {},
+      resumed: () => {},
+      abandoned: () => {},
+    })
+  }
+
+  async #call(run: number, { call, work }: CallErrand): Promise<Call> {
+    const called = await loadCalled(call.step, work.module, await lightImporterOf(work.loader))
+    return new Call(call, called, jobLog(logTo(this.#line, run)))
+  }
+}
+
+/** The bounded memory: the whole process, or the heap of a thread. */
+const weight = (): number => (isMainThread ? process.memoryUsage.rss() : process.memoryUsage().heapUsed)
+
+async function find({ job, work }: Errand): Promise<Handler> {
+  if ('module' in work) return loadHandler(job.kind, work.module, await importerOf(work.loader))
+  const { findHandler } = (await import(work.loader)) as Loader
+  return findHandler(work.config.folder, work.config.file, job.kind)
+}
+
+/** The parent has the schema and has checked the input. */
+function jobOf({ job, input }: Errand, work: Handler): AnyJob {
+  return {
+    ...job,
+    oldestVersion: 1,
+    policy: { ...job.policy, isolation: 'inline' },
+    parse: async () => ({ value: decodeText(input) }),
+    run: async (context, value) => work(context, value),
+    handler: null,
+    internal: false,
+    env: [],
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Starts a child, process or thread: starts the watch first, then accepts runs. An uncaught error ends the child after a report; so does
+ * `process.exit` in a handler. Stop signals are ignored, because the parent handles stop signals.
+ */
+import { isMainThread, Worker } from 'node:worker_threads'
+import { papersVariable } from '../../supervisor/crash-report-files.ts'
+import type { Nature } from '../child-protocol.ts'
+import { packError } from '../error-wire.ts'
+import { openLine } from './channel.ts'
+import { currentRun, Errands } from './child-runner.ts'
+
+// A child must not write crash report files of the worker: a crash here is no crash of the worker.
+delete process.env[papersVariable]
+
+const line = openLine()
+const errands = new Errands(line)
+
+process.on('uncaughtException', error => {
+  line.lastWords({ how: 'uncaught', run: currentRun(), error: packError(error) })
+  process.exit(1)
+})
+process.on('exit', code => {
+  const { stack = '' } = new Error('process.exit')
+  line.lastWords({ how: 'exit', run: currentRun(), code, stack })
+})
+
+if (isMainThread) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  await watched(line.nature)
+}
+line.hear(message => errands.hear(message))
+line.send({ type: 'ready' })
+
+/** Resolves once the watch thread runs, which a blocked loop cannot stop. */
+async function watched(nature: Nature): Promise<void> {
+  const watch = new Worker(new URL('./memory-watch.js', import.meta.url), {
+    workerData: { nature, parent: process.ppid },
+  })
+  watch.unref()
+  await new Promise((resolve, reject) => {
+    watch.once('message', resolve)
+    watch.once('error', reject)
+  })
+}

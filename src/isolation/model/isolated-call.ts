@@ -1,0 +1,77 @@
+/** Checks a call of `ctx.isolated` and encodes the call for the child process. */
+
+import { RetomaError, say } from '../../errors/errors.ts'
+import { refuseOption } from '../../errors/invalid-option.ts'
+import { type CheckedStep, checkStepName, checkStepOptions } from '../../execution/model/step.ts'
+import { type ChildEnvironment, checkChildEnvironment } from '../../jobs/model/environment-option.ts'
+import type { IsolatedOptions } from '../../jobs/model/job-context.ts'
+import { doNotRetry } from '../../jobs/model/outcome.ts'
+import { leastMemory } from '../../jobs/model/policy-options.ts'
+import { megabytes } from '../../lib/values/bytes.ts'
+import { asText } from '../../lib/values/json.ts'
+import { encodeValue } from '../../lib/values/value-codec.ts'
+
+export interface IsolatedCall {
+  readonly step: string
+  /** URL of the module. */
+  readonly module: string
+  /** Encoded by lib/values/value-codec.ts. */
+  readonly input: string
+  /** Counted from the start in the child. */
+  readonly timeoutMs: number
+  readonly memoryBytes: number
+  readonly environment: ChildEnvironment
+  /** Largest size of the result. */
+  readonly maxBytes: number
+}
+
+const usualMemory = megabytes(512)
+
+/** `options`: options of the surrounding step, without a timeout, because the child has the timeout. */
+export function checkIsolated(
+  name: string,
+  module: URL,
+  input: unknown,
+  given: IsolatedOptions = {},
+): { call: IsolatedCall; options: CheckedStep } {
+  const step = checkStepName(name)
+  const options = checkStepOptions(given, ['memory', 'env'])
+  const { memory = usualMemory, env = [] } = given
+  if (!(Number.isSafeInteger(memory) && memory >= leastMemory)) {
+    const least = `megabytes(${leastMemory / megabytes(1)})`
+    refuseOption(
+      'memory',
+      `it is a number of bytes, at least ${least}, half of which an empty process takes, not ${asText(memory)}`,
+      `é um número de bytes, pelo menos ${least}, metade do que um processo vazio já usa, não ${asText(memory)}`,
+    )
+  }
+  const { timeoutMs, maxBytes } = options
+  const call = {
+    step,
+    module: addressOf(module),
+    input: textOf(step, input),
+    timeoutMs,
+    memoryBytes: memory,
+    environment: checkChildEnvironment(env, (en, pt) => refuseOption('env', en, pt)),
+    maxBytes,
+  }
+  return { call, options: { ...options, timeoutMs: Number.POSITIVE_INFINITY } }
+}
+
+function addressOf(module: unknown): string {
+  if (!(module instanceof URL) || module.protocol !== 'file:')
+    refuseOption(
+      'module',
+      `it is the address of a file, such as new URL('./read.js', import.meta.url), not ${asText(module)}`,
+      `é o endereço de um arquivo, como new URL('./read.js', import.meta.url), não ${asText(module)}`,
+    )
+  return module.href
+}
+
+/** Rejects values that would change on the way. */
+function textOf(step: string, input: unknown): string {
+  const encoded = encodeValue(input, { root: 'input' })
+  if (encoded.ok) return encoded.text
+  const what = say(`the input of step "${step}"`, `a entrada da etapa "${step}"`)
+  throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))
+}

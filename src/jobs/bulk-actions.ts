@@ -1,0 +1,153 @@
+/**
+ * Applies an action (cancel, retry) to all jobs that match a filter, in chunks (jobs/sql/bulk-actions.ts), for a few seconds at most; the
+ * caller repeats the call for the rest.
+ *
+ * Invariant: an action affects only jobs that existed when the call began; a retry changes each job at most once. If a crash, a
+ * lost answer or a database outage interrupts the call, every job is either fully changed or unchanged.
+ */
+
+import { follow } from '../batches/batch-tick.ts'
+import { viewBatch } from '../batches/sql/batch-view.ts'
+import type { Db } from '../database/db.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isId } from '../lib/values/id.ts'
+import { isStorableText } from '../lib/values/json.ts'
+import { type By, checkBy } from './model/actor.ts'
+import type { State } from './model/state.ts'
+import { type BulkBite, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
+import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
+
+/** At least one field is required. */
+export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore'> {
+  /**
+   * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
+   * `failed`.
+   */
+  state?: State | undefined
+  batchId?: string | undefined
+}
+
+export interface PressedMany {
+  /** Number of jobs this call changed. */
+  changed: number
+  /** Retry only: jobs left unchanged because another job has their unique key now. */
+  held: number
+  /** false: more jobs may match; call again, for a retry with `after: next`. */
+  done: boolean
+  next: string | null
+}
+
+export interface Bulk {
+  /**
+   * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items.
+   */
+  cancelJobs(filter: BulkFilter, options?: By): Promise<PressedMany>
+  /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
+  retryJobs(filter: BulkFilter, options?: By & { after?: string | undefined }): Promise<PressedMany>
+}
+
+const bite = 1000
+/** A call runs this long before it answers. */
+const longestMs = 5000
+const rounds = 5
+
+const cancellable: readonly State[] = ['waiting', 'running', 'stalled']
+const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
+
+export function createBulk(given: {
+  db: Db
+  clock: Clock
+  /** Jobs of the batch ended or wait again. */
+  batchMoved: (batch: string) => Promise<unknown>
+  tell: (queue: string) => void
+}): Bulk {
+  const { db, clock, batchMoved, tell } = given
+
+  async function checked(filter: BulkFilter, states: readonly State[], otherwise: readonly State[]) {
+    const { state, batchId, kind, queue, groupKey, createdBefore } = filter
+    if ([state, batchId, kind, queue, groupKey, createdBefore].every(each => each === undefined))
+      refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
+    if (state !== undefined && !states.includes(state))
+      refuseOption('state', `it is one of ${states.join(', ')}`, `é um destes: ${states.join(', ')}`)
+    const there =
+      batchId === undefined || (isId(batchId) && (await viewBatch(db, batchId, clock.instant())) !== undefined)
+    if (!there) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batchId) })
+    return state === undefined ? otherwise : [state]
+  }
+
+  /** Yields the ids of matching jobs in a state, a chunk at a time, with the cursor of the next chunk. */
+  async function* ids(filter: BulkFilter, state: State, first?: string) {
+    const { batchId, ...same } = filter
+    const texts = [filter.kind, filter.queue, filter.groupKey]
+    if (texts.some(text => text !== undefined && !isStorableText(text))) return
+    for (let after = first; ; ) {
+      if (batchId === undefined) {
+        const page = await listIds(db, { ...same, state }, after, bite)
+        yield { ids: page.items.map(job => job.id), next: page.next }
+        if (page.next === null) return
+        after = page.next
+      } else {
+        const { n, ids } = await someItems(db, { ...same, batchId, states: [state] }, Number(after ?? -1))
+        yield { ids, next: n === null ? null : String(n) }
+        if (n === null) return
+        after = String(n)
+      }
+    }
+  }
+
+  async function told(moved: BulkBite): Promise<void> {
+    for (const queue of moved.queues) tell(queue)
+    for (const batch of moved.batches) await batchMoved(batch)
+  }
+
+  return {
+    async cancelJobs(filter, options) {
+      const by = checkBy(options)
+      const states = await checked(filter, cancellable, cancellable)
+      const until = clock.elapsed() + longestMs
+      const top = filter.batchId === undefined ? await topOfList(db) : undefined
+      let changed = 0
+      // A job may change from a listed state to another during the pass: finish when a whole pass finds no job.
+      for (let before = -1; before !== changed; ) {
+        before = changed
+        for (const state of states) {
+          for await (const some of ids(filter, state, top)) {
+            if (some.ids.length > 0) {
+              const moved = await cancelSome(db, { ids: some.ids, states, by }, clock.instant())
+              changed += moved.changed
+              await told(moved)
+            }
+            if (clock.elapsed() >= until) return { changed, held: 0, done: false, next: null }
+          }
+        }
+      }
+      return { changed, held: 0, done: true, next: null }
+    },
+
+    async retryJobs(filter, options = {}) {
+      const by = checkBy(options)
+      const states = await checked(filter, retryable, ['failed'])
+      if (options.after !== undefined && !isId(options.after))
+        refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
+      const until = clock.elapsed() + longestMs
+      const sum = { changed: 0, held: 0 }
+      for await (const { ids: some, next } of ids(filter, states[0]!, options.after)) {
+        for (let left = rounds; some.length > 0; left--) {
+          const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
+          sum.changed += moved.changed
+          await told(moved)
+          if (moved.blocked.length === 0 || left === 0) {
+            sum.held += moved.held
+            break
+          }
+          // A cascade of these batches is still under way: finish the cascade first.
+          for (const batch of moved.blocked) await follow(db, clock, batch, Number.POSITIVE_INFINITY)
+        }
+        if (next !== null && clock.elapsed() >= until) return { ...sum, done: false, next }
+      }
+      return { ...sum, done: true, next: null }
+    },
+  }
+}

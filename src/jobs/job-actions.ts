@@ -1,0 +1,222 @@
+/** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip. */
+
+import type { BatchDesk, PressedBatch, ResumedBatch } from '../batches/batch-actions.ts'
+import { follow } from '../batches/batch-tick.ts'
+import { isFinalBatch } from '../batches/model/batch-state.ts'
+import type { BatchView } from '../batches/sql/batch-view.ts'
+import type { Db } from '../database/db.ts'
+import { passes } from '../database/pg-errors.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
+import type { Clock } from '../lib/clock.ts'
+import { isId } from '../lib/values/id.ts'
+import { cleanText, isStorableText } from '../lib/values/json.ts'
+import { checkPage, type Page, type PageOptions } from '../lib/values/page.ts'
+import { type By, checkBy } from './model/actor.ts'
+import { isFinal, type State } from './model/state.ts'
+import type { Waiters } from './settle-listeners.ts'
+import { type ControlVerb, type Pressing, press } from './sql/job-actions.ts'
+import { type JobFilter, listJobs } from './sql/job-list.ts'
+import {
+  type CheckpointView,
+  type FailureView,
+  type JobEventView,
+  type JobView,
+  viewCheckpoints,
+  viewFailures,
+  viewJob,
+  viewJobEvents,
+  viewJobListed,
+  viewJobText,
+} from './sql/job-view.ts'
+
+/** A job with its failures, checkpoints and events. */
+export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[]; events: JobEventView[] }
+
+/** The result of a job action: the state afterwards, and whether this call changed the state. */
+export interface Pressed {
+  id: string
+  state: State
+  changed: boolean
+}
+
+export interface Desk {
+  job(id: string): Promise<JobDetail | null>
+  /** The same with input, result and progress as JSON texts, which HTTP forwards unchanged. */
+  jobAsText(id: string): Promise<JobDetail | null>
+  /** The job as `jobs` lists jobs: without the large fields. */
+  jobListed(id: string): Promise<JobView | null>
+  /** The newest first. A page may be short even if a next page exists. */
+  jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
+  /** Resolves when the job or batch is final or `stalled`; survives a database outage. */
+  wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
+  wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
+  /** Cancels a job, or a batch: a cascade cancels the items in chunks. */
+  cancel(id: string, options?: By): Promise<Pressed | PressedBatch>
+  /**
+   * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
+   * the job resumes.
+   */
+  retry(id: string, options?: By): Promise<Pressed>
+  /** Runs a finished job again from scratch: deletes the checkpoints, so that every step runs again. */
+  rerun(id: string, options?: By): Promise<Pressed>
+  /** Resumes a stalled job or a stalled batch, and counts the resume. */
+  resume(id: string, options?: By): Promise<Pressed | ResumedBatch>
+  /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
+  skip(id: string, reason: string, options?: By): Promise<Pressed>
+}
+
+const firstLook = 50
+const slowestLook = 1000
+/** Retries of an action while a cascade of the batch blocks the job. */
+const rounds = 20
+
+/** By action: the states from which a job runs again. */
+const runsAgain: Partial<Record<ControlVerb, readonly State[]>> = {
+  retry: ['failed', 'skipped', 'cancelled'],
+  rerun: ['succeeded', 'failed', 'skipped', 'cancelled'],
+}
+
+export function createDesk(given: {
+  db: Db
+  clock: Clock
+  waiters: Waiters
+  batches: BatchDesk
+  /** A job of the batch ended or waits again. */
+  batchMoved: (batch: string) => Promise<unknown>
+  tell: (queue: string) => void
+  closing: AbortSignal
+}): Desk {
+  const { db, clock, waiters, batches, batchMoved, tell, closing } = given
+
+  async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
+    if (!isId(id)) return null
+    const found = await view(db, id)
+    if (found === undefined) return null
+    const [history, checkpoints, events] = await Promise.all([
+      viewFailures(db, id),
+      viewCheckpoints(db, id),
+      viewJobEvents(db, id),
+    ])
+    // A short attempt records its last step nowhere else.
+    const checkpoint = found.checkpoint ?? checkpoints.at(-1)?.name ?? null
+    return { ...found, checkpoint, history, checkpoints, events }
+  }
+
+  const job = (id: string) => detailOf(id, viewJob)
+
+  /** Resolves with undefined during a database outage, so that the caller keeps waiting. */
+  const look = <T>(found: Promise<T>) =>
+    found.catch(error => {
+      if (!passes(error)) throw error
+    })
+
+  /** Polls until `found` answers a value for which `over` is true. */
+  async function waitFor<T>(
+    what: string,
+    id: string,
+    found: () => Promise<T | null>,
+    over: (found: T) => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
+      signal?.throwIfAborted()
+      if (closing.aborted) throw new RetomaError('engine_closed', {})
+      const turn = new AbortController()
+      const ending = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
+      // Registered before the read, so that a settle in between is not missed.
+      const settled = waiters.next(id, turn.signal)
+      const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
+      try {
+        const answer = await Promise.race([look(found()), stopped])
+        if (answer === null)
+          throw new RetomaError('not_found', { what: what === 'job' ? 'job' : say('batch', 'lote'), id })
+        if (answer && over(answer)) return answer
+        await Promise.race([settled, clock.sleep(pause, ending)])
+      } finally {
+        turn.abort()
+      }
+    }
+  }
+
+  /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
+  async function pressed(
+    verb: ControlVerb,
+    id: string,
+    fine: readonly State[],
+    pressing: Pressing = {},
+  ): Promise<Pressed | undefined> {
+    const by = checkBy(pressing)
+    const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
+    if (result === undefined) return undefined
+    const { state, moved, queue, heldBy, batch } = result
+    if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
+    if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
+    // A cancelled job may have freed capacity under the limit of the queue.
+    if (moved) tell(queue)
+    if (moved && batch !== null) await batchMoved(batch)
+    return { id, state, changed: moved }
+  }
+
+  /**
+   * A job does not run again while a cascade of the batch is under way: finish the cascade first. Another process may have
+   * finished the cascade since the call began, and yet another action may have begun since.
+   */
+  async function pressSurely(verb: ControlVerb, id: string, pressing: Pressing) {
+    for (let left = rounds; ; left--) {
+      const result = await press(db, verb, id, clock.instant(), pressing)
+      if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
+      if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
+      const batch = await batches.batch(result.batch)
+      if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
+      await follow(db, clock, result.batch, Number.POSITIVE_INFINITY)
+    }
+  }
+
+  async function ofJob(...asked: Parameters<typeof pressed>): Promise<Pressed> {
+    const answer = await pressed(...asked)
+    if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: String(asked[1]) })
+    return answer
+  }
+
+  return {
+    job,
+    jobAsText: id => detailOf(id, viewJobText),
+    jobListed: async id => (isId(id) ? ((await viewJobListed(db, id)) ?? null) : null),
+
+    async jobs(filter = {}) {
+      const limit = checkPage(filter)
+      const { kind, queue, groupKey, ref, key } = filter
+      const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
+      if (!texts.every(isStorableText)) return { items: [], next: null }
+      return listJobs(db, filter, filter.after, limit)
+    },
+
+    wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
+      'batch' in what
+        ? waitFor(
+            'batch',
+            what.batch,
+            () => batches.batch(what.batch),
+            ({ state }) => isFinalBatch(state) || state === 'stalled',
+            signal,
+          )
+        : waitFor(
+            'job',
+            what.job,
+            () => job(what.job),
+            ({ state }) => isFinal(state) || state === 'stalled',
+            signal,
+          )) as Desk['wait'],
+
+    cancel: async (id, by) => (await pressed('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
+    retry: (id, by) => ofJob('retry', id, ['waiting', 'running'], by),
+    rerun: (id, by) => ofJob('rerun', id, ['waiting', 'running'], by),
+    resume: async (id, by) => (await pressed('resume', id, ['waiting', 'running'], by)) ?? batches.resumeBatch(id, by),
+    async skip(id, reason, by) {
+      if (typeof reason !== 'string' || reason === '')
+        refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
+      return ofJob('skip', id, ['skipped'], { ...by, reason: cleanText(reason.slice(0, 1000)) })
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Defines the crash suspicion of a job that may have crashed its process, or whose process keeps dying. The statements in
+ * recovery/sql/recover-orphans.ts and recovery/sql/recover-crashed-worker.ts change the suspicion; claiming/suspect-jobs.ts runs the job accordingly.
+ */
+export interface Care {
+  /** 0: normal; 1: apart from the other suspected jobs of the same crash; 2: alone. */
+  level: 0 | 1 | 2
+  /** The dead worker whose crash the job is suspected of. */
+  death: string | null
+  /** Unexplained crashes in a row with the job in flight, not yet counted as crashes of the job. */
+  deaths: number
+  /** Restarts in a row without progress. */
+  fruitless: number
+}
+
+const noCare: Care = { level: 0, death: null, deaths: 0, fruitless: 0 }
+
+/** Fills in the missing fields of the stored jsonb, which is null for nearly every job. */
+export const careOf = (kept: Partial<Care> | null): Care => (kept === null ? noCare : { ...noCare, ...kept })
+
+/** After so many restarts in a row without progress the job runs alone, and after so many the job is stalled. */
+export const aloneAfter = 3
+export const stalledAfter = 10

@@ -1,0 +1,167 @@
+/**
+ * Defines the errors that a handler throws for a deferral: a provider asks for a wait, a provider has stopped, or the whole batch
+ * must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
+ * error, so that any code around `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without
+ * the provider.
+ *
+ * Invariant: a deferral is recognised by a brand (errors/brand.ts) and by plain properties, and therefore survives a step, a
+ * transaction, a process boundary, and being the cause of another error.
+ */
+import { brand, hasBrand } from '../../errors/brand.ts'
+import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
+import { type Duration, hours, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
+import { asText, cleanText } from '../../lib/values/json.ts'
+
+export interface ProviderWait {
+  /** Requested wait. Default: 1 s, doubled for each further wait in a row, at most 5 minutes. */
+  retryAfter?: Duration
+  /** Code and message of the provider, for people. */
+  code?: string
+  message?: string
+}
+
+export interface ProviderStop {
+  code: string
+  message: string
+}
+
+/** `code`: the reason for programs, such as `cost_limit`; `message`: the reason for people. */
+export interface BatchPause {
+  code: string
+  message: string
+}
+
+export interface HandBack {
+  /** `child`: no child was free for a function of `ctx.isolated`. */
+  why: 'wait' | 'stop' | 'pause' | 'child'
+  code: string | null
+  message: string
+  /** Name of the provider; null: thrown outside of `ctx.provider`. */
+  provider: string | null
+  /** Wait only: the requested wait. */
+  retryAfterMs: number | null
+  /** Delay decided by the engine. */
+  delayMs: number | null
+}
+
+/** Reason of a paused batch, as stored. */
+export type PauseReason = { code: string; message: string; provider?: string; answer?: string }
+
+export const firstWait = seconds(1)
+export const longestBackoff = minutes(5)
+export const shortestWait = seconds(1)
+/** A longer request is shortened: once per day a job asks the provider again. */
+const longestWait = hours(24)
+export const probeEvery = minutes(1)
+/** A provider that only asked for waits for so long, without an answer, counts as stopped. */
+export const longestUnanswered = minutes(30)
+
+const mostCode = 200
+const mostMessage = 2000
+
+/** `throw providerWait({ retryAfter })` inside `ctx.provider`: no worker calls the provider until then. */
+export function providerWait(options: ProviderWait = {}): Error {
+  refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message'])
+  const { retryAfter, code, message } = options
+  if (retryAfter !== undefined && !(retryAfter >= 0))
+    refuseOption(
+      'retryAfter',
+      `it is a duration, such as seconds(30), not ${asText(retryAfter)}`,
+      `é uma duração, como seconds(30), não ${asText(retryAfter)}`,
+    )
+  const retryAfterMs = retryAfter === undefined ? null : Math.min(Math.max(retryAfter, shortestWait), longestWait)
+  return handBack({ ...nothing, why: 'wait', code: textOf(code), message: message ?? 'wait', retryAfterMs })
+}
+
+/**
+ * `throw providerStop({ code, message })` inside `ctx.provider`: the provider will not answer until a person acts (no credit, a
+ * refused key). The batch of the job is paused; a single job per minute probes the provider.
+ */
+export function providerStop(options: ProviderStop): Error {
+  refuseUnknownOptions(Object(options), ['code', 'message'])
+  const { code, message } = Object(options) as ProviderStop
+  return handBack({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
+}
+
+/** Pause codes of the engine: each code determines how the batch resumes. */
+const ownCodes: readonly string[] = ['person', 'provider', 'stop_after', 'same_cause']
+
+/** `throw pauseBatch({ code, message })`: pauses the batch of the job until a person resumes the batch. */
+export function pauseBatch(options: BatchPause): Error {
+  refuseUnknownOptions(Object(options), ['code', 'message'])
+  const { code, message } = Object(options) as BatchPause
+  if (typeof code !== 'string' || !/^[a-z][a-z0-9_]{0,99}$/.test(code) || ownCodes.includes(code))
+    refuseOption(
+      'code',
+      `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${asText(code)}`,
+      `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${asText(code)}`,
+    )
+  return handBack({ ...nothing, why: 'pause', code, message: asText(message) })
+}
+
+/** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. */
+export const noChildFree = (delayMs: number): Error =>
+  handBack({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
+
+export const isNoChildFree = (error: unknown): boolean => handBackOf(error)?.why === 'child'
+
+const nothing = { provider: null, retryAfterMs: null, delayMs: null }
+
+const textOf = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
+
+/** Leaves absent values out, because only plain values pass a process boundary. */
+export function handBack(said: HandBack, cause?: unknown): Error {
+  const message = cleanText(said.message.slice(0, mostMessage))
+  const error = new Error(message, cause === undefined ? {} : { cause })
+  const parts = { ...said, code: said.code && cleanText(said.code.slice(0, mostCode)) }
+  for (const [name, value] of Object.entries(parts)) {
+    if (value !== null && name !== 'message') Object.defineProperty(error, name, { value, enumerable: true })
+  }
+  return marked(error)
+}
+
+/** Brands an error as a deferral, also after a process boundary. */
+export const marked = (error: Error): Error => brand(error, 'handBack')
+
+export const isHandBack = (error: unknown): error is Error => hasBrand(error, 'handBack')
+
+const deepest = 5
+
+/** Finds the deferral in a thrown value or in its chain of causes. */
+export function handBackOf(thrown: unknown): HandBack | undefined {
+  let error = thrown
+  for (let depth = 0; depth <= deepest && error !== undefined; depth++) {
+    if (isHandBack(error)) return read(error)
+    try {
+      error = error instanceof Error ? error.cause : undefined
+    } catch {
+      // A getter or a proxy threw while being read.
+      return undefined
+    }
+  }
+  return undefined
+}
+
+function read(error: Error): HandBack {
+  const { why, code = null, provider = null, retryAfterMs = null, delayMs = null } = error as Error & Partial<HandBack>
+  return { why: why ?? 'wait', code, message: error.message, provider, retryAfterMs, delayMs }
+}
+
+/** Spreads jobs with a common deferral, so that not all return at the same instant. */
+const mostJitter = seconds(5)
+
+/**
+ * Returns the delay of a deferred job. 0 in a batch that is being paused, because the batch decides the time; otherwise the time
+ * until the provider allows the next request.
+ */
+export function delayOf({ why, retryAfterMs, delayMs }: HandBack, inBatch: boolean, random: number): Duration {
+  if (why !== 'wait' && why !== 'child' && inBatch) return milliseconds(0)
+  const wait = Math.max(delayMs ?? retryAfterMs ?? (why === 'wait' ? firstWait : probeEvery), shortestWait)
+  return milliseconds(Math.ceil(wait + random * Math.min(wait / 10, mostJitter)))
+}
+
+export function pauseOf({ why, code, message, provider }: HandBack): PauseReason | null {
+  if (why === 'wait' || why === 'child') return null
+  if (why === 'pause') return { code: code ?? 'pause', message }
+  return { code: 'provider', message, ...(provider && { provider }), ...(code && { answer: code }) }
+}

@@ -1,0 +1,150 @@
+/** Defines `ctx`, the first argument of a handler. */
+
+import type { StepOptions } from '../../execution/model/step.ts'
+import type { OpenFile } from '../../files/model/file.ts'
+import type { Duration } from '../../lib/values/duration.ts'
+
+export interface JobContext {
+  readonly id: string
+  /** Number of this claim of the job. Every claim increases the number, also a claim that does not count against `maxAttempts`. */
+  readonly attempt: number
+  /** `version` of the kind in the code at the time of the enqueue. */
+  readonly version: number
+  /** Aborts at the deadline, at shutdown of the worker, or when the lease is lost; `reason` names the cause. */
+  readonly signal: AbortSignal
+  readonly log: JobLog
+  /** Data of the last `checkpoint` call of an earlier attempt; undefined before the first call. */
+  readonly resumeData: unknown
+  /**
+   * Runs a step: a named part with a saved result. Resolves once the checkpoint is committed. A later attempt returns the saved
+   * result and does not run the step again. The result is plain data of at most 1 MB; Date, bigint, Map, Set and bytes are
+   * allowed.
+   */
+  step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /**
+   * Runs a step for every element. The failure of an element becomes an entry of the returned list, at the position of the
+   * element. The engine saves no failure: until the job ends, a later attempt runs the element again.
+   */
+  each<Item, Result>(
+    name: string,
+    items: Iterable<Item>,
+    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+    options: EachOptions<Item> & { collect: true },
+  ): Promise<Collected<Result>[]>
+  /** Runs a step for every element. A later attempt continues inside the list. Returns the results in the order of the list. */
+  each<Item, Result>(
+    name: string,
+    items: Iterable<Item>,
+    run: (item: Item, index: number, signal: AbortSignal) => Result | Promise<Result>,
+    options?: EachOptions<Item>,
+  ): Promise<Result[]>
+  /**
+   * Runs a step in a transaction of the engine's database. The writes of `run` and the checkpoint are committed together, exactly
+   * once, and only while this attempt has the lease; otherwise nothing is written. `tx` also works in
+   * `engine.enqueue(…, { tx })`. The engine may call `run` again if the connection breaks. `run` may use savepoints, but not
+   * begin, commit or rollback.
+   */
+  transaction<T>(
+    name: string,
+    run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T>
+  /**
+   * Reads from the engine's database outside of any step. No result is saved: every attempt reads again. Writes are refused and
+   * belong into `transaction`, which applies the fence of this attempt. Waits while the database is away; a statement fails after
+   * 30 s.
+   */
+  query: JobTransaction['query']
+  /** Saves `data` for code with a position of its own: `data` is the `resumeData` of the next attempt. */
+  checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
+  /** Reports progress for people; written at most once per second. */
+  progress(progress: Progress): Promise<void>
+  /**
+   * Sleeps without a slot: this attempt ends as soon as its open steps have ended, and a later attempt continues after the sleep.
+   * The attempt is not counted. Not allowed inside a step, because the step could not end.
+   */
+  sleep(name: string, duration: Duration): Promise<void>
+  /**
+   * Calls a provider. If the provider waits or is stopped, in any process, this attempt ends with a deferral and is not counted.
+   * `ask` reports a wait with `throw providerWait(…)` and a stop with `throw providerStop(…)`. Allowed inside a step.
+   */
+  provider<T>(name: string, ask: (signal: AbortSignal) => T | Promise<T>): Promise<T>
+  /**
+   * Runs a step in a child process. The function is the default export of `module`. The engine kills the process if the step
+   * exceeds its timeout or its memory limit; then this call throws, and the handler decides. The rest of the handler stays in its
+   * process.
+   */
+  isolated<T>(name: string, module: URL, input: unknown, options?: IsolatedOptions): Promise<T>
+  /** Read access to the engine's files. */
+  readonly files: JobFiles
+}
+
+export interface IsolatedOptions extends StepOptions {
+  /** Memory limit of the child process. Default 512 MB. */
+  memory?: number
+  /**
+   * Environment variables of the child process besides PATH, HOME, the locale and the like: names, or `'all'`. Default: none,
+   * because a malicious file that takes over a parser must find no password and no key.
+   */
+  env?: readonly string[] | 'all'
+}
+
+/** Operations of `ctx.files`. */
+export interface JobFiles {
+  /** null: no such file, or the file is erased. */
+  open(id: string): Promise<OpenFile | null>
+  /** Returns the path of a local copy for code with path arguments; the copy exists until the attempt ends. null: no such file. */
+  path(id: string): Promise<string | null>
+}
+
+/** Transaction of `ctx.transaction`. Values have the types of the pg driver. */
+export interface JobTransaction {
+  query<Row = Record<string, unknown>>(
+    query: string | JobQuery,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number | null; command: string }>
+}
+
+/** Query in the form of query builders; always a single statement. */
+export interface JobQuery {
+  text: string
+  values?: readonly unknown[]
+  rowMode?: 'array'
+  types?: { getTypeParser(id: number, format?: string): (value: string) => unknown }
+}
+
+export interface EachOptions<Item> extends StepOptions {
+  /** Identifies an element. With `key` the list may change between attempts. */
+  key?: (item: Item, index: number) => string
+  /** Number of elements that run at the same time. Default 1. */
+  concurrency?: number
+  /**
+   * A failed element does not stop the others; every entry of the result says how its element ended. Default: throw the first
+   * failure.
+   */
+  collect?: boolean
+}
+
+/** Result of an element, when `each` collects. */
+export type Collected<Result> = { ok: true; value: Result } | { ok: false; error: Error }
+
+/** Shown unchanged; `done` and `total` make a percentage. */
+export interface Progress {
+  done?: number
+  total?: number
+  note?: string
+  [more: string]: unknown
+}
+
+/** Writes a log line of a handler: facts first, as in pino and in the engine's own `log`; or only the message. */
+type JobLine = {
+  (facts: Record<string, unknown>, message: string): void
+  (message: string): void
+}
+
+export interface JobLog {
+  debug: JobLine
+  info: JobLine
+  warn: JobLine
+  error: JobLine
+}

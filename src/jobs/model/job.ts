@@ -1,0 +1,222 @@
+/** Checks `defineJob`: the definition of a kind. Other code trusts the returned job. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { type Saying, say } from '../../errors/errors.ts'
+import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
+import { namePattern, nameRule } from '../../lib/values/name.ts'
+import { type ChildEnvironment, checkChildEnvironment } from './environment-option.ts'
+import type { JobContext } from './job-context.ts'
+import type { Skip, Snooze } from './outcome.ts'
+import { defaultPolicy, type Policy } from './policy.ts'
+import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
+
+export interface JobOptions extends PolicyOptions {
+  kind: string
+  /** Default: `default`. */
+  queue?: string
+  /**
+   * Raise the version with every change of the definition. While an old and a new release run side by side, all watchdogs use the
+   * newest policy, and the old release does not claim jobs of the new release. Jobs of older versions run here too; `ctx.version`
+   * is the version of the job. A whole number from 1 (default).
+   */
+  version?: number
+  /**
+   * With isolation `thread` or `process`: environment variables of the child besides PATH, HOME, the locale and the like: names,
+   * or `'all'`. Default: none. An inline handler has all variables of the worker.
+   */
+  env?: readonly string[] | 'all'
+  /**
+   * true: only your own code creates jobs of this kind (`enqueue`, `submit`, schedules); `POST /api/v1/jobs` and
+   * `POST /api/v1/batches` refuse the kind with `internal_kind`. For a handler that trusts its input. Default: false.
+   */
+  internal?: boolean
+  /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
+  oldestVersion?: number
+}
+
+/**
+ * A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`.
+ */
+interface InModule {
+  handler: URL
+  run?: undefined
+}
+
+type Parsed = { value: unknown } | { problem: Saying }
+
+/** A job definition, for `enqueue` and for workers. */
+export interface Job<Input = never, Output = unknown> {
+  readonly kind: string
+  readonly queue: string
+  readonly version: number
+  readonly oldestVersion: number
+  readonly policy: Policy
+  /** Returns the parsed input, or the problem in the words of the schema. */
+  readonly parse: (input: unknown) => Parsed | Promise<Parsed>
+  /** null: the handler is in a module. */
+  readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
+  /** URL of the module. */
+  readonly handler: string | null
+  /** HTTP requests cannot create jobs of this kind. */
+  readonly internal: boolean
+  /** Environment of the child, for an isolated kind. */
+  readonly env: ChildEnvironment
+  /** Types only. */
+  readonly types?: { input: Input; output: Output }
+}
+
+/** Any job definition, with any input. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
+export type AnyJob = Job<any, any>
+
+/** Returns true if defineJob returned the object. */
+export const isJob = (job: AnyJob | undefined): boolean =>
+  typeof job?.kind === 'string' && typeof job.parse === 'function'
+
+type Result<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
+
+export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
+  options: JobOptions & { input: Schema } & InModule,
+): Job<StandardSchemaV1.InferInput<Schema>, Output>
+export function defineJob<Input = undefined, Output = unknown>(
+  options: JobOptions & { input?: undefined } & InModule,
+): Job<Input, Output>
+export function defineJob<Schema extends StandardSchemaV1, Output>(
+  options: JobOptions & {
+    input: Schema
+    run: (context: JobContext, input: StandardSchemaV1.InferOutput<Schema>) => Result<Output>
+  },
+): Job<StandardSchemaV1.InferInput<Schema>, Output>
+export function defineJob<Input = undefined, Output = unknown>(
+  options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => Result<Output> },
+): Job<Input, Output>
+export function defineJob(
+  options: JobOptions & {
+    input?: StandardSchemaV1 | undefined
+    run?: ((context: JobContext, input: never) => unknown) | undefined
+    handler?: URL
+  },
+): AnyJob {
+  const name = typeof options?.kind === 'string' ? options.kind : ''
+  const refuse: Refuse = refuseDefinition(name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job'))
+  if (options === null || typeof options !== 'object')
+    refuse('defineJob takes one object with kind and run', 'defineJob recebe um objeto com kind e run')
+  refuseUnknown(options, knownOptions, refuse)
+  if (!namePattern.test(name)) refuse(`kind must be ${nameRule.en}`, `kind deve ter ${nameRule.pt}`)
+  const queue = options.queue ?? 'default'
+  if (typeof queue !== 'string' || !namePattern.test(queue))
+    refuse(`queue must be ${nameRule.en}`, `queue deve ter ${nameRule.pt}`)
+  if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
+    refuse(
+      'input must be a Standard Schema, such as one of zod, valibot or arktype',
+      'input deve ser um Standard Schema, como os de zod, valibot ou arktype',
+    )
+  }
+  const { run, version = 1, oldestVersion = 1 } = options
+  if (!Number.isInteger(version) || version < 1 || version > largestVersion)
+    refuse(
+      `version must be a whole number from 1, not ${String(version)}`,
+      `version deve ser um número inteiro a partir de 1, não ${String(version)}`,
+    )
+  if (!Number.isInteger(oldestVersion) || oldestVersion < 1 || oldestVersion > version)
+    refuse(
+      `oldestVersion must be a whole number from 1 to its version, ${version}, not ${String(oldestVersion)}`,
+      `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
+    )
+  const policy = kindPolicy(options, defaultPolicy, refuse)
+  const handler = handlerOf(options, refuse)
+  const parse = parser(options.input)
+  return {
+    kind: name,
+    queue,
+    version,
+    oldestVersion,
+    policy,
+    parse,
+    run: run === undefined ? null : async (context, input) => run(context, input),
+    handler,
+    internal: internalOf(options, refuse),
+    env: environmentOf(options, refuse),
+  }
+}
+
+/** Room for a date as a number, such as 20260131. */
+const largestVersion = 2 ** 31 - 1
+
+const knownOptions = [
+  'kind',
+  'queue',
+  'version',
+  'oldestVersion',
+  'input',
+  'run',
+  'handler',
+  'env',
+  'internal',
+  ...policyOptions,
+]
+
+/** Returns true if the kind belongs to the engine. */
+export const isInternalKind = (kind: string): boolean => kind.startsWith('retoma.')
+
+function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
+  if (internal !== undefined && typeof internal !== 'boolean')
+    refuse('internal must be true or false', 'internal deve ser true ou false')
+  return internal === true || isInternalKind(kind)
+}
+
+/** Returns the URL of the handler's module, if any. */
+function handlerOf(
+  { run, handler, isolation = 'inline' }: JobOptions & { run?: unknown; handler?: unknown },
+  refuse: Refuse,
+): string | null {
+  if (run !== undefined && handler !== undefined)
+    refuse('it has both run and handler; give one of them', 'tem run e handler; dê só um deles')
+  if (handler === undefined && typeof run !== 'function')
+    refuse('run must be a function (ctx, input) => result', 'run deve ser uma função (ctx, input) => result')
+  if (handler === undefined && isolation !== 'inline')
+    refuse(
+      `isolation "${isolation}" needs its handler in a module: handler: new URL('./work.js', import.meta.url)`,
+      `isolation "${isolation}" precisa do handler num módulo: handler: new URL('./work.js', import.meta.url)`,
+    )
+  if (handler === undefined) return null
+  if (!(handler instanceof URL) || handler.protocol !== 'file:')
+    refuse(
+      "handler must be the URL of a file, such as new URL('./work.js', import.meta.url)",
+      "handler deve ser a URL de um arquivo, como new URL('./work.js', import.meta.url)",
+    )
+  return handler.href
+}
+
+function environmentOf({ env, isolation = 'inline' }: JobOptions, refuse: Refuse): ChildEnvironment {
+  if (env === undefined) return []
+  if (isolation === 'inline')
+    refuse(
+      'env is for isolation "thread" or "process"; an inline handler has the environment of its worker',
+      'env é para isolation "thread" ou "process"; um handler inline tem o ambiente do seu worker',
+    )
+  return checkChildEnvironment(env, (en, pt) => refuse(`env: ${en}`, `env: ${pt}`))
+}
+
+function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
+  if (schema === undefined) return value => ({ value })
+  const validate = (input: unknown) => schema['~standard'].validate(input)
+  return async input => {
+    let result = await validate(input)
+    // JSON has no undefined: a missing input is stored as null, and the schema must accept the stored input again.
+    if (result.issues !== undefined && input === null) {
+      const leftOut = await validate(undefined)
+      if (leftOut.issues === undefined) result = leftOut
+    }
+    if (result.issues === undefined) return { value: result.value }
+    const problem = result.issues.slice(0, 3).map(issueText).join('; ')
+    const left = result.issues.length - 3
+    return {
+      problem: left > 0 ? say(`${problem}; and ${left} more`, `${problem}; e mais ${left}`) : say(problem, problem),
+    }
+  }
+}
+
+function issueText(issue: StandardSchemaV1.Issue): string {
+  const path = issue.path?.map(part => String(typeof part === 'object' ? part.key : part)).join('.')
+  return path ? `${path}: ${issue.message}` : issue.message
+}

@@ -1,0 +1,193 @@
+/**
+ * Decides the outcome of an attempt, in a single pure function. A handler returns a value, returns `skip` or `snooze`, or throws;
+ * `decide` turns the end into the outcome to write.
+ */
+
+import { brand, hasBrand } from '../../errors/brand.ts'
+import { RetomaError, say } from '../../errors/errors.ts'
+import { type Duration, longestDuration, milliseconds } from '../../lib/values/duration.ts'
+import { asText, cleanText } from '../../lib/values/json.ts'
+import { encodeStored } from '../../lib/values/value-codec.ts'
+import { backoffAfter } from './backoff.ts'
+import { type Care, careOf } from './crash-suspicion.ts'
+import { delayOf, handBackOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
+import { poisonFailure } from './poison-job.ts'
+import type { Policy } from './policy.ts'
+
+/** Stored form of an error: on the job, and in the failure history. */
+export interface Failure {
+  /** crash: the attempt crashed its process; counts as a crash and not as a failure. */
+  what: 'error' | 'timeout' | 'crash'
+  message: string
+  code: string | null
+  stack: string | null
+  evidence?: Evidence
+}
+
+export type Outcome =
+  | { state: 'succeeded'; result: string }
+  | { state: 'skipped'; reason: string }
+  | { state: 'failed'; failure: Failure }
+  | { state: 'waiting'; delay: Duration; failure: Failure | null }
+  /**
+   * The job is released, and the attempt is not counted. `pause`: pause the batch first; `trouble`: answer of a stopped provider;
+   * `forChild`: the job waits for a free child.
+   */
+  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
+
+export interface Trouble {
+  provider: string
+  message: string
+}
+
+/** Facts of a dead child process: signal, exit code, memory, last lines of stderr. */
+export type Evidence = Readonly<Record<string, unknown>>
+
+/** `evidence`: the child process died; without `timedOut`, the attempt caused the crash. */
+export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean; evidence?: Evidence }
+
+export class Skip {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+    brand(this, 'skip')
+  }
+}
+
+export class Snooze {
+  readonly delay: Duration
+  constructor(delay: Duration) {
+    this.delay = delay
+    brand(this, 'snooze')
+  }
+}
+
+/** The input needs no work: the job ends as `skipped`, with the reason. */
+export const skip = (reason: string): Skip => new Skip(reason)
+
+/** Defers the job for so long; the attempt is not counted. */
+export function snooze(delay: Duration): Snooze {
+  if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
+  const problem = say(
+    `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`,
+    `é uma duração de zero a 100 anos, como minutes(5), não ${asText(delay)}`,
+  )
+  throw new RetomaError('bad_option', { option: 'snooze', problem })
+}
+
+/** The error is marked as non-retryable. */
+export const isFinal = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
+
+/** `throw doNotRetry(error)`: another attempt cannot help; the job fails at once, with any number of attempts left. */
+export function doNotRetry(error: Error | string): Error {
+  const known = error instanceof Error ? error : new Error(asText(error))
+  if (isFinal(known)) return known
+  // A frozen error cannot carry the brand; an object that inherits from the error can.
+  const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
+  return brand(marked, 'doNotRetry')
+}
+
+export interface Tried {
+  kind: string
+  failures: number
+  crashes: number
+  care?: Partial<Care> | null
+  batch_id?: string | null
+}
+
+type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
+
+export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
+  const back = 'thrown' in ended && ended.evidence === undefined ? handBackOf(ended.thrown) : undefined
+  if (back !== undefined) {
+    const inBatch = (job.batch_id ?? null) !== null
+    const pause = inBatch ? pauseOf(back) : null
+    const forChild = back.why === 'child' ? ({ forChild: true } as const) : {}
+    return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause, ...forChild }
+  }
+  if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
+  if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
+  if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
+  const result = encodeStored(ended.returned, 'result')
+  if (result.ok) return { state: 'succeeded', result: result.text }
+  // The work is done, and another attempt would repeat the work in vain: a result that cannot be stored is not retried.
+  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`
+  return {
+    state: 'failed',
+    failure: { what: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },
+  }
+}
+
+/**
+ * Outcome of a probe without an answer: the attempt was a probe of a stopped provider, or of the failures that paused the batch.
+ * The failure does not count against the job, and the job is released. A crash and a non-retryable error do count: the job is the
+ * cause, with any provider.
+ */
+export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
+  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isFinal(thrown))
+    return outcome
+  const inBatch = (job.batch_id ?? null) !== null
+  // The batch decides the time of the next attempt.
+  const delay = inBatch ? milliseconds(0) : probeEvery
+  return {
+    state: 'handed_back',
+    delay,
+    pause: null,
+    trouble: { provider, message: outcome.failure.message.slice(0, maxTrouble) },
+  }
+}
+
+const isSkip = (returned: unknown): returned is Skip => hasBrand(returned, 'skip')
+const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, 'snooze')
+
+function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
+  // A crash proves the suspicion: the earlier crashes under suspicion count too.
+  const crashes = job.crashes + (failure.what === 'crash' ? 1 + careOf(job.care ?? null).deaths : 0)
+  if (failure.what === 'crash' && crashes >= policy.maxCrashes)
+    return { state: 'failed', failure: poisonFailure(crashes, failure) }
+  const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)
+  if (final || spent >= policy.attempts) return { state: 'failed', failure }
+  return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
+}
+
+function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { returned: unknown }>): Failure {
+  const what = timedOut ? 'timeout' : evidence === undefined ? 'error' : 'crash'
+  return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
+}
+
+/** Returns the message of any thrown value. */
+export const messageOf = (thrown: unknown): string => describe(thrown, 'error').message.slice(0, maxTrouble)
+
+const maxTrouble = 2000
+const maxMessage = 10_000
+const maxStack = 20_000
+
+/** Converts any thrown value to a text for people that PostgreSQL can store. */
+function describe(thrown: unknown, what: Failure['what']): Failure {
+  try {
+    if (thrown instanceof Error) return { what, ...factsOf(thrown) }
+  } catch {
+    // A getter or a proxy threw while being read: the attempt has failed anyway.
+  }
+  return { what, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
+}
+
+function factsOf(error: Error): Omit<Failure, 'what'> {
+  const { code } = error as { code?: unknown }
+  return {
+    message: cut(`${error.message || error.name}`, maxMessage),
+    code: typeof code === 'string' || typeof code === 'number' ? cut(String(code), 200) : null,
+    stack: error.stack === undefined ? null : cut(withCauses(error), maxStack),
+  }
+}
+
+/** Cuts first and cleans then, because the cut may split a surrogate pair. */
+const cut = (text: string, max: number): string => cleanText(text.slice(0, max))
+
+function withCauses(error: Error): string {
+  let all = String(error.stack)
+  let cause = error.cause
+  for (let depth = 0; cause instanceof Error && depth < 5; depth++, cause = cause.cause)
+    all += `\ncaused by: ${cause.stack}`
+  return all
+}

@@ -1,0 +1,217 @@
+/**
+ * Checks the policy options of a kind (defineJob) and of the items of a batch (defineBatch and submit), with the same code.
+ *
+ * Invariant: the result has only the given options, each option complete: if a part of an option is given, such as
+ * `backoff.first`, the rest comes from the policy below. A policy therefore overrides another policy option by option, here with
+ * a spread and in the database with `||`.
+ */
+
+import { type Refuse, refuseUnknown } from '../../errors/invalid-option.ts'
+import { megabytes } from '../../lib/values/bytes.ts'
+import { type Duration, longestDuration } from '../../lib/values/duration.ts'
+import { cleanText } from '../../lib/values/json.ts'
+import type { Backoff } from './backoff.ts'
+import { type Action, beatEvery, type Isolation, type Messages, type Policy } from './policy.ts'
+
+export interface PolicyOptions {
+  attempts?: number
+  backoff?: Partial<Backoff>
+  timeout?: Duration
+  stallAfter?: Duration
+  maxAge?: Duration
+  expect?: Duration
+  orphanAfter?: Duration
+  sweepEvery?: Duration
+  maxCrashes?: number
+  onOrphan?: Action
+  onStall?: Action
+  /** Place of the handler. thread and process need `handler`: a function cannot be sent to another process. */
+  isolation?: Isolation
+  /**
+   * Memory limit of the thread (heap) or process (total): `megabytes(512)`; above the limit the engine ends the child, and the
+   * job has a crash.
+   */
+  memory?: number
+  /** Messages for jobs ended by the watchdog, in place of the default messages. */
+  messages?: Messages
+}
+
+export const policyOptions = [
+  'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery', 'maxCrashes', 'onOrphan', 'onStall',
+  'isolation', 'memory', 'messages',
+] // biome-ignore format: read as one list
+
+/**
+ * Options of the kind only: isolation depends on the code of the handler; the death of a worker and the sweeps concern all jobs
+ * of the kind at once.
+ */
+const ofTheKind = ['isolation', 'memory', 'orphanAfter', 'sweepEvery'] as const
+
+/** Policy override for the items of a batch. null: switches an option of the kind off. */
+export interface ItemOptions
+  extends Omit<PolicyOptions, (typeof ofTheKind)[number] | 'stallAfter' | 'maxAge' | 'expect'> {
+  stallAfter?: Duration | null
+  maxAge?: Duration | null
+  expect?: Duration | null
+}
+
+/** Returns the policy of a kind: the given options over the defaults. */
+export const kindPolicy = (given: PolicyOptions, defaults: Policy, refuse: Refuse): Policy => ({
+  ...defaults,
+  ...policyGiven(given, defaults, refuse, '', false),
+})
+
+/** Returns the policy override of a batch's items, relative to the policy of the kind. */
+export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Partial<Policy> {
+  if (given === null || typeof given !== 'object')
+    refuse(
+      'items takes what is to differ from its kind, such as { attempts: 5 }',
+      'items recebe o que deve ser diferente do tipo, como { attempts: 5 }',
+    )
+  for (const option of ofTheKind)
+    if (option in given)
+      refuse(
+        `items.${option} cannot differ from batch to batch; give it to defineJob`,
+        `items.${option} não pode variar de lote para lote; dê em defineJob`,
+      )
+  const known = policyOptions.filter(option => !ofTheKind.some(each => each === option))
+  refuseUnknown(given, known, refuse, 'items.')
+  return policyGiven(given, kind, refuse, 'items.', true)
+}
+
+/** `within`: prefix of the option names. `mayBeOff`: null may switch off an option of the policy below. */
+function policyGiven(
+  given: PolicyOptions | ItemOptions,
+  below: Policy,
+  refuse: Refuse,
+  within: string,
+  mayBeOff: boolean,
+): Partial<Policy> {
+  const options: Omit<PolicyOptions, keyof ItemOptions> & ItemOptions = given
+  const whole = (option: 'attempts' | 'maxCrashes') => {
+    const value = options[option]
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 1_000_000))
+      refuse(
+        `${within}${option} must be a whole number from 1, not ${value}`,
+        `${within}${option} deve ser um número inteiro a partir de 1, não ${value}`,
+      )
+    return value
+  }
+  const duration = (option: string, value: Duration | undefined) => {
+    if (value !== undefined && !(value > 0 && value <= longestDuration))
+      refuse(
+        `${within}${option} must be a duration above zero and up to 100 years, such as minutes(2)`,
+        `${within}${option} deve ser uma duração acima de zero e de até 100 anos, como minutes(2)`,
+      )
+    return value
+  }
+  const optional = (option: 'stallAfter' | 'maxAge' | 'expect') => {
+    const value = options[option]
+    return value === null && mayBeOff ? null : duration(option, value as Duration | undefined)
+  }
+  const oneOf = <T extends string>(option: string, value: T | undefined, allowed: readonly T[]) => {
+    if (value !== undefined && !allowed.includes(value))
+      refuse(
+        `${within}${option} must be one of ${allowed.join(', ')}, not "${value}"`,
+        `${within}${option} deve ser um destes: ${allowed.join(', ')}; não "${value}"`,
+      )
+    return value
+  }
+  const backoff = backoffOf(options.backoff, below.backoff, refuse, within)
+  duration('backoff.max', backoff?.max)
+  const orphanAfter = duration('orphanAfter', options.orphanAfter)
+  const threeBeats = `${(beatEvery * 3) / 1000} s`
+  if (orphanAfter !== undefined && orphanAfter < beatEvery * 3)
+    refuse(
+      `orphanAfter must be at least three heartbeats, ${threeBeats}`,
+      `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
+    )
+  return onlyGiven({
+    attempts: whole('attempts'),
+    backoff,
+    timeout: duration('timeout', options.timeout),
+    stallAfter: optional('stallAfter'),
+    maxAge: optional('maxAge'),
+    expect: optional('expect'),
+    orphanAfter,
+    sweepEvery: duration('sweepEvery', options.sweepEvery),
+    maxCrashes: whole('maxCrashes'),
+    onOrphan: oneOf('onOrphan', options.onOrphan, actions),
+    onStall: oneOf('onStall', options.onStall, actions),
+    isolation: oneOf('isolation', options.isolation, ['inline', 'thread', 'process']),
+    memoryBytes: memoryOf(options.memory, refuse),
+    messages: messagesOf(options.messages, below.messages, refuse, within),
+  })
+}
+
+export const actions: readonly Action[] = ['retry', 'stall', 'fail']
+
+const onlyGiven = (policy: { [Option in keyof Policy]: Policy[Option] | undefined }): Partial<Policy> =>
+  Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined))
+
+/** A missing part comes from `below`. */
+export function backoffOf(
+  given: Partial<Backoff> | undefined,
+  below: Backoff,
+  refuse: Refuse,
+  within: string,
+): Backoff | undefined {
+  if (given === undefined) return undefined
+  const parts = Object.keys(below)
+  if (given === null || typeof given !== 'object')
+    refuse(`${within}backoff takes { ${parts.join(', ')} }`, `${within}backoff recebe { ${parts.join(', ')} }`)
+  refuseUnknown(given, parts, refuse, `${within}backoff.`)
+  const backoff = { ...below, ...given }
+  for (const [part, value] of Object.entries(given))
+    if (typeof value !== 'number')
+      refuse(`${within}backoff.${part} must be a number`, `${within}backoff.${part} deve ser um número`)
+  if (!(backoff.first >= 0 && backoff.first <= longestDuration))
+    refuse(
+      `${within}backoff.first must be a duration, such as seconds(5)`,
+      `${within}backoff.first deve ser uma duração, como seconds(5)`,
+    )
+  if (!(backoff.factor >= 1 && backoff.factor <= 100))
+    refuse(`${within}backoff.factor must be from 1 to 100`, `${within}backoff.factor deve ser de 1 a 100`)
+  if (!(backoff.jitter >= 0 && backoff.jitter <= 1))
+    refuse(`${within}backoff.jitter must be from 0 to 1`, `${within}backoff.jitter deve ser de 0 a 1`)
+  return backoff
+}
+
+const longestMessage = 1000
+
+function messagesOf(
+  given: Messages | undefined,
+  below: Messages,
+  refuse: Refuse,
+  within: string,
+): Messages | undefined {
+  if (given === undefined) return undefined
+  if (given === null || typeof given !== 'object')
+    refuse(
+      `${within}messages takes { orphan, stalled, overdue }`,
+      `${within}messages recebe { orphan, stalled, overdue }`,
+    )
+  refuseUnknown(given, ['orphan', 'stalled', 'overdue'], refuse, `${within}messages.`)
+  for (const [name, text] of Object.entries(given)) {
+    if (typeof text !== 'string' || text.trim() === '' || text.length > longestMessage || cleanText(text) !== text)
+      refuse(
+        `${within}messages.${name} must be a text of 1 to ${longestMessage} characters`,
+        `${within}messages.${name} deve ser um texto de 1 a ${longestMessage} caracteres`,
+      )
+  }
+  return { ...below, ...given }
+}
+
+/** An idle process takes half of this memory. */
+export const leastMemory = megabytes(128)
+
+function memoryOf(memory: number | undefined, refuse: Refuse): number | undefined {
+  if (memory !== undefined && !(Number.isSafeInteger(memory) && memory > 0))
+    refuse('memory must be a number of bytes', 'memory deve ser um número de bytes')
+  if (memory !== undefined && memory < leastMemory)
+    refuse(
+      `memory must be at least megabytes(${leastMemory / megabytes(1)}), half of which an empty process takes`,
+      `memory deve ser de pelo menos megabytes(${leastMemory / megabytes(1)}), metade disso um processo vazio já usa`,
+    )
+  return memory
+}

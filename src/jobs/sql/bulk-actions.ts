@@ -1,0 +1,166 @@
+/**
+ * Applies a job action to many jobs, in chunks of ids. Each chunk is one statement with the state check in the `where`, as in the actions
+ * on a single job (job-actions.ts), and changes jobs, limit counters and batch counters together. A crash between two chunks loses nothing;
+ * the same action again changes the rest.
+ *
+ * Locks follow the common order: batches, jobs by id, limit counters, batch counters.
+ */
+
+import { countMoves } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import { sqlState } from '../../database/pg-errors.ts'
+import { noteBatchStates, noteJobActions } from '../../events/sql/write-events.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import type { State } from '../model/state.ts'
+import { heldByAnother, withNewBudget } from './job-actions.ts'
+
+const now = 'coalesce($2::timestamptz, now())'
+
+export interface BulkBite {
+  changed: number
+  /** Retry: jobs not retried because another job has the unique key by now. The jobs stay as before. */
+  held: number
+  /** Queues of the changed jobs. */
+  queues: string[]
+  batches: string[]
+  /** Retry: batches with another cascade under way. The jobs of these batches were not changed. */
+  blocked: string[]
+}
+
+const summary = (held: string, blocked: string) => `
+    select count(*)::int as changed, ${held} as held, ${blocked} as blocked,
+      coalesce(array_agg(distinct queue), '{}') as queues,
+      coalesce(array_agg(distinct batch_id::text) filter (where batch_id is not null), '{}') as batches
+    from moved`
+
+const cancel = {
+  name: 'bulk_cancel',
+  text: `
+    with before as materialized (
+      select id, state from retoma.job
+      where id = any ($1::bigint[]) and state = any ($3::text[])
+      order by id
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final')
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, j.attempt, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
+    ), ran as (
+      select * from moved where was = 'running'
+    ), ${freeGates('ran', now)},
+    ${countMoves('moved')},
+    ${noteJobActions('cancel', 'moved', now, '$4::text')}
+    ${summary('0', `'{}'::text[]`)}`,
+}
+
+// If several jobs have the same free unique key, the first job takes the key. `state` and `held` are both read behind the lock, because
+// constraints are also checked on the row version of the statement's snapshot, and a pause may have come in between.
+const retry = {
+  name: 'bulk_retry',
+  text: `
+    with home as materialized (
+      select b.id, b.state, b.held, b.todo from retoma.batch b
+      where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
+      order by b.id
+      for update
+    ), looked as materialized (
+      select j.id, j.state, j.kind, j.key, ${heldByAnother('j')} as held
+      from retoma.job j
+      where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
+        and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or todo is not null)
+      order by j.id
+      for update
+    ), found as materialized (
+      select id, state, held or key is not null and row_number() over (partition by held, kind, key order by id) > 1 as held
+      from looked
+    ), moved as (
+      update retoma.job j
+      set ${withNewBudget}
+      from (select id, state from found where not held) f
+      where j.id = any (array[f.id])
+      returning j.id, j.attempt, f.state as was, j.state, j.queue, j.batch_id, j.ref
+    ), reopened as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        resumes = case when h.state = 'failed' then 0 else b.resumes end,
+        reason = case when h.state = 'failed' then null else b.reason end,
+        finished_at = null,
+        stop_failed = greatest(b.stop_failed - m.failed, 0),
+        stop_ended = greatest(b.stop_ended - m.ended, 0),
+        state = case
+          when h.state not in ('succeeded', 'failed') then h.state
+          when b.submitted_at is null then 'submitting'
+          else 'running'
+        end,
+        held = h.held
+      from (
+          select batch_id, count(*)::int as ended, count(*) filter (where was = 'failed')::int as failed
+          from moved where batch_id is not null group by 1
+        ) m
+        join home h on h.id = m.batch_id
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('reopened', now)},
+    ${countMoves('moved')},
+    ${noteJobActions('retry', 'moved', now, '$4::text')}
+    ${summary(
+      '(select count(*)::int from found where held)',
+      `array(select id::text from home where state <> 'cancelled' and todo is not null)`,
+    )}`,
+}
+
+export interface BulkAsked {
+  ids: readonly string[]
+  /** Only jobs in one of these states. */
+  states: readonly State[]
+  by: string | undefined
+}
+
+export async function cancelSome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
+  return (await db.run<BulkBite>(cancel, [ids, now, states, by ?? null]))[0]!
+}
+
+export async function retrySome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
+  for (let left = 5; ; left--) {
+    try {
+      return (await db.run<BulkBite>(retry, [ids, now, states, by ?? null]))[0]!
+    } catch (error) {
+      // Another job took the unique key of a job at the same instant. The next try sees the holder.
+      if (sqlState(error) !== '23505' || left === 0) throw error
+    }
+  }
+}
+
+const items = {
+  name: 'bulk_items',
+  text: `
+    with chunk as materialized (
+      select n, first_id, last_id from retoma.batch_chunk where batch_id = $1 and n > $3 order by n limit 1
+    )
+    select (select n from chunk) as n, coalesce(array_agg(j.id::text), '{}') as ids
+    from chunk c
+      join retoma.job j on j.id between c.first_id and c.last_id and j.batch_id = $1 and j.state = any ($2::text[])
+        and ($4::text is null or j.kind = $4) and ($5::text is null or j.queue = $5) and ($6::text is null or j.group_key = $6)
+        and ($7::timestamptz is null or j.created_at < $7)`,
+}
+
+/** Returns the matching jobs of the next `batch_chunk` range of a batch; `n` is null if there is no further range. */
+export async function someItems(
+  db: Db,
+  filter: {
+    batchId: string
+    states: readonly State[]
+    kind?: string | undefined
+    queue?: string | undefined
+    groupKey?: string | undefined
+    createdBefore?: Date | undefined
+  },
+  after: number,
+): Promise<{ n: number | null; ids: string[] }> {
+  const { batchId, states, kind, queue, groupKey, createdBefore } = filter
+  const values = [batchId, states, after, kind ?? null, queue ?? null, groupKey ?? null, createdBefore ?? null]
+  return (await db.run<{ n: number | null; ids: string[] }>(items, values))[0]!
+}

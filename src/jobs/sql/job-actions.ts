@@ -1,0 +1,208 @@
+/**
+ * Applies the action of a person to a job. Each action is one idempotent statement with the state check in the `where`. If nothing
+ * changed, the answer is the current state (P6: safe to press twice).
+ */
+
+import { countMoves } from '../../batches/sql/batch-counters.ts'
+import { type Db, runOn } from '../../database/db.ts'
+import { sqlState } from '../../database/pg-errors.ts'
+import { noteBatchStates, noteJobActions } from '../../events/sql/write-events.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import type { State } from '../model/state.ts'
+
+export interface Pressed {
+  state: State
+  queue: string
+  moved: boolean
+  /** The batch of the job. */
+  batch: string | null
+  /** Another job with the same unique key, the reason why this job was not run again. */
+  heldBy?: string
+}
+
+// A null `worker_id` ends the lease: every later write of the attempt finds no row.
+const end = (verb: string, states: string, state: string, more = '') => `
+    with before as materialized (
+      select id, state, queue, gated, gate_key from retoma.job
+      where id = $1 and state in (${states})
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = '${state}', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
+        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')${more}
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
+    ), ran as (
+      select * from moved where was = 'running'
+    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
+    ${countMoves('moved')},
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    select id from moved`
+
+const cancel = { name: 'control_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
+
+const skip = {
+  name: 'control_skip',
+  text: end(
+    'skip',
+    `'waiting', 'running', 'stalled', 'failed'`,
+    'skipped',
+    `,
+        error = jsonb_build_object('what', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
+  ),
+}
+
+// The limits of the queue may have changed since the enqueue.
+export const asQueueSays = `
+  gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
+  gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
+
+/** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
+export const heldByAnother = (job: string): string => `coalesce((
+          select true from retoma.job other
+          where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
+          limit 1
+        ), false)`
+
+// The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
+// now.
+export const withNewBudget = `
+        state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
+        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
+        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        ${asQueueSays}`
+
+// If another job has the unique key by now, the job stays as before. The batch is locked first: a finished batch is open again from here
+// on, and an end found just before no longer counts.
+const again = (verb: string, states: string, more = '') => `
+    with home as materialized (
+      select b.id, b.state, b.todo from retoma.batch b
+      where b.id = (select batch_id from retoma.job where id = $1)
+      for update
+    ), before as materialized (
+      select id, state from retoma.job j
+      where id = $1 and state in (${states})
+        and not exists (select from home where state = 'cancelled' or todo is not null)
+        and not ${heldByAnother('j')}
+      for update
+    ), moved as (
+      update retoma.job j
+      set ${more}${withNewBudget}
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref
+    ), reopened as (
+      update retoma.batch b
+      set epoch = b.epoch + 1,
+        resumes = case when b.state = 'failed' then 0 else b.resumes end,
+        reason = case when b.state = 'failed' then null else b.reason end,
+        finished_at = null,
+        stop_failed = greatest(b.stop_failed - (m.was = 'failed')::int, 0),
+        stop_ended = greatest(b.stop_ended - 1, 0),
+        state = case
+          when b.state not in ('succeeded', 'failed') then b.state
+          when b.submitted_at is null then 'submitting'
+          else 'running'
+        end
+      from moved m join home h on h.id = m.batch_id
+      where b.id = any (array[h.id])
+      returning b.id, h.state as was, b.state, b.reason
+    ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
+    ${countMoves('moved')},
+    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    select id from moved`
+
+const retry = { name: 'control_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
+
+const rerun = {
+  name: 'control_rerun',
+  text: again(
+    'rerun',
+    `'succeeded', 'failed', 'skipped', 'cancelled'`,
+    ' checkpoint = null, resume = null, progress = null, progress_at = null,',
+  ),
+}
+
+const forget = { name: 'control_forget', text: `delete from retoma.checkpoint where job_id = $1` }
+
+const resume = {
+  name: 'control_resume',
+  text: `
+    with moved as (
+      update retoma.job j
+      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), care = null, ${asQueueSays}
+      where id = $1 and state = 'stalled'
+      returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
+    ),
+    ${countMoves('moved')},
+    ${noteJobActions('resume', 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    select id from moved`,
+}
+
+const stateOf = { name: 'control_state', text: `select state, queue, batch_id as batch from retoma.job where id = $1` }
+
+const holderOf = {
+  name: 'control_holder',
+  text: `
+    select other.id
+    from retoma.job j
+      cross join lateral (
+        select id from retoma.job o
+        where o.kind = j.kind and o.key = j.key and o.key_hold is not null and o.id <> j.id
+        limit 1
+      ) other
+    where j.id = $1`,
+}
+
+const verbs = { cancel, retry, rerun, resume, skip }
+export type ControlVerb = keyof typeof verbs
+
+export interface Pressing {
+  /** The actor. */
+  by?: string | undefined
+  /** For `skip`. */
+  reason?: string | undefined
+}
+
+/** Applies the action. Returns undefined if there is no such job. */
+export async function press(
+  db: Db,
+  verb: ControlVerb,
+  id: string,
+  now: Date | null,
+  { by, reason = '' }: Pressing = {},
+): Promise<Pressed | undefined> {
+  const values = [id, now, by ?? null, ...(verb === 'skip' ? [reason] : [])]
+  const moved = await move(db, verb, values)
+  const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
+  if (row === undefined) return undefined
+  const takesKey = verb === 'retry' || verb === 'rerun'
+  const [holder] = takesKey && !moved ? await db.run<{ id: string }>(holderOf, [id]) : []
+  return { ...row, moved, ...(holder ? { heldBy: holder.id } : {}) }
+}
+
+async function move(db: Db, verb: ControlVerb, values: unknown[]): Promise<boolean> {
+  const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run(verbs[verb], values)
+  try {
+    return (await moving).length > 0
+  } catch (error) {
+    // Two jobs take the same key at the same instant; the unique index allows only the first.
+    if (sqlState(error) === '23505') return false
+    throw error
+  }
+}
+
+/**
+ * Uses two statements: the second statement sees all checkpoints saved before the first statement locked the row, and from then on no
+ * attempt can save a checkpoint, because no attempt has the lease. In a single statement the delete would use a snapshot older than the
+ * lock.
+ */
+function moveAndForget(db: Db, values: unknown[]): Promise<unknown[]> {
+  return db.transaction(async client => {
+    const run = runOn(client)
+    const moved = await run(rerun, values)
+    if (moved.length > 0) await run(forget, values.slice(0, 1))
+    return moved
+  })
+}

@@ -1,0 +1,39 @@
+/** Registers kinds and queues at the start of an engine, so processes without the code can check the jobs. */
+
+import type { Db } from '../../database/db.ts'
+import type { Policy } from '../model/policy.ts'
+
+// The newest version wins, and an unchanged kind writes nothing: two versions of an app may start and restart side by
+// side. With equal versions the last start wins.
+const register = {
+  name: 'kind_register',
+  text: `
+    with kinds as (
+      insert into retoma.kind (name, queue, policy, version, updated_at)
+      select name, queue, policy, version, coalesce($5::timestamptz, now())
+      from unnest($1::text[], $2::text[], $3::jsonb[], $4::int[]) as k (name, queue, policy, version)
+      order by name
+      on conflict (name) do update
+        set queue = excluded.queue, policy = excluded.policy, version = excluded.version, updated_at = excluded.updated_at
+        where excluded.version >= kind.version
+          and (kind.queue, kind.policy, kind.version) is distinct from (excluded.queue, excluded.policy, excluded.version)
+    )
+    insert into retoma.queue (name)
+    select distinct name from unnest($2::text[]) as q (name) order by name
+    on conflict do nothing`,
+}
+
+export async function registerKinds(
+  db: Db,
+  kinds: readonly { kind: string; queue: string; policy: Policy; version: number }[],
+  now: Date | null,
+): Promise<void> {
+  if (kinds.length === 0) return
+  await db.run(register, [
+    kinds.map(each => each.kind),
+    kinds.map(each => each.queue),
+    kinds.map(each => JSON.stringify(each.policy)),
+    kinds.map(each => each.version),
+    now,
+  ])
+}

@@ -1,0 +1,151 @@
+/**
+ * Converts jobs, batches, queues, workers and guards to JSON for HTTP and --json: snake_case, ids as strings, instants in ISO
+ * 8601 UTC.
+ */
+
+import type { Language } from './errors/errors.ts'
+import type {
+  BatchView,
+  EngineEvent,
+  Explanation,
+  FailureGroup,
+  FindingView,
+  GroupLimits,
+  GuardRun,
+  GuardView,
+  JobDetail,
+  JobView,
+  Omitted,
+  Passed,
+  PerGroupLimits,
+  ProviderView,
+  QueueLimits,
+  QueueView,
+  Rate,
+  ScheduleView,
+  Stats,
+  TokenView,
+  WorkerView,
+} from './index.ts'
+import { attemptsOf } from './jobs/model/attempt-history.ts'
+import { timelineOf } from './jobs/model/timeline.ts'
+import { readableValue } from './lib/values/value-codec.ts'
+
+/** Converts the names of the first level only: the inside of an input or a result belongs to the user. */
+export const snakeCase = (view: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(view).map(([name, value]) => [name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), value]),
+  )
+
+/** Converts the values of the user to JSON. */
+const values = ({ input, result, progress }: Pick<JobView, 'input' | 'result' | 'progress'>) => ({
+  input: readableValue(input),
+  result: readableValue(result),
+  progress: readableValue(progress),
+})
+
+export const jobWire = ({ omitted, ...job }: JobView) => ({
+  ...snakeCase(job),
+  ...values(job),
+  omitted: omittedWire(job.id, omitted),
+})
+
+/** Each omitted field with its size, and the address of the complete value. */
+export const omittedWire = (id: string, omitted: Omitted | null) =>
+  omitted &&
+  Object.fromEntries(Object.entries(omitted).map(([field, bytes]) => [field, { bytes, href: `/api/v1/jobs/${id}` }]))
+
+export const jobDetailWire = ({ history, checkpoints, events, omitted: _, ...job }: JobDetail) => ({
+  ...snakeCase(job),
+  ...values(job),
+  attempts: attemptsOf({ ...job, history }).map(snakeCase),
+  history: history.map(({ evidence, ...failure }) => ({
+    ...snakeCase(failure),
+    evidence: evidence === null ? null : snakeCase(evidence),
+  })),
+  checkpoints: checkpoints.map(snakeCase),
+  events: events.map(snakeCase),
+  timeline: timelineOf({ ...job, history, checkpoints, events }).map(snakeCase),
+})
+export const batchWire = (batch: BatchView) => snakeCase(batch)
+export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
+export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
+export const tokenWire = (token: TokenView) => snakeCase(token)
+export const workerWire = (worker: WorkerView) => snakeCase(worker)
+export const providerWire = (provider: ProviderView) => snakeCase(provider)
+
+/** Form of an event in a stream (http/streaming/sse.ts). The progress of a batch has the counts as in GET, and also together in `counts`. */
+export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEvent) => ({
+  event: type,
+  id: position,
+  data: {
+    at: at.toISOString(),
+    job_id: jobId,
+    batch_id: batchId,
+    ...snakeCase(readableValue(data) as object),
+    ...(type === 'progress' && jobId === null ? { counts: countsIn(data) } : {}),
+  },
+})
+
+const countsIn = ({ rate: _rate, etaSeconds: _left, ...counts }: Readonly<Record<string, unknown>>) => counts
+
+export const statsWire = ({ queues, kinds, ...stats }: Stats) => ({
+  ...snakeCase(stats),
+  queues: queues.map(snakeCase),
+  kinds: kinds.map(snakeCase),
+})
+
+/** All facts are ours, so that the names are converted at every depth. */
+export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })
+
+function deepSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deepSnakeCase)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(snakeCase(value)).map(([name, each]) => [name, deepSnakeCase(each)]))
+}
+
+/** The values below `facts` stay unchanged; only the names are converted. */
+export const findingWire = ({ facts, ...finding }: FindingView) => ({ ...snakeCase(finding), facts: snakeCase(facts) })
+export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
+  ...snakeCase(passed),
+  batches: batches.map(({ reason, ...batch }) => ({ ...snakeCase(batch), reason: snakeCase(reason) })),
+  findings: findings.map(findingWire),
+})
+
+/** The recurrence is flat: `cron` and `time_zone`, or `every_ms`. */
+export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
+  ...snakeCase(schedule),
+  ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
+})
+
+/** The name of a column and the key of a row stay unchanged. */
+export const guardRunWire = ({ rows, refused, warnings, ...run }: GuardRun, language: Language) => ({
+  ...snakeCase(run),
+  rows: rows.map(snakeCase),
+  refused: refused.map(({ key, error }) => ({ key, code: error.code, message: error.in(language) })),
+  warnings: warnings.map(each => each[language]),
+})
+
+export const guardWire = ({ after, every, lastError, warnings, ...guard }: GuardView, language: Language) => ({
+  ...snakeCase(guard),
+  after_ms: after,
+  every_ms: every,
+  last_error: lastError === null ? null : { code: lastError.code, message: lastError[language] },
+  warnings: warnings.map(each => each[language]),
+})
+
+/** Only limits with a value; `{}` for a queue without limits. */
+const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
+  ...gateWire(whole),
+  ...(perGroup === undefined ? {} : { per_group: { ...gateWire(perGroup), ...admitWire(perGroup) } }),
+  ...(maxDepth === undefined ? {} : { max_depth: maxDepth }),
+})
+
+const gateWire = ({ concurrency, rate }: GroupLimits) => ({
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(rate === undefined ? {} : { rate: rateWire(rate) }),
+})
+
+const admitWire = ({ admit }: PerGroupLimits) => (admit === undefined ? {} : { admit: rateWire(admit) })
+
+const rateWire = ({ limit, per }: Rate) => ({ limit, per_ms: per })

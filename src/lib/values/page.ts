@@ -1,0 +1,31 @@
+/** Checks the options of a list and cuts a page from the rows. */
+
+import { refuseOption } from '../../errors/invalid-option.ts'
+import { isId } from './id.ts'
+
+export interface PageOptions {
+  limit?: number
+  after?: string
+}
+
+export function checkPage({ limit = 50, after }: PageOptions, cursor: (after: string) => boolean = isId): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuseOption('limit', 'it is from 1 to 500', 'é de 1 a 500')
+  if (after !== undefined && !cursor(after))
+    refuseOption('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
+  return limit
+}
+
+export interface Page<Row> {
+  items: Row[]
+  next: string | null
+}
+
+/** `rows` has `limit` + 1 rows if there is a next page. */
+export function pageOf<Row extends { id: string }>(
+  rows: readonly Row[],
+  limit: number,
+  cursor = (last: Row) => last.id,
+): Page<Row> {
+  const items = rows.slice(0, limit)
+  return { items, next: rows.length > limit ? cursor(items.at(-1)!) : null }
+}

@@ -1,0 +1,55 @@
+/** Lists, pauses and unpauses queues, and applies their limits. */
+
+import type { Db } from '../database/db.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type QueueView, viewQueues } from '../jobs/sql/job-view.ts'
+import type { Clock } from '../lib/clock.ts'
+import { namePattern } from '../lib/values/name.ts'
+import type { Limits } from './model/queue-limits.ts'
+import { recountGates } from './sql/limit-counters.ts'
+import { pauseQueue, regateJobs, saveLimits } from './sql/queue.ts'
+
+/** The result of an action: the queue afterwards, and whether this call changed the queue. */
+export interface PressedQueue {
+  queue: string
+  paused: boolean
+  changed: boolean
+}
+
+export interface Queues {
+  queues(): Promise<QueueView[]>
+  /** No worker starts another job of the queue; running jobs continue to their end. */
+  pauseQueue(name: string, options?: By): Promise<PressedQueue>
+  unpauseQueue(name: string, options?: By): Promise<PressedQueue>
+}
+
+export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string) => void }): Queues {
+  const { db, clock, tell } = given
+
+  async function press(queue: string, paused: boolean, given: By | undefined): Promise<PressedQueue> {
+    const by = checkBy(given)
+    const pressed = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
+    if (pressed === undefined) {
+      throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
+    }
+    if (pressed.changed && !paused) tell(queue)
+    return { queue, paused, changed: pressed.changed }
+  }
+  return {
+    queues: () => viewQueues(db, clock.instant()),
+    pauseQueue: (name, options) => press(name, true, options),
+    unpauseQueue: (name, options) => press(name, false, options),
+  }
+}
+
+/** Sets the limits of queues, for waiting jobs as well; answers the queues with changed limits. */
+export async function applyLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
+  if (Object.keys(limits).length === 0) return []
+  const changed = await saveLimits(db, limits, now)
+  if (changed.length > 0) {
+    await regateJobs(db, changed, now)
+    await recountGates(db)
+  }
+  return changed
+}

@@ -1,0 +1,92 @@
+/**
+ * Limit counters: a row for each queue and each group with a limit. The row holds its own counts, so a process with the
+ * lock on the row reads the newest counts (docs/adr/0006-limits.md).
+ *
+ * Invariant: gate.running is the number of running limited jobs of the counter. A claim adds to the number and every
+ * statement that ends a lease subtracts, each in the same statement. Counters are locked after jobs, in the order of
+ * their keys. A claim locks counters before any job, and never waits for a job.
+ */
+import type { Db } from '../../database/db.ts'
+
+/**
+ * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, gated, gate_key). All of
+ * these jobs were running. The statement looks up each counter by key: a join could read all counters.
+ */
+export const freeGates = (moved: string, now: string): string => `
+  unleased as materialized (
+    select f.queue, f.key, count(*)::int as n
+    from (
+      select m.queue, k.key
+      from ${moved} m
+        join retoma.queue q on q.name = any (array[m.queue])
+        cross join lateral (
+          select '' as key where q.limits ? 'concurrency'
+          union all select m.gate_key where m.gate_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
+        ) k
+      where m.gated
+    ) f
+    group by 1, 2
+    order by 1, 2
+  ), held_gate as materialized (
+    select g.queue, g.group_key, u.n
+    from unleased u cross join lateral (
+      select queue, group_key from retoma.gate where queue = u.queue and group_key = u.key for update
+    ) g
+  ), freed_gate as (
+    update retoma.gate g
+    set running = greatest(g.running - h.n, 0), used_at = ${now}
+    from held_gate h
+    where g.queue = any (array[h.queue]) and g.group_key = any (array[h.group_key])
+  )`
+
+const add = {
+  name: 'gate_add',
+  text: `
+    insert into retoma.gate (queue, group_key, used_at)
+    select $1, key, coalesce($3::timestamptz, now()) from unnest($2::text[]) as k (key) order by key
+    on conflict do nothing`,
+}
+
+/**
+ * Adds missing limit counters before a claim. An enqueue adds none: a caller's long transaction would block the whole
+ * group.
+ */
+export async function addGates(db: Db, queue: string, keys: readonly string[], now: Date | null): Promise<void> {
+  await db.run(add, [queue, keys, now])
+}
+
+// A claim and a settle change jobs and limit counters in one statement, so every difference within a snapshot is real.
+// The difference stays the same while other processes claim and settle, so the update subtracts it from the counter's
+// newest value.
+const recount = {
+  name: 'gate_recount',
+  text: `
+    with counted as (
+      select j.queue, k.key, count(*)::int as running
+      from retoma.job j cross join lateral (select '' as key union all select j.gate_key where j.gate_key <> '') k
+      where j.state = 'running' and j.gated
+      group by 1, 2
+    ), wrong as materialized (
+      select g.queue, g.group_key, g.running - coalesce(c.running, 0) as surplus
+      from retoma.gate g
+        join retoma.queue q on q.name = any (array[g.queue])
+        left join counted c on c.queue = g.queue and c.key = g.group_key
+      where g.running <> coalesce(c.running, 0)
+        and case when g.group_key = '' then q.limits else q.limits -> 'perGroup' end ? 'concurrency'
+      order by 1, 2
+      limit 1000
+    ), locked as materialized (
+      select w.*
+      from wrong w cross join lateral (
+        select from retoma.gate where queue = w.queue and group_key = w.group_key for update
+      ) g
+    )
+    update retoma.gate g
+    set running = greatest(g.running - l.surplus, 0)
+    from locked l
+    where g.queue = any (array[l.queue]) and g.group_key = any (array[l.group_key])
+    returning g.queue, g.group_key as key`,
+}
+
+/** Corrects limit counters after a change of limits or a bug of the engine. Returns the corrected counters. */
+export const recountGates = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])

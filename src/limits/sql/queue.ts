@@ -1,0 +1,176 @@
+/** Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. */
+
+import type { Db } from '../../database/db.ts'
+import { noteEvents } from '../../events/sql/write-events.ts'
+import { asQueueSays } from '../../jobs/sql/job-actions.ts'
+import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { isGated, isGrouped, type Limits, type Rate } from '../model/queue-limits.ts'
+
+// Inserts the limit counter of the queue too, so no claim has to add the counter.
+const setLimits = {
+  name: 'queue_set_limits',
+  text: `
+    with given as materialized (
+      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::bool[]) as g (name, limits, gated, grouped)
+    ), gate as (
+      insert into retoma.gate (queue, group_key, used_at)
+      select name, '', coalesce($5::timestamptz, now()) from given where gated order by name
+      on conflict do nothing
+    )
+    insert into retoma.queue (name, limits, gated, grouped)
+    select name, limits, gated, grouped from given order by name
+    on conflict (name) do update
+      set limits = excluded.limits, gated = excluded.gated, grouped = excluded.grouped
+      where (queue.limits, queue.gated, queue.grouped) is distinct from (excluded.limits, excluded.gated, excluded.grouped)
+    returning name`,
+}
+
+/** Returns the queues with changed limits. */
+export async function saveLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
+  const all = Object.entries(limits)
+  const rows = await db.run<{ name: string }>(setLimits, [
+    all.map(([name]) => name),
+    all.map(([, of]) => JSON.stringify(of)),
+    all.map(([, of]) => isGated(of)),
+    all.map(([, of]) => isGrouped(of)),
+    now,
+  ])
+  return rows.map(row => row.name)
+}
+
+// The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
+// index. A job that enters the open index gets a `run_at` of now, which lies after every claim cursor.
+const regate = {
+  name: 'queue_regate',
+  text: `
+    with wrong as materialized (
+      select j.id
+      from retoma.queue q
+        cross join lateral (
+          select id from retoma.job
+          where queue = q.name and state = 'waiting' and gated and not q.gated
+          limit $1 for update skip locked
+        ) j
+      union all
+      select j.id
+      from retoma.queue q
+        cross join lateral (
+          select id from retoma.job
+          where queue = q.name and state = 'waiting' and not gated and q.gated
+          limit $1 for update skip locked
+        ) j
+    )
+    update retoma.job j
+    set ${asQueueSays},
+      run_at = case when j.gated then greatest(j.run_at, coalesce($2::timestamptz, now())) else j.run_at end
+    where j.id = any (array(select id from wrong))
+    returning j.queue`,
+}
+
+// Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key are in no index, so the
+// statement looks for them only right after the queue got groups.
+const regroup = {
+  name: 'queue_regroup',
+  text: `
+    with wrong as materialized (
+      select j.id
+      from retoma.queue q
+        join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.gated
+          and j.gate_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
+      where q.gated and (q.name = any ($1::text[]) or not q.grouped and j.gate_key > '')
+      limit $2
+      for update of j skip locked
+    )
+    update retoma.job j set ${asQueueSays}
+    where j.id = any (array(select id from wrong))
+    returning j.queue`,
+}
+
+const bite = 5000
+
+/** Updates waiting jobs to the current limits of their queues. */
+export async function regateJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
+  while ((await db.run(regate, [bite, now])).length >= bite);
+  while ((await db.run(regroup, [changed, bite])).length >= bite);
+}
+
+const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`
+
+const pause = {
+  name: 'queue_pause',
+  text: `
+    with known as (select name, paused from retoma.queue where name = $1),
+    moved as (
+      update retoma.queue set paused = $2, unheld = unheld + (not $2)::int
+      where name = $1 and paused <> $2
+      returning name, paused
+    ),
+    ${noteEvents({ of: 'moved', type: 'action', data: pressedQueue }, 'coalesce($3::timestamptz, now())')}
+    select known.paused, exists (select from moved) as changed from known`,
+}
+
+/** Returns undefined if the queue does not exist. */
+export async function pauseQueue(
+  db: Db,
+  name: string,
+  paused: boolean,
+  now: Date | null,
+  by?: string,
+): Promise<{ changed: boolean } | undefined> {
+  const [row] = await db.run<{ changed: boolean }>(pause, [name, paused, now, by ?? null])
+  return row && { changed: row.changed }
+}
+
+const turn = {
+  name: 'queue_take_sweep_turn',
+  text: `
+    update retoma.queue
+    set swept_at = coalesce($3::timestamptz, now())
+    where name = any ($1::text[]) and swept_at <= coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    returning name`,
+}
+
+/** Takes the turn of a full scan for the queues without a full scan for `everyMs`; returns these queues. */
+export async function takeSweepTurns(
+  db: Db,
+  queues: readonly string[],
+  everyMs: number,
+  now: Date | null,
+): Promise<string[]> {
+  const rows = await db.run<{ name: string }>(turn, [queues, everyMs, now])
+  return rows.map(row => row.name)
+}
+
+// Counts no further than `maxDepth`, by index only; counts nothing if the queue has no `maxDepth`.
+const depth = {
+  name: 'queue_depth',
+  text: `
+    with q as materialized (
+      select (limits ->> 'maxDepth')::int as most, limits #> '{perGroup,admit}' as admit from retoma.queue where name = $1
+    )
+    select (select most from q) as "maxDepth", (select admit from q) as admit, (
+      select count(*)::int from (
+        (
+          select 1 from generate_series(0, 19) as r (rank)
+            cross join lateral (select from retoma.job where ${inOpenLane('$1', 'r.rank::smallint')} offset 0) j
+          limit (select coalesce(most, 0) from q)
+        )
+        union all
+        (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit (select coalesce(most, 0) from q))
+      ) w
+    ) as waiting`,
+}
+
+export interface Depth {
+  /** null: no bound, and `waiting` is not counted. */
+  maxDepth: number | null
+  /** Number of waiting jobs, counted up to `maxDepth` or a little further. */
+  waiting: number
+  /** The rate at which a group may enqueue; null: no bound. */
+  admit: Rate | null
+}
+
+export async function depthOf(db: Db, name: string): Promise<Depth> {
+  const [row] = await db.run<Depth>(depth, [name])
+  return row!
+}

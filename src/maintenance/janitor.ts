@@ -1,0 +1,114 @@
+/**
+ * Runs a tick of the janitor: fails jobs older than the `maxAge` of their kind; prunes finished jobs and batches past their
+ * retention, in bounded chunks, and expired events, limit counters, rate windows, files without an owner, login sessions and
+ * stored responses; and corrects limited jobs and limit counters after a change of limits. Runs with every watchdog.
+ */
+
+import { markOldBatches } from '../batches/sql/batch-cascade.ts'
+import type { Db } from '../database/db.ts'
+import { placeAllEvents, pruneEvents } from '../events/sql/write-events.ts'
+import { pruneFiles } from '../files/sql/file-removal.ts'
+import type { FinalState } from '../jobs/model/state.ts'
+import { pruneJobs } from '../jobs/sql/prune-jobs.ts'
+import type { Log } from '../lib/logging/log.ts'
+import type { Duration } from '../lib/values/duration.ts'
+import { recountGates } from '../limits/sql/limit-counters.ts'
+import { regateJobs } from '../limits/sql/queue.ts'
+import { failOverdue, type Overdue } from '../recovery/sql/expired-jobs.ts'
+import { pruneUnused } from './sql/expired-rows.ts'
+
+const bite = 1000
+/** Chunks per tick and retention: a backlog of millions takes many ticks. */
+const bites = 20
+const filesPerTick = 500
+
+export async function janitorTick(
+  db: Db,
+  log: Log,
+  retention: Record<FinalState, Duration>,
+  now: Date | null,
+): Promise<Overdue[]> {
+  const overdue = await endOverdue(db, log, now)
+  let pruned = 0
+  for (const [duration, states] of byDuration(retention)) {
+    pruned += await inBites(() => pruneJobs(db, states, duration, bite, now))
+  }
+  if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
+  await pruneBatches(db, log, retention, now)
+  await tendEvents(db, Math.max(...Object.values(retention)), now)
+  await tendGates(db, log, now)
+  await removeUnused(db, log, now)
+  return overdue
+}
+
+/** Repeats until no job is found; a short chunk may mean that some jobs were locked. */
+async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]> {
+  const overdue: Overdue[] = []
+  for (let i = 0; i < bites; i++) {
+    const some = await failOverdue(db, bite, now)
+    overdue.push(...some)
+    if (some.length === 0) break
+  }
+  if (overdue.length > 0)
+    log.warn({ jobs: overdue.length, sample: overdue.slice(0, 5).map(each => each.id) }, 'overdue jobs were failed')
+  return overdue
+}
+
+/** Marks whole batches by their final state: a marked batch is no longer visible, and the tick of batches deletes its jobs. */
+async function pruneBatches(
+  db: Db,
+  log: Log,
+  retention: Record<FinalState, Duration>,
+  now: Date | null,
+): Promise<void> {
+  for (const [duration, states] of byDuration(retention)) {
+    const old = await markOldBatches(db, states, duration, bite, now)
+    if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
+  }
+}
+
+/**
+ * Assigns positions to events without a listener: a new listener then need not pass over all events since the last listener, and
+ * old events are found by position. Events are kept as long as the longest retention of jobs.
+ */
+async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
+  await placeAllEvents(db)
+  await inBites(() => pruneEvents(db, keptMs, bite, now))
+}
+
+/** Also removes files without an owner for a day, and files of deleted batches or jobs. Each file may be large. */
+async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
+  let files = false
+  await inBites(async () => {
+    const unused = await pruneUnused(db, bite, now)
+    files ||= unused.files
+    return unused.most
+  })
+  const removed = files ? await pruneFiles(db, filesPerTick, now) : 0
+  if (removed > 0) log.info({ files: removed }, 'files that nobody keeps were removed')
+}
+
+/** Repeats until a chunk is short, or the limit of a tick is reached. */
+async function inBites(prune: () => Promise<number>): Promise<number> {
+  let pruned = 0
+  for (let i = 0; i < bites; i++) {
+    const some = await prune()
+    pruned += some
+    if (some < bite) break
+  }
+  return pruned
+}
+
+async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
+  await regateJobs(db, [], now)
+  const corrected = await recountGates(db)
+  if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')
+}
+
+function byDuration(retention: Record<FinalState, Duration>): Map<Duration, FinalState[]> {
+  const groups = new Map<Duration, FinalState[]>()
+  for (const [state, duration] of Object.entries(retention) as [FinalState, Duration][]) {
+    groups.set(duration, [...(groups.get(duration) ?? []), state])
+  }
+  return groups
+}

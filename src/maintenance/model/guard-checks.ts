@@ -1,0 +1,53 @@
+/** Checks the guards: punctual sweeps without errors. */
+import { say } from '../../errors/errors.ts'
+import { type Check, ok, warning } from './doctor-check.ts'
+import type { GuardFacts } from './doctor-facts.ts'
+
+/** A failing guard comes before a late guard, and a late guard before a slow guard. */
+export function checkGuards(guards: readonly GuardFacts[]): Check {
+  const failing = guards.find(each => each.lastError !== null)
+  const late = guards.filter(each => each.late).map(each => each.name)
+  const slow = guards.find(each => each.warnings.length > 0)
+  const many = guards.filter(each => each.lastError !== null).length
+  if (failing !== undefined) {
+    const { name, lastError } = failing
+    const more = many > 1 ? ` (+${many - 1})` : ''
+    return warning(
+      'guards',
+      say(
+        `the last look of ${name} failed: ${lastError!.en}${more}`,
+        `a última busca de ${name} falhou: ${lastError!.pt}${more}`,
+      ),
+      say('put it right; it is tried again by itself', 'corrija; ele tenta de novo sozinho'),
+    )
+  }
+  if (late.length > 0)
+    return warning(
+      'guards',
+      say(
+        `guards that have not looked when they should: ${late.join(', ')}`,
+        `guards que não olharam quando deviam: ${late.join(', ')}`,
+      ),
+      say(
+        'start a process that has them in its code: retoma up, serve or worker; taken out of the code, they are forgotten after a week',
+        'inicie um processo que os tenha no código: retoma up, serve ou worker; tirados do código, são esquecidos em uma semana',
+      ),
+    )
+  if (slow !== undefined) {
+    const [first] = slow.warnings
+    return warning(
+      'guards',
+      say(`${slow.name}: ${first!.en}`, `${slow.name}: ${first!.pt}`),
+      say(
+        'it works, but costs more than it needs to, or sees less',
+        'funciona, mas custa mais do que precisa, ou vê menos',
+      ),
+    )
+  }
+  return ok(
+    'guards',
+    guards.length === 0
+      ? say('there are none', 'não há nenhum')
+      : say(`guards that look when they should: ${guards.length}`, `guards que olham quando devem: ${guards.length}`),
+  )
+}

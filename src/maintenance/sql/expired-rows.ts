@@ -1,0 +1,43 @@
+/**
+ * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses. A single
+ * statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors may
+ * run.
+ */
+import type { Db } from '../../database/db.ts'
+import { unkeptMs } from '../../files/sql/file-removal.ts'
+
+const now = 'coalesce($1::timestamptz, now())'
+const remove = (table: string, since: string, over: string) => `
+      delete from retoma.${table}
+      where ctid = any (array(select ctid from retoma.${table} where ${over} order by ${since} limit $2 for update skip locked))
+      returning 1`
+
+// A limit counter is kept longer than any rate looks back.
+const prune = {
+  name: 'unused_prune',
+  text: `
+    with gates as (${remove('gate', 'used_at', `group_key <> '' and running = 0 and used_at < ${now} - interval '25 hours'`)}
+    ), windows as (${remove('rate_window', 'expires_at', `expires_at < ${now}`)}
+    ), log_ins as (${remove('session', 'expires_at', `expires_at <= ${now}`)}
+    ), answers as (${remove('idempotency', 'at', `at <= ${now} - interval '24 hours'`)}
+    )
+    select greatest((select count(*) from gates), (select count(*) from windows), (select count(*) from log_ins),
+      (select count(*) from answers))::int as most,
+      exists (
+        select from retoma.file
+        where batch_id is null and job_id is null and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})
+      ) as files`,
+}
+
+export interface Unused {
+  /** The largest number of rows deleted from a table. */
+  most: number
+  /** Files without an owner exist; files/sql/file-removal.ts deletes them, because each may be large. */
+  files: boolean
+}
+
+/** Deletes at most `limit` rows of each table. */
+export async function pruneUnused(db: Db, limit: number, now: Date | null): Promise<Unused> {
+  const [row] = await db.run<Unused>(prune, [now, limit], 8000)
+  return row!
+}

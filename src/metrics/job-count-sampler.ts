@@ -1,0 +1,67 @@
+/**
+ * Counts the live jobs about every ten seconds, by the first process that is due (metrics/sql/job-count-sample.ts), adds up the metrics of
+ * workers that have ended, and counts the attempts ended by the watchdog. Runs with every watchdog; there is no leader.
+ *
+ * A process that crashes between ending jobs and counting them leaves these jobs uncounted.
+ */
+
+import type { Db } from '../database/db.ts'
+import { watchEvery } from '../jobs/model/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { systemMetrics } from './model/metric-table.ts'
+import { sampleShare, takeSample } from './sql/job-count-sample.ts'
+import { addMetrics, foldMetrics, type Series } from './sql/metric-counters.ts'
+
+/** A little less than two checks of the watchdog, which triggers the sample. */
+const apartMs = watchEvery * 1.9
+
+interface Ended {
+  queue: string
+  kind: string
+}
+
+export class Sampler {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #log: Log
+  #notBefore = Number.NEGATIVE_INFINITY
+
+  constructor({ db, clock, log }: { db: Db; clock: Clock; log: Log }) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+  }
+
+  /** A slow count is not repeated at once. */
+  async tick(): Promise<void> {
+    const begun = this.#clock.elapsed()
+    if (begun < this.#notBefore) return
+    try {
+      const { left } = await takeSample(this.#db, apartMs, this.#clock.instant())
+      if (left) await foldMetrics(this.#db, this.#clock.instant())
+    } catch (error) {
+      this.#log.debug({ err: error }, 'the live jobs could not be counted; trying again')
+      this.#notBefore = begun + (this.#clock.elapsed() - begun) * sampleShare
+    }
+  }
+
+  /** Counts attempts ended by the watchdog, by outcome. */
+  async count(ended: Readonly<Record<string, readonly Ended[]>>): Promise<void> {
+    const sums = new Map<string, Series & { value: [number] }>()
+    for (const [outcome, jobs] of Object.entries(ended))
+      for (const { queue, kind } of jobs) {
+        const name = JSON.stringify([queue, kind, outcome])
+        const sum = sums.get(name) ?? {
+          name: systemMetrics.attempts.name,
+          labels: { queue, kind, outcome },
+          value: [0],
+        }
+        sum.value[0]++
+        sums.set(name, sum)
+      }
+    await addMetrics(this.#db, [...sums.values()], this.#clock.instant()).catch(error =>
+      this.#log.debug({ err: error }, 'what the watchdog has ended could not be counted'),
+    )
+  }
+}

@@ -1,0 +1,40 @@
+/** Lists providers and lets a person end a provider wait or a provider stop. */
+
+import type { Db } from '../database/db.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { type By, checkBy } from '../jobs/model/actor.ts'
+import type { Clock } from '../lib/clock.ts'
+import { namePattern } from '../lib/values/name.ts'
+import type { ProviderView } from './model/provider.ts'
+import { clearProvider } from './sql/clear-provider.ts'
+import { viewProviders } from './sql/provider-state.ts'
+
+/** The state afterwards, and whether this call changed the state. */
+export interface ClearedProvider {
+  name: string
+  state: 'open'
+  changed: boolean
+}
+
+export interface Providers {
+  /** Providers with a provider wait or stop now or in the past, with their state. */
+  providers(): Promise<ProviderView[]>
+  /** Ends the provider wait or stop: jobs ask the provider at once, waiting jobs become ready and paused batches resume. */
+  clearProvider(name: string, options?: By): Promise<ClearedProvider>
+}
+
+export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): Providers {
+  const { db, clock, goOn } = given
+  return {
+    providers: () => viewProviders(db, clock.instant()),
+    async clearProvider(name, options) {
+      const by = checkBy(options)
+      const pressed = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
+      if (pressed === undefined)
+        throw new RetomaError('not_found', { what: say('provider', 'provedor'), id: String(name) })
+      // Also on a repeated call: the first caller may have crashed before this point.
+      await goOn()
+      return { name, state: 'open', changed: pressed.changed }
+    },
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Clears a provider for a person: ends its wait or stop, and makes the jobs that were deferred until the end of the wait
+ * ready now. The jobs are found by `run_at`, the end of the wait.
+ *
+ * Invariant: clearing twice, or by ten people at once, has the effect of a single clear. The row of the provider keeps
+ * the end of the wait until no job is left, so any later tick continues after a crash; a job deferred meanwhile is found
+ * by the next tick.
+ */
+import type { Db } from '../../database/db.ts'
+import { noteEvents } from '../../events/sql/write-events.ts'
+import { cleared } from './provider-state.ts'
+
+const tickMs = 8000
+const bite = 1000
+/** Jobs may lie this long after the end of the wait: jitter, and the delay of a busy database before the settle. */
+const spread = `interval '1 minute'`
+
+const clear = {
+  name: 'provider_clear',
+  text: `
+    with known as materialized (
+      select name, wait_until > coalesce($2::timestamptz, now()) or stopped_at is not null or waits > 0 as stands
+      from retoma.provider
+      where name = $1
+      for update
+    ), moved as (
+      update retoma.provider p set ${cleared('coalesce($2::timestamptz, now())')} from known k where p.name = k.name and k.stands
+      returning p.name
+    ), ${noteEvents(
+      {
+        of: 'moved',
+        type: 'action',
+        data: `jsonb_build_object('who', $3::text, 'what', 'clear provider', 'provider', m.name)`,
+      },
+      'coalesce($2::timestamptz, now())',
+    )}
+    select exists (select from moved) as changed from known`,
+}
+
+/** Returns undefined if the provider does not exist. */
+export async function clearProvider(
+  db: Db,
+  name: string,
+  by: string | undefined,
+  at: Date | null,
+): Promise<{ changed: boolean } | undefined> {
+  const [row] = await db.run<{ changed: boolean }>(clear, [name, at, by ?? null])
+  return row
+}
+
+const now = 'coalesce($1::timestamptz, now())'
+// A job of the provider `d`: of its kinds, deferred before, and due at the end of the wait.
+const isOfIt = `kind = any (d.kinds) and unspent > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
+
+const recall = {
+  name: 'provider_recall',
+  text: `
+    with due as materialized (
+      select name, kinds, waited_until, cleared_at from retoma.provider
+      where waited_until is not null and wait_until <= ${now}
+    ), found as materialized (
+      select j.id
+      from due d
+        cross join lateral (select distinct k.queue from retoma.kind k where k.name = any (d.kinds)) q
+        cross join lateral (
+          select r.id
+          from generate_series(0, 19) as rank (n)
+            cross join lateral (
+              select id from retoma.job
+              where queue = q.queue and rank = rank.n::smallint and state = 'waiting' and not gated and ${isOfIt}
+              limit ${bite}
+            ) r
+          union all
+          select id from retoma.job
+          where queue = q.queue and state = 'waiting' and gated and ${isOfIt}
+        ) j
+      limit ${bite}
+    ), free as materialized (
+      select id from retoma.job
+      where id = any (array(select id from found)) and state = 'waiting'
+      order by id
+      for update skip locked
+    ), moved as (
+      update retoma.job j set run_at = ${now} where j.id = any (array(select id from free))
+      returning j.queue
+    ), done as (
+      update retoma.provider p set waited_until = null
+      from due d
+      where p.name = d.name and p.waited_until = d.waited_until and d.cleared_at < ${now} - ${spread}
+        and not exists (select from found)
+    )
+    select queue, count(*)::int as jobs from moved group by queue`,
+}
+
+/** Makes jobs ready that were deferred for cleared providers, and returns the queues. */
+export async function recallJobs(db: Db, at: Date | null): Promise<string[]> {
+  const queues = new Set<string>()
+  for (;;) {
+    const rows = await db.run<{ queue: string; jobs: number }>(recall, [at], tickMs)
+    for (const { queue } of rows) queues.add(queue)
+    if (rows.reduce((sum, each) => sum + each.jobs, 0) < bite) return [...queues]
+  }
+}

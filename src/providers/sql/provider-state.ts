@@ -1,0 +1,249 @@
+/**
+ * Stores the state of outside services for all processes: open, waiting or stopped, and the last answer.
+ *
+ * Invariant: after the commit of a wait or a stop, every process that asks here gets the wait or stop, so only requests
+ * already under way still reach the provider. All answers of a storm count once: an answer to a request older than the
+ * last answer of the same kind belongs to the same storm. A stopped provider gets at most one probe per minute, permitted
+ * by the statement that stores the probe. A provider that has demanded waits for 30 minutes without an answer counts as
+ * stopped. No statement here has a fence: an answer of a provider is valid even if the worker has lost the lease.
+ */
+
+import type { Db } from '../../database/db.ts'
+import { firstWait, longestBackoff, longestUnanswered, probeEvery, shortestWait } from '../../jobs/model/deferral.ts'
+import type { ProviderStand, ProviderView, ProviderWord } from '../model/provider.ts'
+
+const now = `coalesce($2::timestamptz, now())`
+const probe = `make_interval(secs => ${probeEvery / 1000})`
+const limit = `make_interval(secs => ${longestUnanswered / 1000})`
+const ms = (at: string) => `(extract(epoch from ${at} - ${now}) * 1000)::float8`
+const exactly = (at: string) => `(${at} at time zone 'UTC')::text`
+const given = (at: string) => `(${at}::timestamp at time zone 'UTC')`
+
+interface Row {
+  asked: string
+  waitMs: number | null
+  probeMs: number | null
+  mayProbe: boolean | null
+  exhausted: boolean | null
+  waits: number | null
+  at: string | null
+  code: string | null
+  message: string | null
+  known: boolean | null
+}
+
+/** A deferred job returns at the end of the wait, or at the instant when the provider counts as stopped. */
+const waitLeft = `least(${ms('p.wait_until')}, greatest(${ms(`p.waits_since + ${limit}`)}, ${shortestWait}))`
+
+// The first probe comes no sooner than the end of the provider's own wait.
+const exhaust = {
+  name: 'provider_exhaust',
+  text: `
+    update retoma.provider p
+    set stopped_at = ${now}, probe_at = greatest(${now} + ${probe}, p.wait_until)
+    where p.name = $1 and p.stopped_at is null and p.waits_since <= ${now} - ${limit}
+    returning p.name`,
+}
+
+// The cost of a request to an open provider: a lookup by primary key, and no write.
+const look = {
+  name: 'provider_look',
+  text: `
+    select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
+      p.stopped_at is null and p.wait_until > ${now} and p.waits_since <= ${now} - ${limit} as exhausted,
+      case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs",
+      p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now}) as "mayProbe",
+      p.waits, ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
+    from (select $1::text as name) n left join retoma.provider p on p.name = n.name`,
+}
+
+// The permission for a job (batches/sql/provider-pauses.ts) is valid for a single probe.
+const take = {
+  name: 'provider_probe',
+  text: `
+    update retoma.provider p
+    set probe_job = null, probe_at = ${now} + ${probe}
+    where p.name = $1 and p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now})
+    returning p.name`,
+}
+
+const meet = {
+  name: 'provider_meet',
+  text: `update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)`,
+}
+
+const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
+/** The request came after the last answer of the same kind, so the answer starts a new storm. */
+const isNews = `(p.at < ${given('$4')})`
+const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
+
+const wait = {
+  name: 'provider_wait',
+  text: `
+    insert into retoma.provider as p (name, kinds, wait_until, waits, waits_since, backoffs, code, message, at)
+    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ${now}, ($5::float8 is null)::int, $6, $7, ${now})
+    on conflict (name) do update
+    set kinds = ${met},
+      wait_until = case
+        when $5::float8 is not null then greatest(p.wait_until, ${now} + make_interval(secs => $5::float8 / 1000))
+        when ${isNews} then greatest(p.wait_until, ${now} + ${backoff})
+        else p.wait_until
+      end,
+      waits = p.waits + ${isNews}::int,
+      waits_since = case when p.waits = 0 then ${now} else coalesce(p.waits_since, ${now}) end,
+      backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
+      code = case when p.stopped_at is null then $6 else p.code end,
+      message = case when p.stopped_at is null then $7 else p.message end,
+      trouble = case when p.stopped_at is not null then $7 end,
+      trouble_at = case when p.stopped_at is not null then ${now} end,
+      at = case when ${isNews} then ${now} else p.at end
+    returning case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
+      p.stopped_at is null and p.waits_since <= ${now} - ${limit} as exhausted,
+      case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
+}
+
+// A request older than the last clear says nothing about the provider's state since the clear.
+const isFresh = `(p.cleared_at is null or p.cleared_at <= ${given('$4')})`
+
+const stop = {
+  name: 'provider_stop',
+  text: `
+    insert into retoma.provider as p (name, kinds, stopped_at, probe_at, code, message, at)
+    values ($1, array[$3::text], ${now}, ${now} + ${probe}, $5, $6, ${now})
+    on conflict (name) do update
+    set kinds = ${met},
+      stopped_at = case when ${isFresh} then coalesce(p.stopped_at, ${now}) else p.stopped_at end,
+      probe_at = case when p.stopped_at is null and ${isFresh} then ${now} + ${probe} else p.probe_at end,
+      code = case when ${isFresh} then $5 else p.code end,
+      message = case when ${isFresh} then $6 else p.message end,
+      trouble = null, trouble_at = null,
+      at = case when ${isNews} then ${now} else p.at end
+    returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
+}
+
+// The provider gave no answer: code and message of the stop stay, and `trouble` stores the error. The probe of the job is
+// used up.
+const silent = {
+  name: 'provider_silent',
+  text: `
+    update retoma.provider p
+    set trouble = $3, trouble_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe}), probe_job = nullif(p.probe_job, $4::bigint)
+    where p.name = $1 and p.stopped_at is not null
+    returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
+}
+
+/**
+ * Ends a wait or stop. Keeps the end of an unfinished wait: clear-provider.ts makes the jobs deferred until this instant
+ * ready.
+ */
+export const cleared = (now: string) => `
+  waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
+  wait_until = '-infinity', waits = 0, waits_since = null, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
+  cleared_at = ${now}`
+
+// Clears only the state that the request had seen: another request may have got a wait since. But a provider that answers
+// some concurrent requests and defers others is not down, so its next wait counts as the first.
+const answer = {
+  name: 'provider_answered',
+  text: `
+    with home as materialized (
+      select name, stopped_at is not null as stopped, at = ${given('$3')} and waits = $4 as same
+      from retoma.provider
+      where name = $1
+      for update
+    ), done as (
+      update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
+    ), eased as (
+      update retoma.provider p set waits = 0, waits_since = null, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
+    )
+    select stopped from home where same`,
+}
+
+/** The job that asks or answers, and its kind. */
+export interface Asker {
+  job: string
+  kind: string
+}
+
+/** `goesOn`: the provider was stopped and is now open. */
+export type Told = ProviderStand & { goesOn?: boolean }
+
+export async function tellProvider(
+  db: Db,
+  name: string,
+  { job, kind }: Asker,
+  word: ProviderWord,
+  at: Date | null,
+): Promise<Told> {
+  switch (word.how) {
+    case 'ask':
+      return mayAsk(db, name, { job, kind }, at)
+    case 'answered': {
+      const [seen, waits] = word.owed.split('/')
+      const [row] = await db.run<{ stopped: boolean }>(answer, [name, at, seen, waits])
+      return { how: 'open', asked: '', owed: null, goesOn: row?.stopped ?? false }
+    }
+    case 'wait': {
+      const { asked, retryAfterMs, code, message } = word
+      const [row] = await db.run<Row>(wait, [name, at, kind, asked, retryAfterMs, code, message])
+      if (row!.exhausted) return stopExhausted(db, name, { code, message }, at)
+      return { how: 'waiting', ms: row!.waitMs ?? shortestWait, code: row!.code, message: row!.message ?? '' }
+    }
+    case 'stop': {
+      const { asked, code, message } = word
+      const [row] = await db.run<Row>(stop, [name, at, kind, asked, code, message])
+      const { probeMs } = row!
+      return probeMs === null
+        ? { how: 'waiting', ms: shortestWait, code, message }
+        : { how: 'stopped', ms: probeMs, code: row!.code, message: row!.message ?? '' }
+    }
+    case 'silent': {
+      const [row] = await db.run<Row>(silent, [name, at, word.message, job])
+      // The provider was cleared meanwhile.
+      if (row === undefined) return { how: 'waiting', ms: shortestWait, code: null, message: word.message }
+      return { how: 'stopped', ms: row.probeMs!, code: row.code, message: row.message ?? '' }
+    }
+  }
+}
+
+/** Another process may have cleared or stopped the provider meanwhile; the next request gets the current state. */
+async function stopExhausted(
+  db: Db,
+  name: string,
+  words: { code: string | null; message: string },
+  at: Date | null,
+): Promise<ProviderStand> {
+  await db.run(exhaust, [name, at])
+  return { how: 'stopped', ms: probeEvery, ...words }
+}
+
+async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | null): Promise<ProviderStand> {
+  const [row] = await db.run<Row>(look, [name, at, job, kind])
+  const { asked, waitMs, probeMs, mayProbe, exhausted, waits, at: last, code, message, known } = row!
+  const isOpen = waitMs === null && probeMs === null
+  const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
+  const owes = isProbe || (waits ?? 0) > 0
+  if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null, probe: isProbe }
+  if (known === false) await db.run(meet, [name, kind])
+  const words = { code, message: message ?? '' }
+  if (exhausted === true) return stopExhausted(db, name, words, at)
+  return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
+}
+
+/** The state of a row `p` of retoma.provider. */
+const stateOf = (now: string) => `
+  case when p.stopped_at is not null then 'stopped' when p.wait_until > ${now} then 'waiting' else 'open' end`
+
+/** A row `p` of retoma.provider as ProviderView. */
+const providerColumns = (now: string) => `
+  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits, p.waits_since as "waitsSince",
+  p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,
+  p.trouble, p.trouble_at as "troubleAt"`
+
+const list = {
+  name: 'provider_list',
+  text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p where p.name not like 'batch %' order by p.name limit 1000`,
+}
+
+export const viewProviders = (db: Db, at: Date | null, deadlineMs?: number): Promise<ProviderView[]> =>
+  db.run<ProviderView>(list, [at], deadlineMs)

@@ -1,0 +1,84 @@
+/**
+ * Checks attempts that run for long and applies the verdicts of recovery/model/verdict.ts. Timeout: takes the lease away and counts a
+ * failure. No progress: applies `onStall` of the kind. Hung (another job has blocked the loop of the worker for longer than the
+ * timeout): applies `onOrphan`. Slow: only reported.
+ *
+ * A crash between the verdict and the write costs a tick: nothing was written. A concurrent watchdog finds the fence gone.
+ */
+
+import type { Db } from '../database/db.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { causeOf } from '../jobs/model/error-fingerprint.ts'
+import { decide } from '../jobs/model/outcome.ts'
+import type { Random } from '../lib/random.ts'
+import { judge } from './model/verdict.ts'
+import type { Finding } from './sql/findings.ts'
+import { type Ended, type Ending, endAttempts, findLate, type LateAttempt } from './sql/late-attempts.ts'
+
+const bite = 500
+
+export interface Swept {
+  timedOut: Ended[]
+  stalled: Ended[]
+  slow: Finding[]
+}
+
+export async function sweepAttempts(db: Db, random: Random, now: () => Date | null): Promise<Swept> {
+  const swept: Swept = { timedOut: [], stalled: [], slow: [] }
+  for (let after = '0'; ; ) {
+    const some = await findLate(db, after, bite, now())
+    const timedOut: Ending[] = []
+    const stalled: Ending[] = []
+    const hung: Ending[] = []
+    for (const each of some) {
+      const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
+      if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
+      else if (judged?.verdict === 'hung') hung.push(cannotGoOn(each))
+      else if (judged?.verdict === 'stalled') stalled.push(standsStill(each))
+      else if (judged?.verdict === 'slow') swept.slow.push(slowOf(each, each.policy.expect!))
+    }
+    if (timedOut.length > 0) swept.timedOut.push(...(await endAttempts(db, 'timeout', timedOut, now())))
+    if (hung.length > 0) swept.stalled.push(...(await endAttempts(db, 'hung', hung, now())))
+    if (stalled.length > 0) swept.stalled.push(...(await endAttempts(db, 'stalled', stalled, now())))
+    if (some.length < bite) break
+    after = some.at(-1)!.id
+  }
+  return swept
+}
+
+/** The same outcome as from the worker: counts a failure, and backs off while attempts are left. */
+function outOfTime(late: LateAttempt, random: Random): Ending {
+  const { id, attempt, policy } = late
+  const thrown = new RetomaError('attempt_timeout', { attempt, job: id, seconds: policy.timeout / 1000 })
+  const { message, code } = thrown
+  const outcome = decide(late, policy, { thrown, timedOut: true }, random())
+  const error = { message, code, cause: causeOf({ what: 'timeout', code, message }) }
+  return outcome.state === 'waiting'
+    ? { of: late, state: 'waiting', delayMs: outcome.delay, error }
+    : { of: late, state: 'failed', delayMs: 0, error }
+}
+
+const states = { retry: 'waiting', stall: 'stalled', fail: 'failed' } as const
+
+/** Counts no failure: a handler without progress mostly waits for an outside service. */
+function standsStill(late: LateAttempt): Ending {
+  const { policy } = late
+  const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
+  const cause = causeOf({ what: 'stalled', code: null, message })
+  return { of: late, state: states[policy.onStall], delayMs: 0, error: { message, code: null, cause } }
+}
+
+/** Another job blocks the loop of the worker: counts no failure, and another worker may run the job. */
+function cannotGoOn(late: LateAttempt): Ending {
+  const { policy, worker } = late
+  const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`
+  const cause = causeOf({ what: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
+  return { of: late, state: states[policy.onOrphan], delayMs: 0, error: { message, code: null, cause } }
+}
+
+function slowOf(late: LateAttempt, expect: number): Finding {
+  const { id, attempt, kind, queue, worker, ref, batch, startedAt } = late
+  const since = new Date(startedAt.getTime() + expect)
+  const facts = { job: id, attempt, kind, queue, worker, ref, expectMs: expect }
+  return { verdict: 'slow', subject: `job:${id}`, since, job: id, batch, facts }
+}

@@ -1,0 +1,152 @@
+/**
+ * Fails jobs older than `maxAge` of their batch or else their kind, in any unfinished state: ready jobs without a worker,
+ * `stalled` jobs without a person, jobs retried again and again. The age of a job counts from `run_at` until its first
+ * attempt, so a job scheduled for next week is not too old today; from the first attempt on, the age counts from the
+ * enqueue.
+ *
+ * Invariant: bounded chunks with SKIP LOCKED; a late write of the ended attempt finds no row.
+ */
+
+import { countMoves } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import { noteJobStates } from '../../events/sql/write-events.ts'
+import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import type { Policy } from '../../jobs/model/policy.ts'
+import { overriding } from '../../jobs/sql/policy-override.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+
+const tickMs = 8000
+const now = 'coalesce($1::timestamptz, now())'
+
+const own = overriding('maxAge', 'messages')
+
+// Kinds, and batches with a policy override for their items. No item is older than its batch, so `created_at` filters
+// batches.
+const aged = {
+  name: 'overdue_kinds',
+  text: `
+    select name, queue, null as batch, policy from retoma.kind where policy ->> 'maxAge' is not null
+    union all
+    select b.kind, b.queue, b.id::text, p.policy
+    from (select id, kind, queue, policy, created_at from retoma.batch where ${own}) b
+      left join retoma.kind k on k.name = any (array[b.kind])
+      cross join lateral (select coalesce(k.policy, '{}') || (b.policy -> 'items') as policy) p
+    where b.created_at <= ${now} - make_interval(secs => (p.policy ->> 'maxAge')::float8 / 1000)
+    order by name, batch`,
+}
+
+interface Aged {
+  name: string
+  queue: string
+  /** null: all jobs of the kind without a batch override. */
+  batch: string | null
+  policy: Policy
+}
+
+/** Rows read per lane of jobs that returned to `waiting`; the oldest `run_at` first. */
+const depth = 10_000
+const tooOld = `case when attempt = 0 then run_at else created_at end <= k.before`
+/** Matches jobs of the batch, or jobs of the kind outside of batches with an override. */
+const isOfIt = `kind = k.name and case when k.batch is null then batch_id is null or batch_id not in (select id from own) else batch_id = k.batch end`
+
+// Reads each state by its own index. Jobs that never started and are too old lie at the front of their lane.
+const fail = {
+  name: 'overdue_fail',
+  text: `
+    with k as materialized (
+      select name, queue, batch, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
+      from unnest((select $3::text[]), (select $4::text[]), (select $5::bigint[]), (select $6::float8[]), (select $7::text[]), (select $8::text[]))
+        as g (name, queue, batch, max_age, message, cause)
+    ), own as materialized (
+      select id from retoma.batch where ${own}
+    ), found as materialized (
+      (
+        select j.id
+        from k cross join generate_series(1, 19, 2) as r (rank)
+          cross join lateral (
+            select id from retoma.job
+            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= k.before and ${isOfIt} and ${tooOld}
+            order by run_at, id
+            limit $2
+          ) j
+        limit $2
+      )
+      union all
+      (
+        select j.id
+        from k cross join generate_series(0, 18, 2) as r (rank)
+          cross join lateral (
+            select id, kind, batch_id, attempt, run_at, created_at from retoma.job
+            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated
+            order by run_at, id
+            limit ${depth}
+          ) j
+        where ${isOfIt} and ${tooOld}
+        limit $2
+      )
+      union all
+      (
+        select j.id
+        from k
+          cross join lateral (
+            select id from retoma.job
+            where queue = k.queue and state = 'waiting' and gated and ${isOfIt} and ${tooOld}
+            limit $2
+          ) j
+        limit $2
+      )
+      union all
+      (
+        select j.id from retoma.job j join k on ${isOfIt} where j.state = 'running' and ${tooOld} limit $2
+      )
+      union all
+      (
+        select j.id from retoma.job j join k on ${isOfIt} where j.state = 'stalled' and ${tooOld} limit $2
+      )
+      limit $2
+    ), before as materialized (
+      select j.id, j.state, k.message, k.cause
+      from retoma.job j join k on ${isOfIt}
+      where j.id = any (array(select id from found)) and j.state in ('waiting', 'running', 'stalled') and ${tooOld}
+      order by j.id
+      for update of j skip locked
+    ), ended as (
+      update retoma.job j
+      set state = 'failed', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null, finished_at = ${now},
+        key_hold = nullif(j.key_hold, 'final'),
+        error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
+      from before b
+      where j.id = any (array[b.id])
+      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+    ), ran as (
+      select * from ended where was = 'running'
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      select id, attempt, 'overdue', error ->> 'message', last_worker, ${now} from ran
+      on conflict do nothing
+    ), ${noteJobStates('ended', now, { from: 'm.was' })},
+    ${freeGates('ran', now)},
+    ${countMoves('ended')}
+    select id, queue, kind, batch_id as batch from ended`,
+}
+
+export interface Overdue {
+  id: string
+  queue: string
+  kind: string
+  batch: string | null
+}
+
+/** Fails at most `limit` jobs and returns the failed jobs. */
+export async function failOverdue(db: Db, limit: number, now: Date | null): Promise<Overdue[]> {
+  const those = await db.run<Aged>(aged, [now], tickMs)
+  if (those.length === 0) return []
+  const messages = those.map(
+    ({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`,
+  )
+  return db.run<Overdue>(fail, [
+    now, limit, those.map(each => each.name), those.map(each => each.queue), those.map(each => each.batch),
+    those.map(each => each.policy.maxAge), messages,
+    messages.map(message => causeOf({ what: 'overdue', code: null, message })),
+  ], tickMs) // biome-ignore format: the columns in their order
+}

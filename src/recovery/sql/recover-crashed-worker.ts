@@ -1,0 +1,250 @@
+/**
+ * Recovers the jobs of a worker whose supervisor saw the crash. The crash report is stored with the worker, and each job is treated as
+ * the report demands (design: "Who crashed it"). Without a crash report the watchdog recovers the jobs, later (recover-orphans.ts).
+ *
+ * Invariant: every job is taken by the fence. A second run, a run whose answer was lost, or a watchdog that came first changes and
+ * charges nothing again. The statement waits for a locked row and does not skip the row, because the job that crashed the process must be
+ * charged; the rows are locked in the order of the ids, so there is no deadlock.
+ *
+ * A chunk is one bounded statement that even a slow machine can finish; most workers need a single chunk. The first chunk stores the
+ * attempts in flight, and later chunks use this number, also if the recovering process crashes in between and another process starts
+ * again. The last chunk declares the worker dead: until then no watchdog takes the remaining jobs for orphans without a crash report.
+ *
+ * - unbegun: claimed and never started. Waits again at once; nothing is noted.
+ * - crash: named as the culprit, or the only attempt in flight. The crash is charged to the job.
+ * - suspect: one of several attempts in flight at a crash without a known culprit.
+ * - restart: not caused by this job. Waits again at once.
+ * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog.
+ */
+
+import { countMoves } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import { noteJobStates } from '../../events/sql/write-events.ts'
+import { aloneAfter } from '../../jobs/model/crash-suspicion.ts'
+import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import type { Failure } from '../../jobs/model/outcome.ts'
+import { poisonFailure } from '../../jobs/model/poison-job.ts'
+import { defaultPolicy } from '../../jobs/model/policy.ts'
+import {
+  careAfterRestart,
+  careWith,
+  fruitless,
+  inItsWords,
+  kept,
+  orphanError,
+  tooMany,
+  tooManyError,
+} from '../../jobs/sql/crash-suspicion.ts'
+import { policyInForce } from '../../jobs/sql/policy-override.ts'
+import { type Random, systemRandom } from '../../lib/random.ts'
+import { cleanText } from '../../lib/values/json.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import type { Death } from '../../supervisor/model/crash-report.ts'
+import type { Recovered } from './recover-orphans.ts'
+
+export interface Buried extends Recovered {
+  fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
+}
+
+const now = `coalesce($1::timestamptz, now())`
+const { orphanAfter } = defaultPolicy
+const deadlineMs = 8000
+const biteSize = 1000
+
+/** Placeholder for the number of crashes, which is known once the row is locked. */
+const crashes = '<crashes>'
+
+// The exponent is bounded, because the power for a thousand crashes is not finite.
+const backoff = (spent: string, policy: string): string => {
+  const part = (name: string) => `(${policy} #>> '{backoff,${name}}')::float8`
+  const power = `least(${part('first')} * exp(least((${spent} - 1) * ln(${part('factor')}), 500)), ${part('max')})`
+  return `make_interval(secs => ${power} * (1 + ${part('jitter')} * $13::float8) / 1000)`
+}
+
+// The in-flight attempts are looked up by a hash, built once: with a join each job would scan all of them, because the planner expects
+// few.
+const bury = {
+  name: 'death_bury',
+  text: `
+    with held as materialized (
+      select id, attempt, (id, attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
+      from retoma.job
+      where worker_id = $2 and state = 'running'
+    ), bite as materialized (
+      select * from held where id > $15 order by id limit ${biteSize}
+    ), rest as materialized (
+      select * from held where id > (select max(id) from bite)
+    ), taken as materialized (
+      select j.*, h.begun
+      from (select * from bite order by id) h
+        cross join lateral (
+          select id, attempt, kind, batch_id, failures, crashes, care, started_at, progress_at
+          from retoma.job j
+          where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
+          for update
+        ) j
+    ), begun as materialized (
+      select id, attempt from taken where begun
+      union all
+      select id, attempt from rest where begun
+    ), known as materialized (
+      select greatest($16::int, count(*)::int) as begun
+      from unnest($5::bigint[], $6::int[]) as s (id, attempt)
+      where (s.id, s.attempt) in (select id, attempt from begun)
+        or s.id || '/' || s.attempt in (select jsonb_array_elements_text(death -> 'started') from retoma.worker where id = $2)
+    ), judged as materialized (
+      select t.*, p.policy, ${fruitless('t')} as fruitless,
+        case
+          when not t.begun then 'unbegun'
+          when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
+          when p.policy ->> 'onOrphan' <> 'retry' then 'later'
+          when $3 = 'unexplained' and (select begun from known) = 1 then 'crash'
+          when $3 = 'unexplained' and ${kept('t', 'level')} < 2 then 'suspect'
+          when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
+          else 'restart'
+        end as fate
+      from taken t
+        left join retoma.kind k on k.name = any (array[t.kind])
+        cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
+    ), costed as materialized (
+      select j.*,
+        j.crashes + case when fate = 'crash' then 1 + ${kept('j', 'deaths')} else 0 end as crashed,
+        fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
+      from judged j
+      where fate <> 'later'
+    ), decided as materialized (
+      select c.*,
+        case
+          when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'attempts')::int) then 'failed'
+          when unknown and ${tooMany('fruitless')} then 'stalled'
+          else 'waiting'
+        end as state,
+        case
+          when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
+          when fate = 'crash' then $9::jsonb
+          when unknown and ${tooMany('fruitless')} then $12::jsonb
+          else ${inItsWords('$11::jsonb', 'policy')}
+        end as error,
+        case
+          when fate = 'crash'
+          then ${careWith(`case when $3 = 'unexplained' then 2 else ${kept('c', 'level')} end`, 'null::text', '0', kept('c', 'fruitless'))}
+          when fate = 'suspect'
+          then ${careWith(`case when fruitless >= ${aloneAfter} then 2 else ${kept('c', 'level')} + 1 end`, '$2::text', `${kept('c', 'deaths')} + 1`, 'fruitless')}
+          when unknown then ${careAfterRestart('c', 'fruitless')}
+          else c.care
+        end as next_care
+      from costed c cross join lateral (select c.crashed >= (c.policy ->> 'maxCrashes')::int as poison) x
+    ), moved as (
+      update retoma.job j
+      set state = d.state,
+        worker_id = null,
+        last_worker = $2,
+        crashes = d.crashed,
+        restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
+        unspent = j.unspent + (d.fate = 'unbegun')::int,
+        care = d.next_care,
+        rank = case when d.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case
+          when d.state <> 'waiting' then j.run_at
+          when d.fate = 'crash' then ${now} + ${backoff('d.failures + d.crashed', 'd.policy')}
+          else ${now}
+        end,
+        finished_at = case when d.state = 'failed' then ${now} end,
+        key_hold = case when d.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        error = case when d.fate = 'unbegun' then j.error else d.error end
+      from decided d
+      where j.id = any (array[d.id])
+      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+    ), buried as (
+      update retoma.worker
+      set dead_at = case when exists (select from rest) then dead_at else coalesce(dead_at, ${now}) end,
+        death = coalesce(death, $4::jsonb || jsonb_build_object('started',
+          (select coalesce(jsonb_agg(b.id || '/' || b.attempt order by b.id), '[]') from begun b)))
+      where id = $2
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
+      from moved where fate <> 'unbegun'
+      on conflict do nothing
+    ), ${noteJobStates('moved', now, { where: `m.fate <> 'unbegun'` })},
+    ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.fate
+    from known k
+      cross join (select max(id) as next from bite where exists (select from rest)) n
+      left join moved m on true`,
+}
+
+interface Row extends Buried {
+  /** Start of the next chunk; null: this was the last chunk. */
+  next: string | null
+  begun: number
+}
+
+/**
+ * Recovers all jobs of the worker and returns the changes of this run. `started` of the crash report must be known: a job missing there
+ * is released as never started, even if the job caused the crash, and so for ever. If `started` could not be read, there is no crash
+ * report, and the watchdog takes over.
+ */
+export async function buryWorker(
+  db: Db,
+  worker: string,
+  death: Death,
+  now: Date | null,
+  random: Random = systemRandom,
+): Promise<Buried[]> {
+  const { started, culprit, ...rest } = cleaned(death)
+  const begun = started.map(each => each.split('/'))
+  const crash = crashOf(rest, culprit)
+  const values = [
+    now, worker, death.how, JSON.stringify({ ...rest, culprit }),
+    begun.map(([id]) => id), begun.map(([, attempt]) => attempt), culprit?.job ?? null, culprit?.attempt ?? null,
+    errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
+    random(), JSON.stringify(defaultPolicy),
+  ] // biome-ignore format: the columns in their order
+  const buried: Buried[] = []
+  let next: string | null = '0'
+  let known = 0
+  while (next !== null) {
+    const rows: Row[] = await db.run<Row>(bury, [...values, next, known], deadlineMs)
+    const [{ next: from, begun }] = rows as [Row]
+    for (const { id, queue, kind, state, worker, fate } of rows)
+      if (id !== null) buried.push({ id, queue, kind, state, worker, fate })
+    next = from
+    known = begun
+  }
+  return buried
+}
+
+const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })
+
+function crashOf(
+  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<Death, 'started' | 'culprit'>,
+  culprit: Death['culprit'],
+): Failure {
+  const evidence = { why, signal, exitCode, memoryBytes, oom, stderr }
+  if (culprit === null)
+    return {
+      what: 'crash',
+      code: null,
+      message: `the process died while it ran this job alone: ${why}`,
+      stack: null,
+      evidence,
+    }
+  const { how, message, stack } = culprit
+  return { what: how === 'timeout' ? 'timeout' : 'crash', code: null, message, stack, evidence: { ...evidence, how } }
+}
+
+const longest = 20_000
+
+/** Cleans the texts of the report, because a crashing process may write any bytes. */
+function cleaned(death: Death): Death {
+  const clean = <T extends string | null>(text: T) => (text === null ? text : (cleanText(text.slice(0, longest)) as T))
+  const { culprit } = death
+  return {
+    ...death,
+    why: clean(death.why),
+    stderr: death.stderr === null ? null : cleanText(death.stderr.slice(-longest)),
+    culprit: culprit && { ...culprit, message: clean(culprit.message), stack: clean(culprit.stack) },
+  }
+}

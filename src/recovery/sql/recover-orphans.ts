@@ -1,0 +1,132 @@
+/**
+ * Recovers orphans: running jobs whose worker is dead or missing and left no crash report (recover-crashed-worker.ts). Every check finds
+ * the orphans again; a single statement ends the lease and stores the reason. Bounded, with SKIP LOCKED: any number of
+ * watchdogs may run without a leader.
+ *
+ * Invariant: an orphan is recovered no sooner than its kind's `orphanAfter` after the worker's last heartbeat, and no
+ * later than `sweepEvery` after that instant (sweep-schedule.ts).
+ *
+ * A worker is declared dead after 20 s, or after the smallest `orphanAfter` of its kinds if smaller; never later because
+ * a kind allows more. Until the recovery the dead worker still has the leases. If the worker lives after all and settles
+ * a job before its next heartbeat returns no row, the outcome is valid, and the only outcome.
+ */
+
+import { countMoves } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import { noteJobStates } from '../../events/sql/write-events.ts'
+import { defaultPolicy } from '../../jobs/model/policy.ts'
+import {
+  careAfterRestart,
+  fruitless,
+  inItsWords,
+  orphanError,
+  tooMany,
+  tooManyError,
+} from '../../jobs/sql/crash-suspicion.ts'
+import { policyInForce } from '../../jobs/sql/policy-override.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { lastSweep } from './sweep-schedule.ts'
+
+export { orphanMessage } from '../../jobs/sql/crash-suspicion.ts'
+
+/** A watchdog without an answer checks again at its next tick. */
+const tickMs = 8000
+
+export interface Recovered {
+  id: string
+  queue: string
+  kind: string
+  state: 'waiting' | 'stalled' | 'failed'
+  worker: string
+}
+
+const now = `coalesce($1::timestamptz, now())`
+const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
+const { orphanAfter, sweepEvery } = defaultPolicy
+
+// The instant from which a job is an orphan. Immediately, if the worker's row is missing; if the worker left by itself
+// (never suspected, without a crash report); if `dead_at` lies in the future (before a failover to a slower clock); or if
+// the kind allows no more time than the declaration of death takes.
+const orphanFrom = `
+  case
+    when w.death is null and w.suspected_at is null
+      or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
+      or not b.begun
+      or w.dead_at > ${now} + interval '1 second'
+    then '-infinity'
+    else least(w.beat_at, w.dead_at) + ${ms('p.after')}
+  end`
+
+// Finds orphans first, then locks them with the fence: a lock reads the newest version of a row but does not check the
+// worker again. Without the fence the statement would take a job away from a live worker that claimed the job after
+// another watchdog recovered it. A job missing in the crash report never started: its claim was on the way when the
+// worker crashed.
+const recover = {
+  name: 'watchdog_recover',
+  text: `
+    with found as materialized (
+      select j.id, j.attempt, j.worker_id, b.begun, w.death ->> 'how' = 'named' as named
+      from retoma.job j
+        left join retoma.worker w on w.id = any (array[j.worker_id])
+        left join retoma.kind k on k.name = any (array[j.kind])
+        cross join lateral (
+          select coalesce((k.policy ->> 'orphanAfter')::float8, ${orphanAfter}) as after,
+            coalesce((k.policy ->> 'sweepEvery')::float8, ${sweepEvery}) as every
+        ) p
+        cross join lateral (select coalesce(w.death -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
+      where j.state = 'running'
+        and (w.id is null or w.dead_at is not null)
+        and ${orphanFrom} <= ${lastSweep(now, 'p.every')}
+      order by j.id + 0
+      limit $2
+    ), orphan as materialized (
+      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${fruitless('j')} as fruitless
+      from found f
+        join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
+        left join retoma.kind k on k.name = any (array[j.kind])
+      order by f.id
+      for update of j skip locked
+    ), judged as materialized (
+      select o.id, o.worker_id, o.begun,
+        case
+          when not o.begun then 'waiting'
+          when o.policy ->> 'onOrphan' = 'fail' then 'failed'
+          when o.policy ->> 'onOrphan' = 'stall' or t.too_many then 'stalled'
+          else 'waiting'
+        end as state,
+        case
+          when t.too_many and coalesce(o.policy ->> 'onOrphan', 'retry') = 'retry' then $4::jsonb
+          else ${inItsWords('$3::jsonb', 'o.policy')}
+        end as error,
+        case when o.begun and o.named is not true then ${careAfterRestart('o', 'o.fruitless')} else o.care end as care
+      from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.fruitless')} as too_many) t
+    ), moved as (
+      update retoma.job j
+      set state = o.state,
+        worker_id = null,
+        last_worker = o.worker_id,
+        restarts = j.restarts + o.begun::int,
+        unspent = j.unspent + (not o.begun)::int,
+        care = o.care,
+        rank = case when o.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case when o.state = 'waiting' then ${now} else j.run_at end,
+        finished_at = case when o.state = 'failed' then ${now} end,
+        key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        error = case when o.begun then o.error else j.error end
+      from judged o
+      where j.id = any (array[o.id])
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+    ), noted as (
+      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun
+      on conflict do nothing
+    ), ${noteJobStates('moved', now, { where: 'm.begun' })},
+    ${freeGates('moved', now)},
+    ${countMoves('moved')}
+    select id, queue, kind, state, worker_id as worker from moved`,
+}
+
+/** Recovers at most `limit` jobs of dead or missing workers by their policy. */
+export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
+  return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError], tickMs)
+}

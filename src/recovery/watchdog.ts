@@ -1,0 +1,147 @@
+/**
+ * Runs a tick of the watchdog: checks the workers, recovers orphans and checks running attempts. Runs in every worker and server;
+ * there is no leader, because each statement is bounded, idempotent and skips rows locked by another watchdog.
+ *
+ * Detection takes `orphanAfter` (20 s, or the value of the kind) plus at most a tick. After an outage detection takes two
+ * heartbeats from the first tick; with a database that comes and goes every few seconds, six successful ticks. Other verdicts:
+ * docs/verdicts.md.
+ */
+
+import type { Db } from '../database/db.ts'
+import { beatEvery, defaultPolicy, watchEvery } from '../jobs/model/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
+import { Findings } from './findings.ts'
+import { type Swept, sweepAttempts } from './late-attempts.ts'
+import { type Look, lookAfterWorkers } from './sql/dead-workers.ts'
+import type { Ended } from './sql/late-attempts.ts'
+import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
+
+const bite = 500
+/** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: watchEvery * 0.9 }
+/** Without a check for this long the log reports a late watchdog. */
+const lateMs = watchEvery * 3
+
+export interface Tick {
+  /** Workers declared dead. */
+  dead: string[]
+  recovered: Recovered[]
+  timedOut: Ended[]
+  stalled: Ended[]
+  /** Unfinished batches exist. */
+  batches: boolean
+  /** Batches are paused for a provider, or jobs wait for a provider that no longer asks for the wait. */
+  stopped: boolean
+  /** Workers are suspected, without a verdict yet. */
+  suspects: boolean
+  /** The live jobs should be counted. */
+  sample: boolean
+}
+
+/** Behind a long transaction the scan of all running attempts is slow; the scan then runs less often. */
+const share = 20
+const cheapMs = 50
+const rarelyMs = 60_000
+
+const nothing: Swept = { timedOut: [], stalled: [], slow: [] }
+
+export class Watchdog {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #random: Random
+  readonly #findings: Findings
+  #allAt = Number.NEGATIVE_INFINITY
+  #hasLooked = false
+
+  constructor(db: Db, clock: Clock, log: Log, random: Random = systemRandom) {
+    this.#db = db
+    this.#clock = clock
+    this.#log = log
+    this.#random = random
+    this.#findings = new Findings(db, clock, log)
+  }
+
+  async tick(): Promise<Tick> {
+    const look = await this.#look()
+    const { judged, orphans, batches } = look
+    for (const { id, host, pid, dead } of judged) {
+      if (dead) this.#log.warn({ worker: id, host, pid }, 'worker declared dead; its jobs go back')
+    }
+    const swept = look.late ? await this.#sweep() : nothing
+    const recovered: Recovered[] = []
+    while (orphans) {
+      const some = await recoverOrphans(this.#db, bite, this.#clock.instant())
+      recovered.push(...some)
+      // A short chunk may mean that another watchdog had locked some orphans: only an empty chunk is the end.
+      if (some.length === 0) break
+    }
+    if (recovered.length > 0)
+      this.#log.info(
+        { jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) },
+        'orphans recovered',
+      )
+    if (look.won) await this.#findings.tick({ ...look, slow: swept.slow })
+    return {
+      dead: judged.filter(each => each.dead).map(each => each.id),
+      recovered,
+      timedOut: swept.timedOut,
+      stalled: swept.stalled,
+      batches,
+      stopped: look.stopped,
+      suspects: look.won ? judged.some(each => !each.dead) : look.suspects,
+      sample: look.sample,
+    }
+  }
+
+  /** For callers that run only now and then: repeats the check while workers are suspected, until there is a verdict. */
+  async once(): Promise<Tick> {
+    const all = await this.tick()
+    for (let left = mostLooks; all.suspects && left > 0; left--) {
+      await this.#clock.sleep(beatEvery)
+      const { dead, recovered, timedOut, stalled, batches, stopped, suspects } = await this.tick()
+      all.dead.push(...dead)
+      all.recovered.push(...recovered)
+      all.timedOut.push(...timedOut)
+      all.stalled.push(...stalled)
+      Object.assign(all, { batches, stopped, suspects })
+    }
+    return all
+  }
+
+  async #sweep(): Promise<Swept> {
+    const swept = await sweepAttempts(this.#db, this.#random, () => this.#clock.instant())
+    const told = { timedOut: 'attempts out of time were ended', stalled: 'attempts without progress were ended' }
+    for (const what of ['timedOut', 'stalled'] as const) {
+      const ended = swept[what]
+      if (ended.length > 0)
+        this.#log.warn(
+          { jobs: ended.length, sample: ended.slice(0, 5).map(({ id, state }) => ({ id, state })) },
+          told[what],
+        )
+    }
+    return swept
+  }
+
+  async #look(): Promise<Look> {
+    const begun = this.#clock.elapsed()
+    const all = begun >= this.#allAt
+    const found = await lookAfterWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())
+    const cost = this.#clock.elapsed() - begun
+    if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
+    // The first check after a start is expected to be late.
+    const level = this.#hasLooked ? 'warn' : 'info'
+    this.#hasLooked = true
+    if (found.unseenMs !== null && found.unseenMs > lateMs)
+      this.#log[level](
+        { seconds: Math.round(found.unseenMs / 1000) },
+        'no watchdog had looked for a while; this one does',
+      )
+    return found
+  }
+}
+
+/** Two heartbeats from the suspicion to the verdict, and some more for checks that another watchdog won. */
+const mostLooks = 5

@@ -1,0 +1,112 @@
+/**
+ * Validates the schedules of an engine when the engine is created, lists schedules, and runs a schedule by hand. The scheduler
+ * fires schedules by their recurrence.
+ */
+
+import { type Db, type Run, runOn } from '../database/db.ts'
+import { lockedKeyOf } from '../enqueue/insert-jobs.ts'
+import type { Depths } from '../enqueue/queue-depth.ts'
+import { hintFor } from '../errors/did-you-mean.ts'
+import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
+import { type Exactly, exactlyOnce } from '../idempotency/idempotent-request.ts'
+import type { Kept, Once } from '../idempotency/stored-response.sql.ts'
+import { type By, checkBy } from '../jobs/model/actor.ts'
+import type { Clock } from '../lib/clock.ts'
+import { slotAfter } from './model/recurrence.ts'
+import { inputFor, type Schedule } from './model/schedule.ts'
+import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
+import { jobFor } from './scheduler.ts'
+
+export interface Timetable {
+  /** The schedules of this engine and the schedules of other processes, by name. */
+  schedules(): Promise<ScheduleView[]>
+  /**
+   * Enqueues the job of a schedule of this engine now, in addition to the recurrence: the next occurrence stays. If another job
+   * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
+   */
+  runSchedule(name: string, options?: By): Promise<Fired>
+  /**
+   * The same as an idempotent request: stores `answer` of the result; a repetition gets the stored response and enqueues nothing.
+   */
+  runScheduleOnce(name: string, once: Once, answer: (made: Fired) => Kept, options?: By): Promise<Exactly<Fired>>
+}
+
+interface Fired {
+  id: string
+  created: boolean
+}
+
+export function createTimetable(given: {
+  db: Db
+  clock: Clock
+  schedules: readonly Schedule[]
+  depths: Depths
+  tell: (queue: string) => void
+}): Timetable {
+  const { db, clock, schedules, depths, tell } = given
+
+  /** Answers the function that fires the schedule inside a transaction. */
+  async function firing(name: string, options: By | undefined) {
+    const by = checkBy(options)
+    const schedule = schedules.find(each => each.name === name)
+    if (schedule === undefined) {
+      const known = schedules.map(each => each.name)
+      throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
+    }
+    const job = await jobFor(schedule, clock.now())
+    await depths.admit(job.queue, 1)
+    return (run: Run) => fireByHand(run, name, job, by, clock.instant()).catch(lockedKeyOf([job]))
+  }
+
+  function announce(name: string, made: Fired | undefined): void {
+    if (made?.created) tell(schedules.find(each => each.name === name)!.job.queue)
+  }
+
+  return {
+    async schedules() {
+      const found = await viewSchedules(db, clock.instant())
+      const missing = schedules.filter(({ name }) => found.every(each => each.name !== name))
+      return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+
+    async runSchedule(name, options) {
+      const fire = await firing(name, options)
+      const made = await db.transaction(client => fire(runOn(client)))
+      announce(name, made)
+      return made
+    },
+
+    async runScheduleOnce(name, once, answer, options) {
+      const done = await exactlyOnce({ db, clock }, once, () => firing(name, options), answer)
+      announce(name, done.made)
+      return done
+    },
+  }
+}
+
+/** No process has stored the schedule so far: answers the view as it will be. */
+function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView {
+  const nextAt = slotAfter(plan, now)
+  return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
+}
+
+/** Validates schedules when the engine is created, not at the first occurrence: a duplicate name, an input the job rejects. */
+export async function checkSchedules(schedules: readonly Schedule[], now: Date): Promise<void> {
+  const names = new Set<string>()
+  for (const schedule of schedules) {
+    const refuse = (en: string, pt: string): never => {
+      const what = say(`the schedule "${schedule?.name}"`, `agendamento "${schedule?.name}"`)
+      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+    }
+    if (typeof schedule?.input !== 'function')
+      refuse('it was not made by defineSchedule', 'ele não foi feito por defineSchedule')
+    if (names.has(schedule.name)) refuse('another schedule has the same name', 'outro agendamento tem o mesmo nome')
+    names.add(schedule.name)
+    try {
+      await inputFor(schedule, slotAfter(schedule.plan, now))
+    } catch (error) {
+      if (isRetomaError(error, 'bad_input')) refuse(error.in('en'), error.in('pt'))
+      refuse(`its input cannot be made: ${error}`, `a entrada não pode ser feita: ${error}`)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Stores schedules: the recurrence in force, the next occurrence, and the enqueue of an occurrence.
+ *
+ * Invariant: a conditional update on (name, next_at) wins an occurrence, and the same transaction inserts the jobs. So no
+ * crash at any instant loses an occurrence or enqueues it twice. A process that loses writes nothing.
+ *
+ * Two versions of an app may have different recurrences for the same name. A new recurrence comes into force at once; a
+ * replaced recurrence comes back only if no process with the recurrence in force has checked for 3 minutes. So the
+ * schedule does not flap, and it never stops while any process has it.
+ */
+
+import { type Db, type Run, runOn } from '../database/db.ts'
+import { enqueueJobs, type NewJob } from '../enqueue/enqueue.sql.ts'
+import type { CatchUp } from './model/catch-up.ts'
+import type { Plan } from './model/recurrence.ts'
+
+/** A scheduler without an answer checks again at its next tick; a process that ends waits at most this long. */
+const tickMs = 8000
+
+/** A schedule as the code defines it. */
+export interface Planned {
+  readonly name: string
+  readonly kind: string
+  readonly plan: Plan
+  readonly catchUp: CatchUp
+}
+
+export interface Looked {
+  name: string
+  /** The time of the database. */
+  now: Date
+  /** null: the schedule is not stored yet. */
+  nextAt: Date | null
+  due: boolean
+  inForce: boolean
+  /** Another recurrence is in force, and this recurrence may replace it. */
+  mayTake: boolean
+  /** The last check by a process with the recurrence in force. */
+  seenAt: Date | null
+}
+
+// Writes once a minute, not at every check. Locks in order and skips locked rows: a concurrent check writes the same
+// value.
+const look = {
+  name: 'schedule_look',
+  text: `
+    with mine as materialized (
+      select m.name, m.plan from unnest($2::text[], $3::jsonb[]) as m (name, plan)
+    ), seen as (
+      update retoma.schedule
+      set seen_at = coalesce($1::timestamptz, now())
+      where name = any (array(
+        select s.name
+        from retoma.schedule s join mine m on m.name = s.name and m.plan = s.plan
+        where s.seen_at < coalesce($1::timestamptz, now()) - interval '1 minute'
+        order by s.name
+        for update of s skip locked
+      ))
+    )
+    select m.name, coalesce($1::timestamptz, now()) as now, s.next_at as "nextAt", s.seen_at as "seenAt",
+      coalesce(s.next_at <= coalesce($1::timestamptz, now()), false) as due,
+      coalesce(s.plan = m.plan, false) as "inForce",
+      coalesce(s.plan <> m.plan and (m.plan <> all (s.retired) or s.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes'), false)
+        as "mayTake"
+    from mine m left join retoma.schedule s on s.name = m.name
+    order by m.name`,
+}
+
+export function lookAtSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<Looked[]> {
+  const names = schedules.map(each => each.name)
+  const plans = schedules.map(each => JSON.stringify(each.plan))
+  return db.run<Looked>(look, [now, names, plans], tickMs)
+}
+
+// If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force
+// stays if a process with it checked meanwhile.
+const bring = {
+  name: 'schedule_bring',
+  text: `
+    insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
+    values ($2, $3, $4, $5, $6, coalesce($1::timestamptz, now()))
+    on conflict (name) do update
+      set kind = excluded.kind, plan = excluded.plan, catch_up = excluded.catch_up, next_at = excluded.next_at, seen_at = excluded.seen_at,
+        retired = (array_prepend(schedule.plan, array_remove(schedule.retired, excluded.plan)))[1:10]
+      where schedule.plan <> excluded.plan
+        and (excluded.plan <> all (schedule.retired) or schedule.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes')`,
+}
+
+/**
+ * Puts the recurrence into force with its first occurrence, unless another process did so or keeps its own recurrence.
+ */
+export async function bringIntoForce(db: Db, schedule: Planned, nextAt: Date, now: Date | null): Promise<void> {
+  const { name, kind, plan, catchUp } = schedule
+  await db.run(bring, [now, name, kind, JSON.stringify(plan), catchUp, nextAt], tickMs)
+}
+
+const win = {
+  name: 'schedule_win',
+  text: `
+    update retoma.schedule
+    set next_at = $5, kind = $3, catch_up = $6, seen_at = coalesce($1::timestamptz, now()),
+      last_slot = coalesce($7, last_slot),
+      last_at = case when $7::timestamptz is null then last_at else coalesce($1::timestamptz, now()) end
+    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and plan = $4
+    returning name`,
+}
+
+const noteJob = {
+  name: 'schedule_note_job',
+  text: `
+    update retoma.schedule
+    set last_job = $3, last_at = coalesce($1::timestamptz, now())
+    where name = $2`,
+}
+
+export interface Firing {
+  /** The due occurrence, as read before. */
+  nextAt: Date
+  /** The first occurrence after the enqueued occurrences. */
+  afterwards: Date
+  /** The last enqueued occurrence; undefined: none is enqueued, and the schedule only advances. */
+  slot: Date | undefined
+  jobs: readonly NewJob[]
+}
+
+/** Returns the ids of the jobs; undefined: another process won the occurrence. */
+export function fireSlots(
+  db: Db,
+  schedule: Planned,
+  { nextAt, afterwards, slot, jobs }: Firing,
+  now: Date | null,
+): Promise<string[] | undefined> {
+  const { name, kind, plan, catchUp } = schedule
+  return db.transaction(async client => {
+    const run = runOn(client)
+    await client.query(`set local lock_timeout = '500ms'`) // another transaction may hold the unique key
+    const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
+    if (won.length === 0) return undefined
+    const made = await enqueueJobs(run, jobs, now)
+    const last = made.at(-1)
+    if (last !== undefined) await run(noteJob, [now, name, last.id])
+    return made.map(each => each.id)
+  }, tickMs)
+}
+
+const noteRun = {
+  name: 'schedule_note_run',
+  text: `
+    insert into retoma.event (at, type, job_id, data)
+    values (coalesce($1::timestamptz, now()), 'action', $3,
+      jsonb_build_object('who', $4::text, 'what', 'run schedule', 'schedule', $2::text))`,
+}
+
+/**
+ * Enqueues a job beside the recurrence, in a transaction. If a job has the unique key, returns that job and writes
+ * nothing.
+ */
+export async function fireByHand(
+  run: Run,
+  name: string,
+  job: NewJob,
+  by: string | undefined,
+  now: Date | null,
+): Promise<{ id: string; created: boolean }> {
+  const [made] = await enqueueJobs(run, [job], now)
+  const { id, created } = made!
+  if (created) {
+    await run(noteJob, [now, name, id])
+    await run(noteRun, [now, name, id, by ?? null])
+  }
+  return { id, created }
+}
+
+export interface ScheduleView {
+  name: string
+  kind: string
+  /** The recurrence in force: `{ cron, timeZone }`, or `{ every }` in milliseconds. */
+  plan: Plan
+  catchUp: CatchUp
+  nextAt: Date
+  /** The last occurrence with a job. */
+  lastSlot: Date | null
+  /** The creation of the last job, by recurrence or by hand. */
+  lastAt: Date | null
+  lastJob: string | null
+  /** A process has the schedule in its code and checks the schedule; otherwise the schedule enqueues nothing. */
+  active: boolean
+}
+
+const view = {
+  name: 'schedule_view',
+  text: `
+    select s.name, s.kind, s.plan, s.catch_up as "catchUp", s.next_at as "nextAt", s.last_slot as "lastSlot", s.last_at as "lastAt",
+      s.last_job as "lastJob", s.seen_at >= coalesce($1::timestamptz, now()) - interval '3 minutes' as active
+    from retoma.schedule s
+    order by s.name`,
+}
+
+export const viewSchedules = (db: Db, now: Date | null): Promise<ScheduleView[]> => db.run<ScheduleView>(view, [now])

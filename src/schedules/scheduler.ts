@@ -1,0 +1,113 @@
+/**
+ * Runs a tick of the scheduler: reads the schedules of this process, stores new recurrences, fires due occurrences. Runs in every
+ * worker and server with schedules; there is no leader, because a process wins an occurrence by a single conditional update.
+ *
+ * Invariant: a schedule that cannot fire (the job rejects its input) keeps its occurrence and does not hold up other schedules.
+ */
+
+import type { Db } from '../database/db.ts'
+import type { NewJob } from '../enqueue/enqueue.sql.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { dueSlots } from './model/catch-up.ts'
+import { closest, slotAfter } from './model/recurrence.ts'
+import { inputFor, refOf, type Schedule } from './model/schedule.ts'
+import { bringIntoForce, fireSlots, type Looked, lookAtSchedules, type Planned } from './schedule.sql.ts'
+
+/** Interval of reads without a due occurrence: for recurrences stored by other processes. */
+export const lookEveryMs = 30_000
+const againMs = 1000
+
+/** Occurrences fired in a transaction, and transactions in a tick. */
+const bite = 100
+const bites = 10
+
+export interface Scheduler {
+  /** Answers the milliseconds until the next occurrence or the next read. */
+  tick(now: Date | null): Promise<number>
+}
+
+export function createScheduler(given: {
+  db: Db
+  log: Log
+  schedules: readonly Schedule[]
+  /** The queue got a job. */
+  fired: (queue: string) => void
+}): Scheduler {
+  const { db, log, schedules, fired } = given
+  const planned = schedules.map(schedule => ({ ...schedule, kind: schedule.job.kind }))
+  const named = new Map(planned.map(schedule => [schedule.name, schedule]))
+  /** Start of this process's schedules, by the database clock: recurrences count from here. */
+  let since: Date | undefined
+
+  /** Offers recurrences of this process that are not in force; the database decides. Answers the number of offers. */
+  async function bring(looked: readonly Looked[], now: Date | null): Promise<number> {
+    const absent = looked.filter(each => each.nextAt === null || each.mayTake)
+    for (const each of absent) {
+      const schedule = named.get(each.name)!
+      // Starts where the other recurrence ended, so that no occurrence is lost between the two; but never before this process
+      // started.
+      const from = each.seenAt === null ? each.now : latest(each.seenAt, since!)
+      await bringIntoForce(db, schedule, slotAfter(schedule.plan, from), now)
+    }
+    return absent.length
+  }
+
+  /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
+  async function fire(schedule: Schedule & Planned, looked: Looked, now: Date | null): Promise<number> {
+    const { plan, catchUp, name, job } = schedule
+    let nextAt = looked.nextAt!
+    for (let i = 0; i < bites && nextAt <= looked.now; i++) {
+      const { slots, nextAt: afterwards } = dueSlots(plan, catchUp, nextAt, looked.now, bite)
+      const jobs = await jobsFor(schedule, slots)
+      if (jobs === undefined) return lookEveryMs
+      const made = await fireSlots(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
+      if (made === undefined) return Math.max(afterwards.getTime() - looked.now.getTime(), closest) // another process fires it
+      if (made.length > 0) fired(job.queue)
+      log.debug({ schedule: name, slots, jobs: made }, 'a schedule fired')
+      nextAt = afterwards
+    }
+    return Math.max(nextAt.getTime() - looked.now.getTime(), 0)
+  }
+
+  /** Undefined: the job rejects the input of an occurrence, which the author of the schedule has to fix. */
+  async function jobsFor(schedule: Schedule, slots: readonly Date[]): Promise<NewJob[] | undefined> {
+    try {
+      const jobs: NewJob[] = []
+      for (const slot of slots) jobs.push(await jobFor(schedule, slot))
+      return jobs
+    } catch (error) {
+      log.error({ err: error, schedule: schedule.name }, 'a schedule has no valid input for its job; its slot waits')
+      return undefined
+    }
+  }
+
+  return {
+    async tick(now) {
+      if (schedules.length === 0) return lookEveryMs
+      let looked = await lookAtSchedules(db, planned, now)
+      since ??= looked[0]?.now
+      if ((await bring(looked, now)) > 0) looked = await lookAtSchedules(db, planned, now)
+      // Concurrently: a schedule that waits for a unique key in an open transaction does not delay other schedules.
+      const pauses = await Promise.all(
+        looked
+          .filter(one => one.inForce)
+          .map(each =>
+            fire(named.get(each.name)!, each, now).catch(error => {
+              log.warn({ err: error, schedule: each.name }, 'a schedule could not be fired; trying again')
+              return againMs
+            }),
+          ),
+      )
+      return Math.min(lookEveryMs, ...pauses)
+    },
+  }
+}
+
+/** The job of an occurrence; the input is checked as in `enqueue`. */
+export async function jobFor(schedule: Schedule, slot: Date): Promise<NewJob> {
+  const { job, options } = schedule
+  const input = await inputFor(schedule, slot)
+  return { ...options, ref: refOf(schedule, slot), queue: job.queue, kind: job.kind, version: job.version, input }
+}
+
+const latest = (a: Date, b: Date): Date => (a > b ? a : b)

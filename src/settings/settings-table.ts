@@ -1,0 +1,223 @@
+/**
+ * Defines every environment variable Retoma reads, in one table: the meaning, the effect of absence, the check. `Settings` derives its
+ * type from the table, `npm run docs` prints `.env.example` from the table, and no other variable is read anywhere.
+ */
+import {
+  adminToken,
+  chosenSecret,
+  host,
+  hostsAndPorts,
+  oneOf,
+  postgresUrl,
+  proxies,
+  text,
+  webUrl,
+  wholeNumber,
+} from './setting-checks.ts'
+
+export interface Variable {
+  /** A line of English, printed in .env.example. */
+  meaning: string
+  /** The value of an absent variable. */
+  default?: string
+  /** Without a default: the effect of absence. */
+  absent?: string
+  /** The value is never shown, not even in an error. */
+  secret?: true
+  /** The value in .env.example if there is no default. */
+  shown?: string
+  /** An empty value is refused and does not count as absent. */
+  neverEmpty?: true
+  read(given: string): unknown
+}
+
+const define = <const T extends Record<string, Variable>>(variables: T): T => variables
+
+export const variables = define({
+  DATABASE_URL: {
+    meaning: 'PostgreSQL 14 or newer, such as postgres://user:password@host:5432/database',
+    absent: 'an embedded PostgreSQL under RETOMA_DATA_DIR, as with the word embedded',
+    secret: true,
+    shown: 'embedded',
+    neverEmpty: true,
+    read: postgresUrl,
+  },
+  DATABASE_DIRECT_URL: {
+    meaning: 'The same database without PgBouncer in between, for LISTEN',
+    absent: 'DATABASE_URL; behind PgBouncer in transaction mode hints then fall back to polling',
+    secret: true,
+    read: postgresUrl,
+  },
+  RETOMA_DATA_DIR: {
+    meaning: 'Folder of the embedded PostgreSQL',
+    default: '.retoma',
+    read: text,
+  },
+  HOST: {
+    meaning: 'Address to listen on; another than loopback needs a token, such as RETOMA_ADMIN_TOKEN',
+    default: '127.0.0.1',
+    read: host,
+  },
+  PORT: { meaning: 'Port to listen on; 0 takes any free one', default: '3000', read: wholeNumber(0, 65_535) },
+  PUBLIC_URL: {
+    meaning:
+      'Where people reach this server: for links in messages, and an address that browsers may send requests from',
+    absent: 'http://HOST:PORT',
+    read: webUrl,
+  },
+  TRUST_PROXY: {
+    meaning: 'How many proxies stand in front, whose X-Forwarded-* headers are believed (true is 1)',
+    default: '0',
+    read: proxies,
+  },
+  RETOMA_ADMIN_TOKEN: {
+    meaning: 'The first admin token, at least 16 characters; stored hashed',
+    absent: 'open on loopback until a token is made',
+    secret: true,
+    read: adminToken,
+  },
+  CRON_SECRET: {
+    meaning: 'Opens the cron routes to an outside scheduler; at least 16 characters',
+    absent: 'those routes answer 503',
+    secret: true,
+    read: chosenSecret,
+  },
+  OPENROUTER_API_KEY: {
+    meaning: "Key of OpenRouter, the classifier's AI",
+    absent: 'simulated by a local keyword classifier',
+    secret: true,
+    read: text,
+  },
+  OPENROUTER_MODEL: { meaning: 'Model asked of OpenRouter', absent: 'one we choose', read: text },
+  OPENROUTER_BASE_URL: {
+    meaning: 'Where OpenRouter is; /chat/completions follows',
+    default: 'https://openrouter.ai/api/v1',
+    read: webUrl,
+  },
+  OPENROUTER_CONCURRENCY: {
+    meaning: 'Documents that are classified at once, over all workers',
+    default: '20',
+    read: wholeNumber(1, 1000),
+  },
+  OPENROUTER_REQUESTS_PER_MINUTE: {
+    meaning: 'Questions in any minute, over all workers, exactly: at most as many as the plan at OpenRouter allows',
+    absent: 'no limit but its own answers',
+    read: wholeNumber(1, 1_000_000),
+  },
+  ANTHROPIC_API_KEY: {
+    meaning: 'Key of Anthropic, for the analysis of quotes',
+    absent: 'simulated',
+    secret: true,
+    read: text,
+  },
+  ANTHROPIC_MODEL: { meaning: 'Model asked of Anthropic', absent: 'one we choose', read: text },
+  ANTHROPIC_BASE_URL: {
+    meaning: 'Where Anthropic is; /v1/messages follows',
+    default: 'https://api.anthropic.com',
+    read: webUrl,
+  },
+  SERPAPI_API_KEY: { meaning: 'Key of SerpApi, for shopping search', absent: 'simulated', secret: true, read: text },
+  SERPAPI_BASE_URL: {
+    meaning: 'Where SerpApi is; /search.json follows',
+    default: 'https://serpapi.com',
+    read: webUrl,
+  },
+  FIPE_BASE_URL: {
+    meaning: 'Where vehicle prices are, such as https://fipe.parallelum.com.br/api/v2',
+    absent: 'simulated',
+    read: webUrl,
+  },
+  FIPE_TOKEN: {
+    meaning: 'Sent to it as X-Subscription-Token',
+    absent: 'asked without one, with its lower limits',
+    secret: true,
+    read: text,
+  },
+  PLUGGY_CLIENT_ID: {
+    meaning: 'Client id of Pluggy, for Open Finance; goes with PLUGGY_CLIENT_SECRET',
+    absent: 'simulated',
+    secret: true,
+    read: text,
+  },
+  PLUGGY_CLIENT_SECRET: {
+    meaning: 'Client secret of Pluggy; goes with PLUGGY_CLIENT_ID',
+    absent: 'simulated',
+    secret: true,
+    read: text,
+  },
+  PLUGGY_BASE_URL: { meaning: 'Where Pluggy is', default: 'https://api.pluggy.ai', read: webUrl },
+  RETOMA_FETCH_ALLOW: {
+    meaning: 'host:port list that price pages may be fetched from though private, such as localhost:8080',
+    absent: 'no private address is fetched from',
+    read: hostsAndPorts,
+  },
+  RETOMA_NOTIFY_URL: {
+    meaning: 'Webhook that tells a person when something is stuck',
+    absent: 'nobody is told',
+    secret: true,
+    read: webUrl,
+  },
+  RETOMA_NOTIFY_SECRET: {
+    meaning: 'Signs what is sent there (HMAC-SHA256)',
+    absent: 'sent unsigned',
+    secret: true,
+    read: text,
+  },
+  RETOMA_NOTIFY_LANGUAGE: {
+    meaning: 'The language it is told in: pt or en',
+    default: 'pt',
+    read: oneOf('pt', 'en'),
+  },
+  UPSTASH_REDIS_REST_URL: {
+    meaning: 'Rate limits in Upstash Redis; goes with UPSTASH_REDIS_REST_TOKEN',
+    absent: 'rate limits in PostgreSQL',
+    secret: true,
+    read: webUrl,
+  },
+  UPSTASH_REDIS_REST_TOKEN: {
+    meaning: 'Token for it; goes with UPSTASH_REDIS_REST_URL',
+    absent: 'rate limits in PostgreSQL',
+    secret: true,
+    read: text,
+  },
+  RETOMA_WORKER_MEMORY: {
+    meaning:
+      'Most memory of a worker process, in MB; above it the job that takes it is named and the process starts anew',
+    absent: "three quarters of the container's memory, or of the machine's",
+    read: wholeNumber(64, 100_000_000),
+  },
+  RETOMA_LIMITS: {
+    meaning: 'off: no rate limits, for development on loopback only',
+    absent: 'rate limits hold',
+    read: oneOf('off'),
+  },
+  RETOMA_SUPERVISE: {
+    meaning: 'off: `worker` and `up` are one process, which nobody starts again when it dies',
+    absent: 'a small parent process starts it again',
+    read: oneOf('off'),
+  },
+  RETENTION_DAYS: {
+    meaning: 'Days that finished work and its files are kept',
+    default: '90',
+    read: wholeNumber(1, 36_500),
+  },
+  LOG_LEVEL: {
+    meaning: 'debug, info, warn, error or silent',
+    default: 'info',
+    read: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  },
+  LOG_FORMAT: {
+    meaning: 'pretty or json',
+    absent: 'pretty on a terminal, json otherwise',
+    read: oneOf('pretty', 'json'),
+  },
+})
+
+export type VariableName = keyof typeof variables
+
+/** Every checked setting by the name of its variable. */
+export type Settings = {
+  readonly [Name in VariableName]:
+    | ReturnType<(typeof variables)[Name]['read']>
+    | ((typeof variables)[Name] extends { default: string } ? never : undefined)
+}

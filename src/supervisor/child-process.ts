@@ -1,0 +1,159 @@
+/**
+ * Runs a single worker process for a supervisor, from start to end. Passes on stderr and keeps the last lines.
+ *
+ * Invariant: `ended` always resolves once the process has ended, even if a process started by the worker still holds stderr open.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import type { Clock } from '../lib/clock.ts'
+import type { Seen } from './model/crash-report.ts'
+import { memoryOf, oomCounter } from './oom-counter.ts'
+import { isMarked } from './status-files.ts'
+import { createTail } from './stderr-tail.ts'
+
+export interface Program {
+  /** The file for Node to run. */
+  entry: string
+  args: readonly string[]
+  /** The options of Node itself. */
+  execArgv: readonly string[]
+  env: NodeJS.ProcessEnv
+}
+
+export interface BootOptions {
+  program: Program
+  /** The report folder of the process. */
+  papers: string
+  clock: Clock
+  /** Called if the process is not ready within 60 s, and every further 60 s. `killed`: the supervisor has killed the process. */
+  late: (seconds: number, killed: boolean) => void
+}
+
+export interface BootEnd extends Omit<Seen, 'askedToStop' | 'started' | 'culprit'> {
+  readyMs: number | null
+}
+
+const lookMs = 1000
+const lateMs = 60_000
+const tooLateMs = 120_000
+const keptBytes = 8192
+/** The last lines of stderr arrive a moment after the exit, unless another process holds stderr open. */
+const lastWordsMs = 500
+/** The kernel counts an out-of-memory kill at its begin, and a large process takes time to exit. */
+const oomLooks = 5
+
+const neverStarted: BootEnd = {
+  exitCode: 1,
+  signal: null,
+  readyMs: null,
+  memoryBytes: null,
+  oomBefore: null,
+  oomAfter: null,
+  stderr: null,
+}
+
+/** Most errors come as an event; some are thrown, and without a free file descriptor there is no stderr. */
+function start({ execArgv, entry, args, env }: Program): ChildProcess | undefined {
+  try {
+    const child = spawn(process.execPath, [...execArgv, entry, ...args], { env, stdio: ['inherit', 'inherit', 'pipe'] })
+    if (child.stderr === null || child.stderr === undefined) child.on('error', say)
+    return child
+  } catch (error) {
+    say(error as Error)
+    return undefined
+  }
+}
+
+const say = ({ message }: Error): void => void process.stderr.write(`${message}\n`)
+
+export class Boot {
+  readonly ended: Promise<BootEnd>
+  readonly #options: BootOptions
+  /** Undefined: the process could not be started, for example because of missing memory. */
+  readonly #child: ChildProcess | undefined
+  readonly #over = new AbortController()
+  readonly #startedAt: number
+  readonly #ooms: (number | null)[] = []
+  #memory: number | null = null
+  #readyAt: number | undefined
+
+  constructor(options: BootOptions) {
+    const { program, clock } = options
+    this.#options = options
+    this.#startedAt = clock.elapsed()
+    this.#child = start(program)
+    this.ended = this.#child?.stderr ? this.#watch(this.#child, this.#child.stderr) : Promise.resolve(neverStarted)
+  }
+
+  tell(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  async #watch(child: ChildProcess, stderr: Readable): Promise<BootEnd> {
+    const { clock } = this.#options
+    const tail = createTail(keptBytes)
+    let heard = 0
+    stderr.on('data', (chunk: Buffer) => {
+      heard++
+      process.stderr.write(chunk)
+      tail.add(chunk)
+    })
+    const said = new Promise<void>(resolve => stderr.on('close', resolve))
+    const end = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
+      child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
+      child.on('error', error => {
+        if (child.pid !== undefined) return
+        // The process could not be started.
+        say(error)
+        resolve({ exitCode: 1, signal: null })
+      })
+    })
+    const oomNow = oomCounter()
+    void this.#look(oomNow)
+    const { exitCode, signal } = await end
+    this.#over.abort()
+    this.#lookForReady()
+    const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
+    await this.#lastWords(said, () => heard)
+    stderr.destroy()
+    const [oomBefore = null] = this.#ooms
+    return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
+  }
+
+  /** Waits for the end of stderr, or for 500 ms of silence. */
+  async #lastWords(said: Promise<void>, heard: () => number): Promise<void> {
+    let over = false
+    const end = said.then(() => {
+      over = true
+    })
+    for (let before = -1; !over && before !== heard(); ) {
+      before = heard()
+      await Promise.race([end, this.#options.clock.sleep(lastWordsMs)])
+    }
+  }
+
+  async #look(oomNow: () => number | null): Promise<void> {
+    const { clock, late, papers } = this.#options
+    let told = 0
+    while (!this.#over.signal.aborted) {
+      // Right after the start the process is still a copy of the supervisor.
+      if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child?.pid ?? 0) ?? this.#memory
+      this.#ooms.push(oomNow())
+      if (this.#ooms.length > oomLooks) this.#ooms.shift()
+      this.#lookForReady()
+      const waited = clock.elapsed() - this.#startedAt
+      if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
+        told++
+        // A recovering database or a migration may take any time.
+        const killed = waited >= tooLateMs && !isMarked(papers, 'database')
+        late(Math.round(waited / 1000), killed)
+        if (killed) this.tell('SIGKILL')
+      }
+      await clock.sleep(lookMs, this.#over.signal)
+    }
+  }
+
+  #lookForReady(): void {
+    if (isMarked(this.#options.papers, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Names the job that ends a supervised process, if the async context knows the job (execution/current-job.ts): an uncaught error, an unhandled
+ * rejection, or `process.exit` in a handler. A crash without a named job is unexplained.
+ *
+ * Invariant: the recorder only observes. The process ends as without the recorder: same message, same exit code.
+ */
+
+import { nameCulprit } from './crash-report-files.ts'
+import { type Culprit, restartCode } from './model/crash-report.ts'
+import { isMarked } from './status-files.ts'
+
+export interface WitnessOptions {
+  papers: string
+  /** The job of the running code. */
+  current: () => { id: string; attempt: number } | undefined
+}
+
+/** Returns a function that removes the recorder. */
+export function witness({ papers, current }: WitnessOptions): () => void {
+  const name = (how: Culprit['how'], message: string, stack: string | null) => {
+    const job = current()
+    if (job !== undefined) nameCulprit(papers, { job: job.id, attempt: job.attempt, how, message, stack })
+  }
+  // This monitor runs before listeners that may keep the process alive. If there is such a listener, nothing ends here; if the listener
+  // calls `process.exit`, the exit handler records the job.
+  const uncaught = (error: unknown) => {
+    if (process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback()) return
+    if (error instanceof Error) name('uncaught', `${error.name}: ${error.message}`, error.stack ?? null)
+    else name('uncaught', textOf(error), null)
+  }
+  const exit = (code: number) => {
+    // A process that stops on request or for a restart interrupts no work, so no job is named.
+    if (code !== restartCode && !isMarked(papers, 'asked'))
+      name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
+  }
+  process.on('uncaughtExceptionMonitor', uncaught)
+  process.on('exit', exit)
+  return () => {
+    process.off('uncaughtExceptionMonitor', uncaught)
+    process.off('exit', exit)
+  }
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'something that has no text'
+  }
+}

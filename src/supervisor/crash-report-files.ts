@@ -1,0 +1,56 @@
+/**
+ * Writes the crash report files of a supervised process: the attempts in flight and, if known, the job that ends the process. Plain files
+ * in a folder made by the supervisor, which reads the files after the end of the process. Writes are synchronous, because the process may
+ * end at the next instruction. Threads use this file too: nothing here has state.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { papersVariable, supervisorVariable } from '../lib/supervisor-variables.ts'
+import type { Culprit } from './model/crash-report.ts'
+
+export {
+  certificatesVariable,
+  ownVariables,
+  papersVariable,
+  supervisorVariable,
+  terminalVariable,
+} from '../lib/supervisor-variables.ts'
+
+export const papersFolder = (): string | undefined => ours(papersVariable)
+
+/** A variable set by the supervisor for this process, and not for processes started by this process. */
+export function ours(variable: string): string | undefined {
+  const supervisor = process.env[supervisorVariable]
+  if (supervisor !== undefined && supervisor !== String(process.ppid)) return undefined
+  return process.env[variable] || undefined
+}
+
+const culpritFile = (folder: string): string => join(folder, 'culprit.json')
+
+/** The maximum length of message and stack, in characters. */
+const longest = 20_000
+
+/**
+ * Names the job that ends the process. Only the first name counts: later errors come from the ending process. Never throws, because no
+ * caller could handle the error.
+ */
+export function nameCulprit(folder: string, culprit: Culprit): void {
+  try {
+    const { message, stack } = culprit
+    const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
+    writeFileSync(culpritFile(folder), JSON.stringify(short), { flag: 'wx' })
+  } catch {
+    // A job is already named, or the folder is gone: the crash is then unexplained.
+  }
+}
+
+/** Null: no job was named, or the process ended during the write. */
+export function readCulprit(folder: string): Culprit | null {
+  try {
+    const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit
+    const isOne = /^\d{1,19}$/.test(read.job) && Number.isInteger(read.attempt) && typeof read.message === 'string'
+    return isOne ? read : null
+  } catch {
+    return null
+  }
+}

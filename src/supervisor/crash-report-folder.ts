@@ -1,0 +1,85 @@
+/**
+ * Makes the folder for crash reports: a folder per supervisor in the temporary folder, removed when the supervisor ends. The next
+ * supervisor removes the folder of a killed supervisor; the folder name holds the process id.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../lib/clock.ts'
+import { isOwnLeftover, isUsablePlace } from '../lib/temporary-folder.ts'
+
+export interface Folder {
+  /** The folder for pending crash reports. */
+  readonly certificates: string
+  /** The report folder of the next process, created and empty. */
+  papers(): string
+  /** Updates the timestamps, so that cleaners of old files keep the folder. */
+  touch(): void
+  remove(): void
+}
+
+/** The second path serves if the first is not writable, such as in a container with a read-only disk. */
+const places = () => [tmpdir(), '/dev/shm']
+/** Processes of another container may see the same folder, and the same process ids mean other processes there. */
+const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
+
+/** Undefined: this user can write to none of the paths. */
+export function makeFolder(among: readonly string[] = places()): Folder | undefined {
+  for (const place of among) {
+    if (!isUsablePlace(place)) continue
+    try {
+      removeLeftovers(place)
+      return folderAt(mkdtempSync(join(place, `${prefix()}${process.pid}-`)))
+    } catch {
+      // The next path may work.
+    }
+  }
+  return undefined
+}
+
+/**
+ * mkdtemp makes the folder accessible to this user only. Later runs empty the folder instead of making a new folder: this works on a full
+ * disk too.
+ */
+function folderAt(path: string): Folder {
+  const certificates = join(path, 'certificates')
+  const papers = join(path, 'papers')
+  mkdirSync(certificates)
+  return {
+    certificates,
+    papers() {
+      mkdirSync(papers, { recursive: true })
+      for (const name of readdirSync(papers)) rmSync(join(papers, name), { recursive: true, force: true })
+      return papers
+    },
+    touch() {
+      const now = systemClock.now()
+      for (const name of ['', ...readdirSync(path, { recursive: true })]) utimesSync(join(path, String(name)), now, now)
+    },
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  }
+}
+
+function removeLeftovers(place: string): void {
+  for (const name of readdirSync(place)) {
+    if (!name.startsWith(prefix())) continue
+    const pid = Number.parseInt(name.slice(prefix().length), 10)
+    if (pid !== process.pid && exists(pid)) continue
+    // The name alone proves nothing: another user may have chosen the name.
+    if (!isOwnLeftover(place, join(place, name))) continue
+    try {
+      rmSync(join(place, name), { recursive: true, force: true })
+    } catch {
+      // The next supervisor will try again.
+    }
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

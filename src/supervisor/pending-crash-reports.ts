@@ -1,0 +1,51 @@
+/**
+ * Stores crash reports between a supervisor, which has no database, and the next process, which recovers the crashed workers with the
+ * reports: a file per worker in a folder that outlives both processes.
+ *
+ * Invariant: a file exists completely or not at all, and stays until the reader removes the file after its work.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { certificatesVariable, ours } from './crash-report-files.ts'
+import type { Death } from './model/crash-report.ts'
+
+export const certificatesFolder = (): string | undefined => ours(certificatesVariable)
+
+export interface Certificate {
+  worker: string
+  death: Death
+}
+
+const ending = '.json'
+const fileOf = (folder: string, worker: string): string => join(folder, worker + ending)
+
+export function writeCertificate(folder: string, { worker, death }: Certificate): void {
+  const file = fileOf(folder, worker)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(`${file}.partial`, JSON.stringify(death), { mode: 0o600 })
+  renameSync(`${file}.partial`, file)
+}
+
+export function readCertificates(folder: string): Certificate[] {
+  return workersIn(folder).flatMap(worker => {
+    try {
+      return { worker, death: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as Death }
+    } catch {
+      // Another engine of this process has just removed the file.
+      return []
+    }
+  })
+}
+
+export const removeCertificate = (folder: string, worker: string): void =>
+  rmSync(fileOf(folder, worker), { force: true })
+
+function workersIn(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter(name => name.endsWith(ending))
+    return names.map(name => name.slice(0, -ending.length))
+  } catch {
+    // The supervisor has ended and removed its folder.
+    return []
+  }
+}

@@ -1,0 +1,85 @@
+/** Stores the checkpoints, progress and warnings of attempts through the committer, and reads checkpoints, files and provider states. */
+
+import type { Db } from '../database/db.ts'
+import { isFaultOfRow, passes, sqlState } from '../database/pg-errors.ts'
+import { look } from '../database/read-only-query.ts'
+import { RetomaError } from '../errors/errors.ts'
+import { warnOfAttempt } from '../events/sql/write-events.ts'
+import type { Keeper } from '../execution/handler-services.ts'
+import { loadCheckpoints } from '../execution/sql/checkpoint.ts'
+import { transact } from '../execution/step-transaction.ts'
+import type { Copies } from '../files/local-file-copies.ts'
+import { opened } from '../files/model/file.ts'
+import { findFile, readPiece } from '../files/sql/file.ts'
+import type { Clock } from '../lib/clock.ts'
+import { tellProvider } from '../providers/sql/provider-state.ts'
+import type { Committer } from './outcome-writer.ts'
+import { nameOf } from './sql/heartbeat.ts'
+
+const longestPauseMs = 5000
+
+export function createKeeper(given: {
+  db: Db
+  worker: string
+  committer: Committer
+  clock: Clock
+  copies: Copies
+  /** A stopped provider answers again. */
+  answered: () => Promise<void>
+}): Keeper {
+  const { db, worker, committer, clock, copies, answered } = given
+
+  /** Retries while the database is unreachable, because an outage is no failure of the job. */
+  async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
+    for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      signal.throwIfAborted()
+      try {
+        return await ask()
+      } catch (error) {
+        if (isFault(error)) throw error
+        await clock.sleep(pause, signal)
+      }
+    }
+  }
+
+  const keeper: Keeper = {
+    // A first attempt has no earlier checkpoints.
+    load: async ({ id, attempt }, signal) =>
+      attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
+    async provider({ id, kind }, name, word, signal) {
+      const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
+      // The handler's result must not wait for the report of an answer.
+      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
+      if (goesOn) await answered()
+      return stand
+    },
+    file: async (_, id, signal) => (await patiently(() => findFile(db, id), signal)) ?? null,
+    async piece(_, id, n, signal) {
+      const piece = await patiently(() => readPiece(db, id, n), signal)
+      if (piece === undefined) throw new RetomaError('file_gone', { id })
+      return piece
+    },
+    async copy(claimed, id, signal) {
+      const copy = copies.of(nameOf(claimed))
+      const file = await keeper.file(claimed, id, signal)
+      return file && copy(opened(file, n => keeper.piece(claimed, id, n, signal)))
+    },
+    look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
+    save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
+    transact: ({ id, attempt }, name, work, signal) =>
+      transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
+    warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
+    note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
+      committer.note({ id, attempt, checkpoint, resume, progress }),
+  }
+  return keeper
+}
+
+/**
+ * True if an error is PostgreSQL's answer to a handler's statement, false if the error concerns the server. 25006 rejects a write in a
+ * read-only transaction, also on a read-only server; 57014 ends a statement after its timeout.
+ */
+const isAnswer = (error: unknown): boolean =>
+  isFaultOfRow(error) ||
+  /^(25006|57014)$/.test(sqlState(error) ?? '') ||
+  (sqlState(error) !== undefined && !passes(error))

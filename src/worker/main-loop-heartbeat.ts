@@ -1,0 +1,225 @@
+/**
+ * Proves from the main loop that a worker lives. The main loop writes each turn to shared memory, so that the heartbeat thread notices a
+ * blocked loop; checks which leases are lost; and writes heartbeats itself if there is no heartbeat thread, or if the thread cannot.
+ *
+ * Invariant: while the database is reachable, a living worker writes a heartbeat within two intervals, even if one of both writers fails.
+ */
+
+import type { Db } from '../database/db.ts'
+import type { Attempt } from '../execution/attempt.ts'
+import { currentJob } from '../execution/current-job.ts'
+import { answerHeart, type Running } from '../heartbeat/current-job-hook.ts'
+import { Heart } from '../heartbeat/heartbeat-thread.ts'
+import { Stops } from '../heartbeat/process-pauses.ts'
+import { setFree, sign, turnMs } from '../heartbeat/shared-state.ts'
+import { beatEvery } from '../jobs/model/policy.ts'
+import { type Clock, sharedElapsed } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { type Loop, loop } from '../lib/loop.ts'
+import { whileIdle } from '../lib/unref-timer.ts'
+import { papersFolder } from '../supervisor/crash-report-files.ts'
+import type { Life } from './incarnation.ts'
+import { beatWorker, lostBy } from './sql/heartbeat.ts'
+
+export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
+
+/** Settings of the heartbeat thread; without settings only the main loop writes heartbeats. */
+export interface HeartSettings {
+  /** A direct connection, without a pooler. */
+  url: string
+  killWhenHung: boolean
+  memoryBytes: number
+  /** After this time without a heartbeat the worker considers itself dead and ends isolated attempts. */
+  silentMs: number
+}
+
+export interface PulseOptions {
+  db: Db
+  clock: Clock
+  log: Log
+  heart: HeartSettings | undefined
+  queues: readonly string[]
+  /** The current incarnation. */
+  life: () => Life
+  free: (queue: string) => number
+  abandoned: () => number
+  /** Called with each heartbeat. */
+  search: (life: Life) => Promise<void>
+  /** Starts a new incarnation after `life` was declared dead. Retried until it succeeds. */
+  startOver: (life: Life) => Promise<void>
+}
+
+const deadlineMs = beatEvery - 500
+/** From this delay on the loop was blocked, and other attempts are not charged for the time. */
+const stoodMs = 500
+/** From this delay on the cause is worth finding. */
+const worthKnowingMs = 1000
+
+export class Pulse {
+  readonly #options: PulseOptions
+  #heart: Heart | undefined
+  #loop: Loop | undefined
+  #stopTurning = () => {}
+  #stopAnswering = () => {}
+  #dead: string | undefined
+  readonly #stops = new Stops()
+  #standsIn = false
+  /** The instant of the main loop's own last heartbeat. */
+  #beatAt = Number.NEGATIVE_INFINITY
+  /** The difference between the shared clock and `clock.elapsed()`, in milliseconds. */
+  #offset = 0
+  /** True after a blocked loop of unknown cause: from now on the async context of every handler is tracked. */
+  followAll = false
+
+  constructor(options: PulseOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    const { clock, log, heart } = this.#options
+    if (heart !== undefined) this.#startHeart(heart)
+    const failed = (error: unknown) => {
+      log.warn({ err: error }, 'the heartbeat failed; trying again')
+      this.#silent()
+    }
+    this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
+  }
+
+  /** Runs the next tick soon. */
+  wake(): void {
+    this.#loop?.wake()
+  }
+
+  /** A new incarnation has begun. */
+  live(id: string): void {
+    this.#heart?.live(id)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopTurning()
+    this.#stopAnswering()
+    await Promise.all([this.#loop?.stop(), this.#heart?.stop()])
+  }
+
+  #startHeart(settings: HeartSettings): void {
+    const { clock, log, queues, life } = this.#options
+    this.#offset = sharedElapsed() - clock.elapsed()
+    this.#heart = new Heart({
+      ...settings,
+      log,
+      queues,
+      dead: id => {
+        this.#dead = id
+        this.wake()
+      },
+      silent: () => this.#silent(),
+    })
+    this.#heart.live(life().id)
+    this.turn()
+    this.#stopTurning = whileIdle(turnMs, () => this.turn())
+    this.#stopAnswering = answerHeart(() => this.#current())
+  }
+
+  /**
+   * Handles a failed heartbeat of the thread or the main loop. The worker counts as silent only if neither wrote a heartbeat for
+   * `silentMs`.
+   */
+  #silent(): void {
+    const { heart: settings, clock, life } = this.#options
+    if (settings === undefined) return
+    const byHeart = this.#heart!.signs[sign.beatAt]! - this.#offset
+    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
+  }
+
+  /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
+  turn(): void {
+    const heart = this.#heart
+    if (heart === undefined) return
+    const { signs } = heart
+    const { clock, life, queues, free, abandoned } = this.#options
+    const present = life()
+    const now = sharedElapsed()
+    const late = now - signs[sign.turnAt]! - turnMs
+    if (late > signs[sign.lagMs]!) signs[sign.lagMs] = late
+    if (late >= stoodMs) this.#stood(present, late, now)
+    signs[sign.abandoned] = abandoned()
+    signs[sign.unwrittenMs] = present.unwrittenMs
+    for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
+    this.#show(present, present.sole)
+    const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
+    signs[sign.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
+    signs[sign.turnAt] = now
+  }
+
+  /** Records the start of a handler, which may block the loop before the next turn. */
+  started(attempt: Attempt): void {
+    const life = this.#options.life()
+    if (this.#heart === undefined) return
+    this.#show(life, life.handling === 1 ? attempt : undefined)
+    const { signs } = this.#heart
+    signs[sign.allDueAt] = Math.max(signs[sign.allDueAt]!, attempt.time.deadline + this.#offset)
+  }
+
+  #show(life: Life, sole: Attempt | undefined): void {
+    const { signs } = this.#heart!
+    signs[sign.running] = life.handling
+    signs[sign.dueAt] = life.due === Number.POSITIVE_INFINITY ? 0 : life.due + this.#offset
+    signs[sign.soleJob] = Number(sole?.claimed.id ?? 0)
+    signs[sign.soleAttempt] = sole?.claimed.attempt ?? 0
+  }
+
+  #stood(life: Life, late: number, now: number): void {
+    const { signs } = this.#heart!
+    const stopped = Math.min(this.#stops.since(signs[sign.turnAt]!, signs, now), late)
+    if (stopped > 0) life.stopped(stopped)
+    const ms = late - stopped
+    if (ms < stoodMs) return
+    const job = signs[sign.blockedJob]!
+    if (job === 0 && ms >= worthKnowingMs) this.followAll = true
+    life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)
+  }
+
+  /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
+  #current(): Running | undefined {
+    const life = this.#options.life()
+    const known = currentJob()
+    const sole = life.sole
+    // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
+    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.leases.find(known)
+    if (attempt === undefined) return undefined
+    const { id, kind, attempt: number } = attempt.claimed
+    const turnedAt = this.#heart!.signs[sign.turnAt]! - this.#offset
+    return { id, attempt: number, kind, leftMs: attempt.time.leftOfOne(turnedAt) }
+  }
+
+  async #tick(): Promise<undefined> {
+    const { db, life, search, startOver } = this.#options
+    const present = life()
+    const { id, leases } = present
+    if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
+    leases.lose(await lostBy(db, id, leases.held, deadlineMs))
+    await leases.extend()
+    await search(present)
+  }
+
+  async #isAlive(life: Life): Promise<boolean> {
+    const { db, clock, log, queues, free, abandoned } = this.#options
+    const standsIn = this.#heart?.isBeating === false
+    // The end of the heartbeat thread was already logged.
+    if (standsIn && !this.#standsIn && this.#heart?.isThere)
+      log.warn({ worker: life.id }, 'the heart of this worker does not beat; its main loop does instead')
+    this.#standsIn = standsIn
+    if (this.#heart !== undefined && !standsIn) return true
+    const vitals = {
+      memoryBytes: process.memoryUsage.rss(),
+      inFlightCount: life.handling,
+      abandoned: abandoned(),
+      freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
+      unwrittenMs: life.unwrittenMs,
+      supervised: papersFolder() !== undefined,
+    }
+    const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
+    this.#beatAt = clock.elapsed()
+    return alive
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Writes everything for attempts, each sort of write in its own write batcher (write-batcher.ts). The writes of an attempt keep their order
+ * because each write is awaited before the next: an attempt ends only after its steps.
+ *
+ * Invariant: `settle` resolves with `written` once the outcome is in the database, with `lease_lost` once the lease is certainly lost, and
+ * with `unwritten` or `rejected` if nothing could be written: the job is still leased by this worker and still `running`.
+ */
+
+import { type MovedBatch, type Pausing, pauseBatches } from '../batches/sql/provider-pauses.ts'
+import type { Db } from '../database/db.ts'
+import { type Checkpoint, type Note, noteProgress, saveCheckpoints } from '../execution/sql/checkpoint.ts'
+import type { Failure } from '../jobs/model/outcome.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { asText, cleanText } from '../lib/values/json.ts'
+import { type Settle, settleJobs } from './sql/settle.ts'
+import { createGroupCommit, type Landed } from './write-batcher.ts'
+
+export interface Committer {
+  settle(settle: Settle): Promise<Landed>
+  /** `rejected`: PostgreSQL does not accept the value. */
+  save(checkpoint: Checkpoint): Promise<Landed>
+  note(note: Note): Promise<Landed>
+  /** Pauses the batch of the job if the lease still holds. */
+  pause(pausing: Pausing): Promise<Landed>
+  /** Milliseconds that the oldest write has waited. */
+  readonly unwrittenMs: number
+  /** Stops waiting for a failing database: unwritten items are left to the watchdog. */
+  giveUp(): void
+}
+
+export function createCommitter(options: {
+  db: Db
+  worker: string
+  clock: Clock
+  log: Log
+  /** A job of this batch has paused the batch. */
+  paused: (batch: MovedBatch) => void
+}): Committer {
+  const { db, worker, clock, log, paused } = options
+  const settles = createGroupCommit<Settle>({
+    clock,
+    log,
+    what: 'outcomes',
+    write: items => settleJobs(db, worker, items, clock.instant()),
+    weigh: lengthOf,
+    oneOfJob: true,
+    instead,
+  })
+  const checkpoints = createGroupCommit<Checkpoint>({
+    clock,
+    log,
+    what: 'checkpoints',
+    write: items => saveCheckpoints(db, worker, items, clock.instant()),
+    weigh: ({ value }) => value.length,
+    instead: () => undefined,
+  })
+  const notes = createGroupCommit<Note>({
+    clock,
+    log,
+    what: 'notes of progress',
+    write: items => noteProgress(db, worker, items, clock.instant()),
+    weigh: ({ resume, progress }) => (resume?.length ?? 0) + (progress?.length ?? 0),
+    oneOfJob: true,
+    instead: () => undefined,
+  })
+
+  const pauses = createGroupCommit<Pausing>({
+    clock,
+    log,
+    what: 'pauses of batches',
+    async write(items) {
+      for (const batch of await pauseBatches(db, worker, items, clock.instant())) paused(batch)
+      return new Set(items)
+    },
+    weigh: ({ reason }) => reason.length,
+    instead: () => undefined,
+  })
+
+  const all = [settles, checkpoints, notes, pauses]
+
+  /**
+   * Replaces an outcome rejected by PostgreSQL by a failure of this attempt only. If PostgreSQL rejects the failure too, the job ends
+   * without the failure: a job must not run forever because its outcome cannot be written.
+   */
+  function instead({ id, attempt, outcome }: Settle, error: unknown): Settle | undefined {
+    if (outcome.state === 'refused') {
+      log.error({ job: id, attempt, err: error }, 'PostgreSQL takes no end of this job; it stays with this worker')
+      return undefined
+    }
+    if (outcome.state === 'failed' && outcome.failure.code === 'bad_value') {
+      log.error(
+        { job: id, attempt, err: error },
+        'PostgreSQL refused the failure of this attempt; the job ends without it',
+      )
+      return { id, attempt, outcome: { state: 'refused' } }
+    }
+    const message = cleanText(`bad_value: PostgreSQL refused the outcome: ${asText(error)}`)
+    const failure: Failure = { what: 'error', message, code: 'bad_value', stack: null }
+    return { id, attempt, outcome: { state: 'failed', failure } }
+  }
+
+  return {
+    settle: settle => settles.add(settle),
+    save: checkpoint => checkpoints.add(checkpoint),
+    note: note => notes.add(note),
+    pause: pausing => pauses.add(pausing),
+    get unwrittenMs() {
+      const now = clock.elapsed()
+      return Math.max(...all.map(each => now - (each.waitingSince ?? now)))
+    },
+    giveUp() {
+      for (const each of all) each.giveUp()
+    },
+  }
+}
+
+function lengthOf({ outcome }: Settle): number {
+  if (outcome.state === 'succeeded') return outcome.result.length
+  const failure = 'failure' in outcome ? outcome.failure : null
+  return failure === null ? 0 : failure.message.length + (failure.stack?.length ?? 0)
+}

@@ -1,0 +1,195 @@
+/**
+ * Settles attempts: any number of outcomes in a single statement and a single commit.
+ *
+ * Invariant: the fence is in the `where`, and `state` never is: with that literal the planner takes the partial index of
+ * running jobs, and each settle costs as much as all attempts that ever ran. A second statement with a fresh snapshot
+ * checks the rows that did not change: a write whose answer was lost is "written", anything else "lease lost".
+ */
+
+import { countOutcomes, shardOf } from '../../batches/sql/batch-counters.ts'
+import type { Db } from '../../database/db.ts'
+import { noteJobStates } from '../../events/sql/write-events.ts'
+import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import type { Failure, Outcome } from '../../jobs/model/outcome.ts'
+import { kept } from '../../jobs/sql/crash-suspicion.ts'
+import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { type Held, nameOf } from './heartbeat.ts'
+
+export interface Settle {
+  id: string
+  attempt: number
+  /** `refused`: failed, and PostgreSQL rejected both the outcome and the failure that reports the rejection. */
+  outcome: Outcome | { state: 'released' } | { state: 'refused' }
+}
+
+// The charge of an outcome. A crash also counts the earlier unexplained crashes that the job was part of. A crash or a
+// release does not prove the job harmless, so the crash suspicion stays (jobs/model/crash-suspicion.ts).
+const nothing = 0
+const failure = 1
+const crash = 2
+const nothingShown = -1
+// Like `nothingShown`, and the attempt does not count as a start: the provider waits, or the batch was paused meanwhile.
+const handedBack = -2
+
+// Returns the rows that did not change: usually none, and a count shows this without a check of each row. The arrays come
+// through "(select …)", so no plan depends on their length (docs/adr/0005-plans.md).
+const settle = {
+  name: 'settle',
+  text: `
+    with given as materialized (
+      select *
+      from unnest(
+          (select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::jsonb[]), (select $5::jsonb[]),
+          (select $6::float8[]), (select $7::int[]))
+        as g (id, attempt, state, result, error, delay_ms, charge)
+    ), moved as (
+      update retoma.job j
+      set state = g.state,
+        worker_id = null,
+        last_worker = $8,
+        result = g.result,
+        error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
+        failures = j.failures + (g.charge = ${failure})::int,
+        crashes = j.crashes + case when g.charge = ${crash} then 1 + ${kept('j', 'deaths')} else 0 end,
+        care = case when g.charge = ${crash} then j.care || '{"death": null, "deaths": 0}' when g.charge < 0 then j.care end,
+        unspent = j.unspent + (g.charge = ${handedBack})::int,
+        rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
+        run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
+        finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
+        key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
+      from given g
+      where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $8
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${handedBack} then j.ref end as ref, j.failures
+    ), failed as (
+      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
+      from moved where charge > 0
+      on conflict do nothing
+    ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
+    ${freeGates('moved', 'coalesce($9::timestamptz, now())')},
+    ${countOutcomes('moved', '$10::smallint', 'coalesce($9::timestamptz, now())')}
+    select g.id, g.attempt
+    from given g
+    where (select count(*) from moved) < (select count(*) from given)
+      and not exists (select from moved m where m.id = g.id and m.attempt = g.attempt)`,
+}
+
+// If the outcome has no failure, or another failure, then a failure row of the attempt comes from the watchdog: the
+// attempt ended, but not by this outcome. A job released to `waiting` may have been claimed again since: then a later
+// attempt without such a row proves that the outcome was written.
+const landed = {
+  name: 'settle_landed',
+  text: `
+    select g.id, g.attempt
+    from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, what)
+      join retoma.job j on j.id = any (array[g.id])
+    where case
+      when g.what is not null then (
+        select f.worker = $5 and f.what = g.what from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
+      else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
+        and (select true from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt) is null
+    end`,
+}
+
+/**
+ * Returns the settles whose outcome is in the database, written by this call or by an earlier call whose answer was lost.
+ */
+export async function settleJobs(
+  db: Db,
+  worker: string,
+  settles: readonly Settle[],
+  now: Date | null,
+): Promise<Set<Settle>> {
+  const rows = settles.map(toRow).sort(byId)
+  const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
+  const unmoved = await db.run<Held>(settle, [
+    column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
+    shardOf(worker),
+  ]) // biome-ignore format: the columns in their order
+  if (unmoved.length === 0) return new Set(settles)
+  const names = new Set(unmoved.map(nameOf))
+  const open = rows.filter(row => names.has(nameOf(row)))
+  const found = await db.run<Held>(landed, [
+    column('id', open), column('attempt', open), column('state', open), column('what', open), worker,
+  ]) // biome-ignore format: the columns in their order
+  for (const row of found) names.delete(nameOf(row))
+  return new Set(settles.filter(each => !names.has(nameOf(each))))
+}
+
+/**
+ * Compares as numbers: ids are decimal texts without leading zeros. The same order everywhere, so that flushes do not
+ * deadlock.
+ */
+const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+
+const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: causeOf(what) })
+
+const refused = JSON.stringify({
+  what: 'error',
+  message: 'bad_value: PostgreSQL refused the outcome of this attempt, and its failure as well; the log has both',
+  code: 'bad_value',
+  stack: null,
+})
+
+interface Row {
+  id: string
+  attempt: number
+  state: string
+  result: string | null
+  error: string | null
+  delayMs: number
+  charge: number
+  /** Type of the charged failure. */
+  what: string | null
+}
+
+function toRow({ id, attempt, outcome }: Settle): Row {
+  const row: Row = {
+    id,
+    attempt,
+    state: outcome.state,
+    result: null,
+    error: null,
+    delayMs: 0,
+    charge: nothing,
+    what: null,
+  }
+  switch (outcome.state) {
+    case 'succeeded':
+      row.result = outcome.result
+      break
+    case 'skipped':
+      row.error = JSON.stringify({ what: 'skipped', message: outcome.reason, code: null, stack: null })
+      break
+    case 'failed':
+      charge(row, outcome.failure)
+      break
+    case 'waiting':
+      row.delayMs = outcome.delay
+      if (outcome.failure) charge(row, outcome.failure)
+      break
+    case 'released':
+      row.state = 'waiting'
+      row.charge = nothingShown
+      break
+    case 'handed_back':
+      row.state = 'waiting'
+      row.delayMs = outcome.delay
+      row.charge = handedBack
+      break
+    case 'refused':
+      // Contains no value of the job or of an error, and writes no failure row.
+      row.state = 'failed'
+      row.error = refused
+      break
+    default:
+      outcome satisfies never
+  }
+  return row
+}
+
+function charge(row: Row, what: Failure): void {
+  row.error = failureText(what)
+  row.what = what.what
+  row.charge = what.what === 'crash' ? crash : failure
+}

@@ -1,0 +1,60 @@
+/** Validates the options of `engine.work` and derives the settings of the heartbeat thread. */
+
+import type { Registry } from '../enqueue/kind-registry.ts'
+import { RetomaError, say } from '../errors/errors.ts'
+import { defaultPolicy } from '../jobs/model/policy.ts'
+import type { Duration } from '../lib/values/duration.ts'
+import { defaultMemoryCap, type HeartSettings } from './main-loop-heartbeat.ts'
+
+export interface WorkOptions {
+  /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, 10 each. */
+  queues?: Readonly<Record<string, number>>
+  /** On stop: the time a handler may continue after its signal before its job is released. Default 5 s. */
+  grace?: Duration
+  /**
+   * Memory limit of this process in bytes, such as megabytes(512). Above the limit a supervised worker ends itself and names the
+   * job; an unsupervised worker only reports. Default: three quarters of the memory of the container or of the machine.
+   */
+  memory?: number
+  /**
+   * Kills the process if a job blocks the event loop past its timeout. Default: only if a supervisor restarts the process, as
+   * `retoma worker` does.
+   */
+  killWhenHung?: boolean
+}
+
+/** Below this limit even an idle worker would end itself. */
+const leastMemory = 64_000_000
+
+export function heartSettings(
+  { memory, killWhenHung = false }: WorkOptions,
+  url: string,
+  registry: Registry,
+): HeartSettings {
+  const orphanAfter = Math.min(
+    defaultPolicy.orphanAfter,
+    ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),
+  )
+  return { url, killWhenHung, memoryBytes: checkMemory(memory) ?? defaultMemoryCap(), silentMs: orphanAfter * 0.75 }
+}
+
+export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  for (const [queue, size] of Object.entries(queues)) {
+    if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
+    const problem = say(
+      `concurrency is a whole number from 1 to 10000, not ${size}`,
+      `a concorrência é um número inteiro de 1 a 10000, não ${size}`,
+    )
+    throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
+  }
+  return queues
+}
+
+export function checkMemory(memory: number | undefined): number | undefined {
+  if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
+  const problem = say(
+    `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,
+    `é um número de bytes a partir de 64 MB, como megabytes(512), não ${memory}`,
+  )
+  throw new RetomaError('bad_option', { option: 'memory', problem })
+}

@@ -1,0 +1,239 @@
+/**
+ * Runs the workers of this process and exchanges hints with other processes. Code that creates, moves or blocks jobs notifies the
+ * worker pool; the pool wakes the local workers at once and the workers of other processes by a hint.
+ *
+ * Invariant: after stop() nothing of the pool runs. Every wait is bounded, so that an unresponsive database cannot keep a process
+ * from ending.
+ */
+
+import type { BatchEnds } from '../batches/batch-completion.ts'
+import { letBatchesGoOn, type MovedBatch } from '../batches/sql/provider-pauses.ts'
+import { anew, doors, type Listener, listen } from '../claiming/sql/wake-up.ts'
+import type { Db } from '../database/db.ts'
+import type { Registry } from '../enqueue/kind-registry.ts'
+import { suggestion } from '../errors/did-you-mean.ts'
+import { currentJob } from '../execution/current-job.ts'
+import { notifyQueue } from '../incidents/incident-check.ts'
+import type { Notify } from '../incidents/notice-job.ts'
+import type { Waiters } from '../jobs/settle-listeners.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
+import { systemRandom } from '../lib/random.ts'
+import { seconds } from '../lib/values/duration.ts'
+import { recallJobs } from '../providers/sql/clear-provider.ts'
+import { witness } from '../supervisor/crash-recorder.ts'
+import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { version } from '../version.ts'
+import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
+import { Worker } from './worker.ts'
+
+/** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
+export interface WorkerHandle extends AsyncDisposable {
+  readonly id: string
+  /**
+   * Resolves when the worker has stopped because too many abandoned handlers still run; another process should replace this
+   * process.
+   */
+  readonly worn: Promise<void>
+  stop(): Promise<void>
+}
+
+const defaultConcurrency = 10
+const pollMs = 5000
+/** Notices that are posted at the same time. */
+const notices = 10
+const deliverMs = 12_000
+
+export interface CrewOptions {
+  db: Db
+  /** For the heartbeat thread of a worker: bypasses any pooler. */
+  directUrl: string
+  clock: Clock
+  log: Log
+  registry: Registry
+  waiters: Waiters
+  ends: BatchEnds
+  /** Undefined: no notices are sent. */
+  notify: Notify | undefined
+  /** Identifies this engine in the hints it sends. */
+  sender: string
+  /** Notifies workers of other processes about jobs in the queue: see Hinter. */
+  hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
+  /** A worker of this process has claimed a job of the queue. */
+  claimed: (queue: string, job: string) => void
+  /** Notifies workers of other processes: no further job of the batch may start. */
+  held: (queue: string, batch: string) => void
+  /** Notifies workers of other processes: claims of the queue are no longer blocked. */
+  unheld: (queue: string) => void
+  /** Tokens or logins may have changed in another process. */
+  doors: () => void
+}
+
+export class Crew {
+  readonly #given: CrewOptions
+  readonly #workers = new Set<Worker>()
+  #listener: Listener | undefined
+  #lookAway: (() => void) | undefined
+
+  constructor(given: CrewOptions) {
+    this.#given = given
+  }
+
+  async work(options: WorkOptions): Promise<WorkerHandle> {
+    const papers = papersFolder()
+    if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
+    const worker = await this.begin(options, 'loops')
+    this.#warnIfIdle(worker)
+    this.listen()
+    const stop = () => worker.stop()
+    return {
+      get id() {
+        return worker.id
+      },
+      worn: worker.worn,
+      stop,
+      [Symbol.asyncDispose]: stop,
+    }
+  }
+
+  async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
+    const { queues, grace = seconds(5) } = options
+    const { db, directUrl, clock, log, registry, waiters, ends, notify } = this.#given
+    const { jobs } = registry
+    const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
+    const worker = await Worker.begin(
+      {
+        db,
+        clock,
+        log,
+        random: systemRandom,
+        version,
+        jobs,
+        queues: { ...(notify === undefined ? {} : { [notifyQueue]: notices }), ...checkQueues(queues ?? all) },
+        graceMs: grace,
+        pollMs,
+        settled: id => waiters.settled(id),
+        batchMoved: id => ends.touched(id),
+        failed: failed => ends.failed(failed),
+        succeeded: batch => ends.answered(batch),
+        hint: (queue, delayMs) => this.tell(queue, delayMs),
+        claimed: this.#given.claimed,
+        paused: batch => this.paused(batch),
+        answered: () => this.goOn(),
+        // No heartbeat thread on a virtual clock.
+        heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
+      },
+      mode,
+    )
+    this.#workers.add(worker)
+    void worker.stopped.then(() => this.#workers.delete(worker))
+    return worker
+  }
+
+  /** Warns at start: an idle worker without any kind to run looks the same as a worker that waits for jobs. */
+  #warnIfIdle(worker: Worker): void {
+    const { registry, log } = this.#given
+    const home = new Set(Array.from(registry.jobs.values(), job => job.queue))
+    const facts = { worker: worker.id, kinds: [...registry.jobs.keys()] }
+    if (worker.queues.length === 0)
+      log.warn(
+        facts,
+        'this worker serves no queue and will run nothing: give createEngine its jobs before work(), or work({ queues }) a queue',
+      )
+    for (const queue of worker.queues.filter(each => !home.has(each))) {
+      const hint = suggestion(queue, [...home]).en
+      log.warn({ ...facts, queue }, `this worker serves queue "${queue}", but no job of this engine is in it${hint}`)
+    }
+  }
+
+  /** Starts to receive the hints of other processes. */
+  listen(): void {
+    this.#listener ??= listen({
+      ...this.#given,
+      woken: (queue, delayMs, held) => {
+        // A wake without a queue also follows each connect, because any hint may have been missed.
+        if (queue === undefined) this.#given.doors()
+        if (held === doors) return
+        if (queue !== undefined && held === anew) this.unheld(queue)
+        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        else this.#wake(queue, delayMs)
+      },
+    })
+  }
+
+  /** Wakes workers of `queue`, or all workers, now or after `delayMs`. Answers whether a slot is free. */
+  #wake(queue?: string, delayMs = 0): boolean {
+    return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
+  }
+
+  /** A job of the batch asked for the pause, or the failure streak became too long. */
+  paused({ id, queue }: MovedBatch): void {
+    const { held, waiters, log } = this.#given
+    this.holdBack(queue, id)
+    held(queue, id)
+    waiters.settled(id)
+    log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
+  }
+
+  /** Resumes the batches and jobs that waited for a provider that answers again. */
+  async goOn(): Promise<void> {
+    const { db, clock, ends, waiters, unheld, log } = this.#given
+    const moved = await letBatchesGoOn(db, clock.instant())
+    for (const { id, queue } of moved) {
+      this.unheld(queue)
+      unheld(queue)
+      waiters.settled(id)
+      log.info({ batch: id }, 'its provider answers again; this batch goes on')
+    }
+    if (moved.length > 0) await ends.ask(moved.map(each => each.id))
+    for (const queue of await recallJobs(db, clock.instant())) this.tell(queue)
+  }
+
+  /** Returns claimed jobs of the batch that have not started here. */
+  holdBack(queue: string, batch: string): void {
+    for (const worker of this.#workers) void worker.holdBack(queue, batch)
+  }
+
+  /** Claims of the queue are no longer blocked. */
+  unheld(queue: string): void {
+    for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.unheld(queue)
+  }
+
+  /** Wakes workers here and in other processes: the queue has work, now or after `delayMs`, perhaps only `job`. */
+  readonly tell = (queue: string, delayMs = 0, job?: string): void => {
+    const taken = this.#wake(queue, delayMs)
+    this.#given.hint(queue, delayMs, taken, job)
+  }
+
+  /** The longest time in seconds since a worker of this process could last claim; null: this process has no worker. */
+  claimLag(): number | null {
+    const lags = Array.from(this.#workers, worker => worker.unaskedMs).filter(ms => ms !== undefined)
+    return lags.length === 0 ? null : Math.max(...lags) / 1000
+  }
+
+  get isEmpty(): boolean {
+    return this.#workers.size === 0
+  }
+
+  /**
+   * Sends the ready notices once, in this process. The time limit is shorter than the time after which a worker is declared dead,
+   * because this worker sends no heartbeat; unfinished notices are released.
+   */
+  async deliver(): Promise<void> {
+    const { clock } = this.#given
+    const worker = await this.begin({ queues: { [notifyQueue]: notices } }, 'by hand')
+    const over = new AbortController()
+    try {
+      await Promise.race([worker.drain(), clock.sleep(deliverMs, over.signal)])
+    } finally {
+      over.abort()
+      await worker.stop()
+    }
+  }
+
+  async stop(): Promise<void> {
+    const workers = Array.from(this.#workers, worker => worker.stop())
+    await Promise.all([...workers, this.#listener?.stop()])
+    this.#lookAway?.()
+  }
+}

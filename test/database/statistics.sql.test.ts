@@ -1,0 +1,174 @@
+/**
+ * What PostgreSQL believes of a table is what was true when somebody last looked. Whatever that is, no statement of ours may go
+ * through a table that grows, nor compare each job with each other one: docs/adr/0005-plans.md.
+ */
+import pg from 'pg'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Statement } from '../../src/database/db.ts'
+import { forSession } from '../../src/database/session-settings.ts'
+import { migratedDatabase } from '../support/database.ts'
+import { everyStatement } from '../support/statements.ts'
+
+/** They grow with all that was ever done. */
+const growing = [
+  'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'file', 'file_chunk',
+  'classifier_document', 'classifier_purchase',
+] // biome-ignore format: a list
+/** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
+const live = [
+  'job_running', 'job_stalled', 'job_ready', 'job_gated', 'batch_held', 'batch_open', 'event_unplaced',
+] // biome-ignore format: a list
+
+const id = `nextval('retoma.job_id_seq')`
+const fill = (count: number, state: 'succeeded' | 'running') => `
+  insert into retoma.batch (id, name, kind, queue, policy, priority, created_at)
+    select ${id}, 'b', 'k', 'q', '{}', 4, now() from generate_series(1, ${count});
+  insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, id, id, 1 from retoma.batch on conflict do nothing;
+  insert into retoma.batch_count (batch_id, shard) select id, 0 from retoma.batch on conflict do nothing;
+  insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, created_at, finished_at)
+    select 'q', 'k', '${state}', 9, now(), '{}', 1, ${state === 'running' ? `'w', now(), null` : 'null, now(), now()'}
+    from generate_series(1, ${count});
+  insert into retoma.failure (job_id, attempt, what, message, at) select id, 1, 'error', '', now() from retoma.job on conflict do nothing;
+  insert into retoma.checkpoint (job_id, name, attempt, value, at) select id, 's', 1, '1', now() from retoma.job on conflict do nothing;
+  insert into retoma.event (at, type, job_id, data, pos) select now(), 'state', id, '{}', ${id} from retoma.job;
+  insert into retoma.file (name, type, size, job_id, created_at) select 'n', 't', 1, id, now() from retoma.job;
+  insert into retoma.file_chunk (file_id, n, bytes) select id, 0, '' from retoma.file on conflict do nothing;
+  insert into retoma.queue (name) select 'q' || ${id} from generate_series(1, ${count} / 10);
+  insert into retoma.gate (queue, group_key, used_at) select 'q', 'g' || ${id}, now() from generate_series(1, ${count} / 10);
+  insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', '{}', now(), now());
+  insert into retoma.classifier_run (project_id, settings, settings_hash, total, batch_id, created_by, created_at)
+    select (select max(id) from retoma.classifier_project), '{}', '', 1, ${id}, 'u', now() from generate_series(0, ${count} / 10);
+  insert into retoma.classifier_document (run_id, n, code, hash, job_id)
+    select id, n, 'c' || n, '', ${id} from retoma.classifier_run, generate_series(1, 10) n on conflict do nothing;`
+
+const filled = [...growing, 'classifier_run', 'queue', 'gate']
+const empty = ['classifier_purchase', 'classifier_document', 'classifier_run', 'file', ...filled]
+  .map(table => `delete from retoma.${table};`)
+  .join(' ')
+
+/** What the tables held when they were analysed, and what they hold now. */
+const believed = {
+  'one of each, in what thousands have left behind': `${fill(2000, 'succeeded')} ${empty} ${fill(1, 'succeeded')} analyze; ${fill(2000, 'running')}`,
+  'none, in what thousands have left behind': `${fill(2000, 'succeeded')} ${empty} analyze; ${fill(2000, 'running')}`,
+  'none, on the first day': `analyze; ${fill(2000, 'running')}`,
+  'thousands, all finished': `${fill(5000, 'succeeded')} analyze; ${fill(500, 'running')}`,
+  'nothing yet': fill(2000, 'running'),
+}
+
+interface Plan {
+  'Node Type': string
+  'Parent Relationship'?: string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'TID Cond'?: string
+  'Join Filter'?: string
+  Plans?: Plan[]
+}
+
+const inputs = (plan: Plan): Plan[] =>
+  (plan.Plans ?? []).filter(each => !/^(InitPlan|SubPlan)$/.test(each['Parent Relationship'] ?? ''))
+
+const isBound = (plan: Plan): boolean =>
+  plan['Index Cond'] !== undefined || plan['TID Cond'] !== undefined || inputs(plan).some(isBound)
+
+/** Goes through a growing table from end to end. The first of an index is not all of it. */
+function wholes(plan: Plan, isFirst = false): string[] {
+  const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = plan
+  const isWhole =
+    (type === 'Seq Scan' && growing.includes(table)) ||
+    (/^(Index|Bitmap Index)/.test(type) &&
+      plan['Index Cond'] === undefined &&
+      !live.includes(index) &&
+      growing.some(each => table === each || (table === '' && index.startsWith(`${each}_`))))
+  const below = plan.Plans ?? []
+  return [
+    ...(isWhole && !isFirst ? [`${type} ${index || table}`] : []),
+    ...below.flatMap(each => wholes(each, type === 'Limit' && below.length === 1)),
+  ]
+}
+
+/** Compares by their ids each of some with each of some others. */
+function pairs(plan: Plan): string[] {
+  const [, inner] = inputs(plan)
+  const filter = plan['Join Filter'] ?? ''
+  const isPair =
+    plan['Node Type'] === 'Nested Loop' &&
+    inner !== undefined &&
+    !isBound(inner) &&
+    /\w\.id = (ANY \(ARRAY\[)?\w+\.(id|job_id)\b/.test(filter)
+  return [...(isPair ? [filter] : []), ...(plan.Plans ?? []).flatMap(pairs)]
+}
+
+async function clientWith(sql: string): Promise<pg.Client> {
+  const database = await migratedDatabase()
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  onTestFinished(async () => {
+    await client.end()
+    await database.drop()
+  })
+  // Nobody else looks meanwhile.
+  for (const table of filled) await client.query(`alter table retoma.${table} set (autovacuum_enabled = off)`)
+  // Nor does anybody check what refers to what, which would take most of the time.
+  await client.query(`set session_replication_role = replica; ${sql}; reset session_replication_role`)
+  await client.query(forSession)
+  return client
+}
+
+/** The plan that all its values share. In one message: there are hundreds of them. */
+async function planOf(client: pg.Client, { text }: Statement): Promise<Plan> {
+  const count = Math.max(0, ...Array.from(text.matchAll(/\$(\d+)/g), ([, place]) => Number(place)))
+  const values = count > 0 ? `(${Array(count).fill('null').join()})` : ''
+  const answers = await client.query(`prepare it as ${text}; explain (format json) execute it${values}; deallocate it`)
+  return (answers as unknown as pg.QueryResult[])[1]!.rows[0]['QUERY PLAN'][0].Plan
+}
+
+const wrongIn = (plan: Plan): string[] => [...wholes(plan), ...pairs(plan)]
+
+test('one that did would be found', async () => {
+  const client = await clientWith(believed['none, in what thousands have left behind'])
+  const careless = {
+    name: 'careless',
+    text: `
+      with given as materialized (select * from unnest((select $1::bigint[]), (select $2::int[])) as g (id, attempt))
+      update retoma.job j set progress = null from given g where j.id = g.id and j.attempt = g.attempt`,
+  }
+  expect(wrongIn(await planOf(client, careless))).toEqual(['Index Scan job_pkey', expect.stringContaining('.id')])
+  const careful = { ...careless, text: careless.text.replace('= g.id', '= any (array[g.id])') }
+  expect(wrongIn(await planOf(client, careful))).toEqual([])
+})
+
+describe('whatever PostgreSQL believes the tables hold', () => {
+  let statements: Statement[]
+  beforeAll(async () => {
+    statements = await everyStatement()
+  })
+
+  test('every statement is looked at', () => {
+    const names = statements.map(each => each.name)
+    for (const one of [
+      'settle',
+      'claim_gated',
+      'death_bury',
+      'watch_end_hung',
+      'event_page_job_id',
+      'classifier runs.noteJobs',
+    ])
+      expect(names).toContain(one)
+    expect(names.length).toBeGreaterThan(200)
+  })
+
+  test.each(Object.entries(believed))(
+    '%s: none reads a growing table whole, or compares each with each',
+    async (_, sql) => {
+      const client = await clientWith(sql)
+      const found: Record<string, string[]> = {}
+      for (const statement of statements) {
+        const wrong = wrongIn(await planOf(client, statement))
+        if (wrong.length > 0) found[statement.name] = wrong
+      }
+      expect(found).toEqual({})
+    },
+  )
+})

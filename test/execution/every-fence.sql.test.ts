@@ -1,0 +1,129 @@
+/**
+ * Every statement that writes or reads for an attempt names the whole fence: the job's id, the attempt and the worker. Each
+ * statement runs here with a fence that is wrong in one column, so that a column that a statement forgets is noticed.
+ */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
+import { type Claimed, extendAttempts, giveBackClaims, renewClaims } from '../../src/claiming/sql/claim.ts'
+import type { Db } from '../../src/database/db.ts'
+import { warnOfAttempt } from '../../src/events/sql/write-events.ts'
+import { noteProgress, saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
+import { beginFenced, commitFenced, keepIn } from '../../src/execution/sql/fenced-transaction.ts'
+import { type Ending, endAttempts } from '../../src/recovery/sql/late-attempts.ts'
+import { lostBy } from '../../src/worker/sql/heartbeat.ts'
+import { settleJobs } from '../../src/worker/sql/settle.ts'
+import { everyStatement } from '../support/statements.ts'
+import { at, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+
+interface Fence {
+  id: string
+  attempt: number
+  worker: string
+}
+
+const ending = ({ id, attempt, worker }: Fence): Ending => ({
+  of: { id, attempt, worker, signUs: null as never },
+  state: 'failed',
+  delayMs: 0,
+  error: { message: 'no', code: null, cause: 'c' },
+})
+
+/** By the name of the statement: what an attempt does by it. Answers whether the fence held, where the call says so. */
+const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
+  settle: async (db, { id, attempt, worker }) =>
+    (await settleJobs(db, worker, [{ id, attempt, outcome: { state: 'succeeded', result: '1' } }], at(1))).size > 0,
+  checkpoint_save: async (db, { id, attempt, worker }) =>
+    (await saveCheckpoints(db, worker, [{ id, attempt, name: 's', value: '1' }], at(1))).size > 0,
+  checkpoint_note: async (db, { id, attempt, worker }) =>
+    (await noteProgress(db, worker, [{ id, attempt, checkpoint: 's', resume: '1', progress: '{"done":1}' }], at(1)))
+      .size > 0,
+  claim_give_back: async (db, { id, attempt, worker }) =>
+    (await giveBackClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
+  claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as Claimed], at(1)),
+  claim_extend: (db, { id, attempt, worker }) => extendAttempts(db, worker, [{ id, attempt, ms: 1000 }]),
+  event_warn: (db, fence) => warnOfAttempt(db, fence, 'unused_steps', {}, at(1)),
+  batch_pause_itself: async (db, { id, attempt, worker }) =>
+    (await pauseBatches(db, worker, [{ id, attempt, reason: '{"code":"c"}' }], at(1))).length > 0,
+  watch_end_timeout: async (db, fence) => (await endAttempts(db, 'timeout', [ending(fence)], at(1))).length > 0,
+  watch_end_stalled: async (db, fence) => (await endAttempts(db, 'stalled', [ending(fence)], at(1))).length > 0,
+  watch_end_hung: async (db, fence) => (await endAttempts(db, 'hung', [ending(fence)], at(1))).length > 0,
+  worker_lost: async (db, { id, attempt, worker }) => (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
+}
+
+/** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */
+const findTheirOwn = ['death_bury', 'watchdog_recover']
+
+/** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */
+const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
+
+/** Of a transaction that a handler was given; no statement of the pool's. */
+async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
+  const loan = await db.lend()
+  try {
+    const kept = await keepIn(loan, { ...fence, name: 's', value: '1', mark: await beginFenced(loan) }, at(1))
+    if (kept === 'kept') await commitFenced(loan)
+    return kept === 'kept'
+  } finally {
+    loan.giveBack('in doubt')
+  }
+}
+
+const tables = ['job', 'failure', 'checkpoint', 'event', 'batch', 'batch_count', 'gate']
+const everything = async () =>
+  (
+    await store.sql(
+      tables.map(table => `select '${table} ' || t::text as row from retoma.${table} t`).join(' union all '),
+    )
+  )
+    .map(({ row }) => row)
+    .sort()
+
+/** The job is attempt 2 of worker `w`, in a batch. */
+let right: Fence
+beforeEach(async () => {
+  const id = await store.put('running', { attempt: 2 })
+  await store.sql(
+    `insert into retoma.batch (id, name, kind, queue, policy, state, priority, total, created_at, submitted_at)
+     values (1, 'b', 'k', 'q', '{}', 'running', 4, 1, $1, $1)`,
+    [at(0)],
+  )
+  await store.sql(`update retoma.job set batch_id = 1, started_at = $1`, [at(0)])
+  right = { id, attempt: 2, worker: 'w' }
+})
+
+const calls = Object.entries({ ...fenced, 'the checkpoint of a transaction': keepInTransaction })
+
+describe.each(calls)('%s', (_, call) => {
+  test.each<[string, Partial<Fence>]>([
+    ['an older attempt of the same worker', { attempt: 1 }],
+    ['a later attempt of the same worker', { attempt: 3 }],
+    ['the same attempt of another worker', { worker: 'other' }],
+  ])('changes nothing for %s', async (_, wrong) => {
+    const before = await everything()
+    expect(await call(store.db, { ...right, ...wrong })).not.toBe(true)
+    expect(await everything()).toEqual(before)
+  })
+
+  test('changes nothing for another job that the same worker holds', async () => {
+    const other = await store.put('running', { attempt: 1 })
+    const before = await everything()
+    expect(await call(store.db, { ...right, id: other })).not.toBe(true)
+    expect(await everything()).toEqual(before)
+  })
+
+  test('works for the attempt that holds the job', async () => {
+    const before = await everything()
+    const answer = await call(store.db, right)
+    if (call !== fenced.worker_lost) expect(await everything()).not.toEqual(before)
+    expect(answer).not.toBe(false)
+  })
+})
+
+test('every statement with a fence is one of those', async () => {
+  const compares = /\bj\.attempt = |\battempt = \$|\bj\.worker_id = [$gfh]|\bworker_id = \$\d+(?! and state)/
+  const sets = /worker_id = \$\d+, started_at/g
+  const found = (await everyStatement()).filter(({ text }) => compares.test(text.replace(sets, '')))
+  expect(found.map(each => each.name).sort()).toEqual([...Object.keys(fenced), ...findTheirOwn, ...noFence].sort())
+})

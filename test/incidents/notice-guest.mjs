@@ -1,0 +1,9 @@
+/** A process for notices.test.ts that ends a batch, finds that it should be told, and begins to: until it is killed. */
+import { createEngine, defineBatch, defineJob } from '../../dist/index.js'
+
+const [databaseUrl = '', url = ''] = process.argv.slice(2)
+const batch = defineBatch({ name: 'b', job: defineJob({ kind: 'item', run: () => 1 }) })
+const engine = await createEngine({ databaseUrl, batches: [batch], notify: { url }, migrate: false })
+await engine.watchOnce()
+await engine.work()
+await engine.submit(batch, ['a'])

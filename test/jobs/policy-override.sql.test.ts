@@ -1,0 +1,246 @@
+/**
+ * What a batch asks for its items holds wherever a job is judged, in statements that know nothing but the database: each beside a
+ * neighbour of the same kind to which its kind's own policy applies.
+ */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createBatch } from '../../src/batches/sql/submit-batch.ts'
+import { explainJobFacts } from '../../src/explain/sql/job-facts.ts'
+import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
+import { hours, minutes, seconds } from '../../src/lib/values/duration.ts'
+import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
+import { viewFindings } from '../../src/recovery/sql/findings.ts'
+import { findLate } from '../../src/recovery/sql/late-attempts.ts'
+import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { orphanMessage } from '../../src/recovery/sql/recover-orphans.ts'
+import { Watchdog } from '../../src/recovery/watchdog.ts'
+import type { Death } from '../../src/supervisor/model/crash-report.ts'
+import { at, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+beforeEach(() => store.worker('w'))
+const kind = (policy: Partial<Policy>) =>
+  registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
+async function batch(items?: Partial<Policy>): Promise<string> {
+  const policy = { stallAfter: null, onStall: 'stall', maxResumes: 3, stopAfter: null, onComplete: null } as const
+  const made = { name: 'b', key: null, kind: 'k', queue: 'q', priority: 4 }
+  return (await createBatch(store.db, { ...made, policy: items ? { ...policy, items } : policy }, at(0))).id
+}
+/** A job of that batch, or of none; a running one has run from the beginning. */
+async function put(state: 'waiting' | 'running' | 'stalled', batch: string | null): Promise<string> {
+  const id = await store.put(state)
+  await store.sql(`update retoma.job set batch_id = $2, started_at = $3 where id = $1`, [id, batch, at(0)])
+  return id
+}
+/** One of no batch, one of a batch that asks for nothing, and one of a batch that asks for that. */
+async function three(state: 'waiting' | 'running' | 'stalled', items: Partial<Policy>) {
+  return {
+    alone: await put(state, null),
+    plain: await put(state, await batch()),
+    own: await put(state, await batch(items)),
+  }
+}
+async function tick(seconds: number, beats = true) {
+  await store.sql(`update retoma.tick set at = $1, since = $2`, [at(seconds - 5), at(-1e6)])
+  if (beats) await store.sql(`update retoma.worker set beat_at = $1 where dead_at is null`, [at(seconds)])
+  const clock = { instant: () => at(seconds), elapsed: () => seconds * 1000 } as unknown as Clock
+  return new Watchdog(store.db, clock, silentLog, () => 0).tick()
+}
+const ids = (rows: readonly { id: string }[]) => rows.map(each => each.id)
+
+describe('an attempt that its worker does not end', () => {
+  test('of a batch that allows less is ended by that, and its neighbours are not', async () => {
+    await kind({ timeout: minutes(10) })
+    const { own } = await three('running', { timeout: seconds(30), attempts: 1 })
+    expect((await tick(89)).timedOut).toEqual([])
+    expect((await tick(90)).timedOut).toMatchObject([{ id: own, state: 'failed' }])
+    expect(await store.job(own)).toMatchObject({ error: { what: 'timeout', message: expect.stringContaining('30 s') } })
+  })
+
+  test('of a batch that allows more is left alone until then, and backs off as that says', async () => {
+    await kind({ timeout: minutes(1), attempts: 1 })
+    const backoff = { ...defaultPolicy.backoff, first: seconds(77) }
+    const { alone, plain, own } = await three('running', { timeout: minutes(10), attempts: 2, backoff })
+    expect(ids((await tick(120)).timedOut)).toEqual([alone, plain])
+    expect((await tick(659)).timedOut).toEqual([])
+    expect((await tick(660)).timedOut).toMatchObject([{ id: own, state: 'waiting' }])
+    expect(await store.job(own)).toMatchObject({ failures: 1, run_at: at(660 + 77) })
+  })
+
+  test('is looked at by what holds for it alone: what two batches allow says nothing of a third', async () => {
+    await kind({ timeout: minutes(10) })
+    await put('running', await batch({ timeout: hours(2) }))
+    const strict = await put('running', await batch({ timeout: seconds(30) }))
+    await put('running', await batch({ attempts: 1 }))
+    await put('running', null)
+    expect(ids(await findLate(store.db, '0', 10, at(300)))).toEqual([strict])
+  })
+
+  test('of a batch that is over, and whose rows still follow, is judged likewise', async () => {
+    await kind({ timeout: minutes(10) })
+    const { own } = await three('running', { timeout: seconds(30) })
+    await store.sql(
+      `update retoma.batch set state = 'cancelled', held = true, todo = 'cancel', finished_at = $1 where policy ? 'items'`,
+      [at(1)],
+    )
+    expect(ids((await tick(90)).timedOut)).toEqual([own])
+  })
+})
+
+describe('an attempt without progress', () => {
+  test('of a batch that asks for a stall becomes what that says, in its words', async () => {
+    await kind({})
+    const { own } = await three('running', {
+      stallAfter: seconds(30),
+      onStall: 'fail',
+      messages: { stalled: 'travou no lote' },
+    })
+    expect((await tick(29)).stalled).toEqual([])
+    expect((await tick(30)).stalled).toMatchObject([{ id: own, state: 'failed' }])
+    expect(await store.job(own)).toMatchObject({ error: { what: 'stalled', message: 'travou no lote' } })
+  })
+
+  test('of a batch that wants none is left alone, though its kind does', async () => {
+    await kind({ stallAfter: seconds(30) })
+    const { alone, plain } = await three('running', { stallAfter: null })
+    expect(ids((await tick(600)).stalled)).toEqual([alone, plain])
+    expect((await tick(700)).stalled).toEqual([])
+  })
+
+  test('behind a loop that another has blocked becomes what its batch says of a worker that is gone', async () => {
+    await kind({ timeout: minutes(1) })
+    const { alone, own } = await three('running', { onOrphan: 'stall' })
+    await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
+    await tick(1000)
+    expect((await store.job(own)).state).toBe('stalled')
+    expect((await store.job(alone)).state).toBe('waiting')
+  })
+})
+
+test('an attempt past what its batch expects is told as slow, and one of its kind is not', async () => {
+  await kind({})
+  const { own } = await three('running', { expect: seconds(20) })
+  await tick(20)
+  expect(await viewFindings(store.db)).toMatchObject([{ verdict: 'slow', subject: `job:${own}` }])
+})
+
+describe('of a worker that is gone', () => {
+  test('without a certificate, an item becomes what its batch says, in its words', async () => {
+    await kind({})
+    const { alone, plain, own } = await three('running', { onOrphan: 'fail', messages: { orphan: 'morreu' } })
+    await store.sql(`update retoma.worker set dead_at = $1, suspected_at = $1`, [at(21)])
+    expect(ids((await tick(30, false)).recovered)).toEqual([alone, plain, own])
+    for (const id of [alone, plain])
+      expect(await store.job(id)).toMatchObject({ state: 'waiting', error: { message: orphanMessage } })
+    expect(await store.job(own)).toMatchObject({ state: 'failed', error: { what: 'orphan', message: 'morreu' } })
+  })
+
+  test('an item of a kind that nobody has registered does, too', async () => {
+    const { alone, own } = await three('running', { onOrphan: 'stall' })
+    await store.sql(`delete from retoma.worker`)
+    await tick(30, false)
+    expect((await store.job(alone)).state).toBe('waiting')
+    expect((await store.job(own)).state).toBe('stalled')
+  })
+
+  const death = (given: Partial<Death>): Death => ({
+    how: 'asked', why: 'x', signal: null, exitCode: 1, memoryBytes: null, oom: false, started: [], culprit: null, stderr: null, ...given,
+  }) // biome-ignore format: one certificate
+  const bury = (started: readonly string[], culprit?: string) =>
+    buryWorker(
+      store.db,
+      'w',
+      death({
+        started: started.map(id => `${id}/1`),
+        ...(culprit === undefined
+          ? {}
+          : { how: 'named', culprit: { job: culprit, attempt: 1, how: 'uncaught', message: 'boom', stack: null } }),
+      }),
+      at(10),
+      () => 0,
+    )
+
+  test('with one, what its batch says is left to the watchdog, as what its kind says is', async () => {
+    await kind({})
+    const { alone, plain, own } = await three('running', { onOrphan: 'fail' })
+    expect(ids(await bury([alone, plain, own]))).toEqual([alone, plain])
+    expect(await store.job(own)).toMatchObject({ state: 'running', worker_id: 'w' })
+  })
+
+  test('and with words of its batch, it is told in those', async () => {
+    await kind({ onOrphan: 'fail' })
+    const { own } = await three('running', { onOrphan: 'retry', messages: { orphan: 'morreu' } })
+    expect(ids(await bury([own]))).toContain(own)
+    expect(await store.job(own)).toMatchObject({ state: 'waiting', error: { message: 'morreu' } })
+  })
+
+  test.each([
+    ['attempts', { attempts: 1 }, { state: 'failed', error: { what: 'crash' } }],
+    ['maxCrashes', { maxCrashes: 1 }, { state: 'failed', error: { code: 'poison' } }],
+    ['backoff', { backoff: { ...defaultPolicy.backoff, first: seconds(77) } }, { state: 'waiting', run_at: at(87) }],
+  ])('its culprit pays by what its batch says: %s', async (_, items, row) => {
+    await kind({})
+    const { own } = await three('running', items)
+    await bury([own], own)
+    expect(await store.job(own)).toMatchObject({ crashes: 1, ...row })
+  })
+
+  test('a culprit of no such batch pays by its kind', async () => {
+    await kind({})
+    const { plain } = await three('running', { maxCrashes: 1, attempts: 1 })
+    await bury([plain], plain)
+    expect(await store.job(plain)).toMatchObject({ state: 'waiting', crashes: 1, run_at: at(15) })
+  })
+})
+
+describe.each(['waiting', 'running', 'stalled'] as const)('an item that is %s', state => {
+  const failed = async (seconds: number) => new Set(ids(await failOverdue(store.db, 100, at(seconds))))
+
+  test('and older than its batch allows is failed, by that alone', async () => {
+    await kind({})
+    const { own } = await three(state, { maxAge: minutes(10) })
+    expect(await failed(599)).toEqual(new Set())
+    expect(await failed(600)).toEqual(new Set([own]))
+    expect(await store.job(own)).toMatchObject({
+      state: 'failed',
+      error: { message: 'overdue: not done within 600 s' },
+    })
+  })
+
+  test('may be older than its kind allows where its batch says so', async () => {
+    await kind({ maxAge: minutes(5) })
+    const { alone, plain, own } = await three(state, { maxAge: minutes(10) })
+    const never = await put(state, await batch({ maxAge: null }))
+    expect(await failed(599)).toEqual(new Set([alone, plain]))
+    expect(await failed(600)).toEqual(new Set([own]))
+    expect(await failed(1e6)).toEqual(new Set())
+    expect((await store.job(never)).state).toBe(state)
+  })
+
+  test('of a batch with words of its own for it is failed when its kind says, in those', async () => {
+    await kind({ maxAge: minutes(5) })
+    const { alone, plain, own } = await three(state, { messages: { overdue: 'passou da hora' } })
+    expect(await failed(299)).toEqual(new Set())
+    expect(await failed(300)).toEqual(new Set([alone, plain, own]))
+    expect((await store.job(own)).error!.message).toBe('passou da hora')
+    expect((await store.job(plain)).error!.message).toBe('overdue: not done within 300 s')
+  })
+})
+
+test('an item of a queue with limits is overdue by what its batch says, too', async () => {
+  await kind({ maxAge: minutes(5) })
+  const { alone, plain, own } = await three('waiting', { maxAge: minutes(10) })
+  await store.sql(`update retoma.job set gated = true`)
+  expect(new Set(ids(await failOverdue(store.db, 100, at(400))))).toEqual(new Set([alone, plain]))
+  expect(ids(await failOverdue(store.db, 100, at(600)))).toEqual([own])
+})
+
+test('what explains a job goes by the policy in force for it', async () => {
+  await kind({ timeout: minutes(2), stallAfter: minutes(1) })
+  const { plain, own } = await three('running', { attempts: 9, stallAfter: null })
+  const policyOf = async (id: string) => (await explainJobFacts(store.db, id, at(1)))!.policy
+  expect(await policyOf(own)).toEqual({ ...defaultPolicy, timeout: minutes(2), attempts: 9 })
+  expect(await policyOf(plain)).toEqual({ ...defaultPolicy, timeout: minutes(2), stallAfter: minutes(1) })
+})

@@ -1,0 +1,570 @@
+/** What each death of a process means for each of its jobs, on real SQL, at instants the test passes in. */
+import { describe, expect, test } from 'vitest'
+import { claimJobs } from '../../src/claiming/sql/claim.ts'
+import type { Db } from '../../src/database/db.ts'
+import { saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
+import type { Care } from '../../src/jobs/model/crash-suspicion.ts'
+import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { press } from '../../src/jobs/sql/job-actions.ts'
+import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
+import { minutes, seconds } from '../../src/lib/values/duration.ts'
+import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import type { Culprit, Death } from '../../src/supervisor/model/crash-report.ts'
+import { settleJobs } from '../../src/worker/sql/settle.ts'
+import { faulty, linkLost } from '../support/faulty-db.ts'
+import { at, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+
+const death = (given: Partial<Death> = {}): Death => ({
+  how: 'asked',
+  why: 'SIGKILL',
+  signal: 'SIGKILL',
+  exitCode: null,
+  memoryBytes: 1000,
+  oom: false,
+  started: [],
+  culprit: null,
+  stderr: null,
+  ...given,
+})
+const unexplained = (started: readonly string[]) =>
+  death({ how: 'unexplained', why: 'SIGSEGV', signal: 'SIGSEGV', started: started.map(first), stderr: 'oh' })
+const named = (id: string, started: readonly string[], given: Partial<Culprit> = {}) =>
+  death({
+    how: 'named',
+    why: 'exit code 1',
+    signal: null,
+    exitCode: 1,
+    started: started.map(first),
+    culprit: { job: id, attempt: 1, how: 'uncaught', message: 'boom', stack: 'at boom', ...given },
+  })
+const first = (id: string) => `${id}/1`
+const bury = (what: Death, seconds = 10, db: Db = store.db) => buryWorker(db, 'w', what, at(seconds), () => 0)
+
+interface Row {
+  state: string
+  failures: number
+  crashes: number
+  restarts: number
+  care: Care | null
+  run_at: Date
+  error: { what: string; code: string | null; message: string } | null
+}
+const rowOf = async (id: string) => (await store.job(id)) as unknown as Row
+const policy = (given: Partial<Policy>) =>
+  registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...given } }], at(0))
+const setCare = (id: string, care: Partial<Care>) =>
+  store.sql(`update retoma.job set care = $2 where id = $1`, [
+    id,
+    JSON.stringify({ level: 0, death: null, deaths: 0, fruitless: 0, ...care }),
+  ])
+const evidence = async (id: string) =>
+  store.sql(
+    `select attempt, what, code, message, stack, worker, evidence from retoma.failure where job_id = $1 order by attempt`,
+    [id],
+  )
+/** Back to a worker, as its next attempt would be: attempt 1 again, so that certificates stay short. */
+const again = (id: string) =>
+  store.sql(
+    `with gone as (delete from retoma.failure where job_id = $1)
+     update retoma.job set state = 'running', worker_id = 'w', started_at = $2, progress_at = null where id = $1`,
+    [id, at(0)],
+  )
+
+describe('of a death that was asked for', () => {
+  test('what had started goes back at once, a restart is counted, and nothing is charged', async () => {
+    await store.worker('w')
+    const id = await store.put('running')
+    expect(await bury(death({ started: [first(id)] }))).toEqual([
+      { id, queue: 'q', kind: 'k', state: 'waiting', worker: 'w', fate: 'restart' },
+    ])
+    expect(await rowOf(id)).toMatchObject({
+      state: 'waiting',
+      failures: 0,
+      crashes: 0,
+      restarts: 1,
+      run_at: at(10),
+      rank: 8,
+      care: { level: 0, death: null, deaths: 0, fruitless: 1 },
+      error: { what: 'orphan', message: orphanMessage },
+    })
+    expect(await evidence(id)).toMatchObject([{ attempt: 1, what: 'orphan', worker: 'w' }])
+  })
+
+  test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
+    await store.worker('w')
+    const id = await store.put('running')
+    expect(await bury(death())).toMatchObject([{ id, fate: 'unbegun', state: 'waiting' }])
+    expect(await rowOf(id)).toMatchObject({
+      state: 'waiting', restarts: 0, care: null, error: null, run_at: at(10), attempt: 1, unspent: 1,
+    }) // biome-ignore format: one row
+    expect(await evidence(id)).toEqual([])
+    expect(await store.sql(`select from retoma.event`)).toEqual([])
+  })
+
+  test('of five workers with 100 jobs none is isolated or charged', async () => {
+    const workers = ['w1', 'w2', 'w3', 'w4', 'w5']
+    for (const worker of workers) {
+      await store.worker(worker)
+      const ids = await store.putMany(20, 'running', { worker })
+      await buryWorker(store.db, worker, death({ started: ids.map(first) }), at(1))
+    }
+    const rows = await store.sql(`
+      select state, failures, crashes, restarts, care ->> 'level' as level, count(*)::int as n
+      from retoma.job group by 1, 2, 3, 4, 5`)
+    expect(rows).toEqual([{ state: 'waiting', failures: 0, crashes: 0, restarts: 1, level: '0', n: 100 }])
+  })
+})
+
+describe('of a death that one job is named for', () => {
+  test('that job pays a crash, with the evidence, and waits out its backoff; the others pay nothing', async () => {
+    await store.worker('w')
+    const [culprit, other, unbegun] = await store.putMany(3, 'running')
+    await bury(named(culprit!, [culprit!, other!]))
+    expect(await rowOf(culprit!)).toMatchObject({
+      state: 'waiting',
+      failures: 0,
+      crashes: 1,
+      restarts: 0,
+      care: null,
+      run_at: at(15),
+      error: { what: 'crash', code: null, message: 'boom' },
+    })
+    expect(await evidence(culprit!)).toMatchObject([
+      { what: 'crash', stack: 'at boom', evidence: { exitCode: 1, signal: null, memoryBytes: 1000, oom: false } },
+    ])
+    // Its neighbour did not keep its process from living: that is no row of restarts, however often it happens.
+    expect(await rowOf(other!)).toMatchObject({ state: 'waiting', crashes: 0, restarts: 1, care: null, run_at: at(10) })
+    expect(await rowOf(unbegun!)).toMatchObject({ state: 'waiting', crashes: 0, restarts: 0 })
+  })
+
+  test.each([
+    ['uncaught', 'crash'],
+    ['exit', 'crash'],
+    ['memory', 'crash'],
+    ['timeout', 'timeout'],
+  ] as const)('by %s it is kept as %s', async (how, what) => {
+    await store.worker('w')
+    const id = await store.put('running')
+    await bury(named(id, [id], { how }))
+    expect(await evidence(id)).toMatchObject([{ what, evidence: { how } }])
+    expect(await rowOf(id)).toMatchObject({ crashes: 1 })
+  })
+
+  test('one that has no tries left fails, one that has crashed maxCrashes times fails as poison', async () => {
+    await policy({ attempts: 2, maxCrashes: 3 })
+    await store.worker('w')
+    const id = await store.put('running')
+    await store.sql(`update retoma.job set failures = 1, key = 'a', key_hold = 'final' where id = $1`, [id])
+    await bury(named(id, [id]))
+    expect(await store.job(id)).toMatchObject({
+      state: 'failed',
+      finished_at: at(10),
+      key_hold: null,
+      error: { what: 'crash', code: null },
+    })
+    await policy({ attempts: 10, maxCrashes: 2 })
+    const poison = await store.put('running')
+    await store.sql(`update retoma.job set crashes = 1 where id = $1`, [poison])
+    await bury(named(poison, [poison]))
+    expect(await rowOf(poison)).toMatchObject({
+      state: 'failed',
+      crashes: 2,
+      error: { what: 'crash', code: 'poison', message: expect.stringMatching(/crashed 2 times.*boom/) },
+    })
+    expect(await evidence(poison)).toMatchObject([{ code: 'poison', evidence: { exitCode: 1 } }])
+  })
+
+  test('after its outcome has landed, nobody pays', async () => {
+    await store.worker('w')
+    const [culprit, other] = await store.putMany(2, 'running')
+    await settleJobs(store.db, 'w', [{ id: culprit!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
+    expect(await bury(named(culprit!, [culprit!, other!]))).toMatchObject([{ id: other, fate: 'restart' }])
+    expect(await rowOf(culprit!)).toMatchObject({ state: 'succeeded', crashes: 0 })
+  })
+
+  test('it backs off as its kind says, also after a thousand crashes', async () => {
+    const backoff = { first: seconds(2), factor: 3, max: minutes(1), jitter: 0.5 }
+    await policy({ attempts: 1_000_000, maxCrashes: 1_000_000, backoff })
+    for (const [crashes, wait] of [
+      [0, 2],
+      [1, 6],
+      [2, 18],
+      [999, 60],
+    ] as const) {
+      await store.worker(`w${crashes}`)
+      const id = await store.put('running', { worker: `w${crashes}` })
+      await store.sql(`update retoma.job set crashes = $2 where id = $1`, [id, crashes])
+      await buryWorker(store.db, `w${crashes}`, named(id, [id]), at(0), () => 0)
+      expect(await rowOf(id)).toMatchObject({ run_at: at(wait) })
+    }
+  })
+})
+
+describe('of a death that nobody can explain', () => {
+  test('those that had started are suspects: apart at first, alone the next time, and nothing is charged yet', async () => {
+    await store.worker('w')
+    const [a, b, unbegun] = await store.putMany(3, 'running')
+    await bury(unexplained([a!, b!]))
+    const suspect = { state: 'waiting', crashes: 0, failures: 0, restarts: 1, run_at: at(10) }
+    for (const id of [a!, b!])
+      expect(await rowOf(id)).toMatchObject({ ...suspect, care: { level: 1, death: 'w', deaths: 1 } })
+    expect(await rowOf(unbegun!)).toMatchObject({ restarts: 0, care: null })
+    await Promise.all([a!, b!].map(again))
+    await bury(unexplained([a!, b!]))
+    for (const id of [a!, b!]) expect(await rowOf(id)).toMatchObject({ care: { level: 2, death: 'w', deaths: 2 } })
+  })
+
+  test('one that dies alone pays for it, and for the deaths before: poison is found at the third', async () => {
+    await store.worker('w')
+    const [id, other] = await store.putMany(2, 'running')
+    for (let times = 0; times < 2; times++) {
+      await bury(unexplained([id!, other!]))
+      await Promise.all([id!, other!].map(again))
+    }
+    await store.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [other])
+    expect(await bury(unexplained([id!]), 30)).toMatchObject([{ id, fate: 'crash', state: 'failed' }])
+    expect(await store.job(id!)).toMatchObject({
+      state: 'failed',
+      crashes: 3,
+      finished_at: at(30),
+      error: { code: 'poison', message: expect.stringContaining('SIGSEGV') },
+    })
+    expect(await evidence(id!)).toMatchObject([{ what: 'crash', evidence: { signal: 'SIGSEGV', stderr: 'oh' } }])
+    expect(await rowOf(other!)).toMatchObject({ crashes: 0, failures: 0 })
+  })
+
+  test('one that is named after deaths that nobody could explain pays for those, too, and for each once', async () => {
+    await policy({ maxCrashes: 10, attempts: 10 })
+    await store.worker('w')
+    const id = await store.put('running')
+    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    await bury(named(id, [id]))
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    await again(id)
+    await bury(named(id, [id]))
+    expect(await rowOf(id)).toMatchObject({ crashes: 4 })
+  })
+
+  test('one that was the only one to have started pays at once, and runs alone from then on', async () => {
+    await policy({ attempts: 5 })
+    await store.worker('w')
+    const [id] = await store.putMany(2, 'running')
+    await bury(unexplained([id!]))
+    expect(await rowOf(id!)).toMatchObject({
+      state: 'waiting',
+      crashes: 1,
+      run_at: at(15),
+      care: { level: 2, death: null, deaths: 0 },
+    })
+    for (const crashes of [2, 3]) {
+      await again(id!)
+      await bury(unexplained([id!]))
+      expect(await rowOf(id!)).toMatchObject({ crashes })
+    }
+    expect(await rowOf(id!)).toMatchObject({ state: 'failed', error: { code: 'poison' } })
+  })
+
+  test('one that ended before, and is still in the notes, is no suspect and keeps nobody from being alone', async () => {
+    await store.worker('w')
+    const [done, id] = await store.putMany(2, 'running')
+    await settleJobs(store.db, 'w', [{ id: done!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
+    expect(await bury(unexplained([done!, id!]))).toMatchObject([{ id, fate: 'crash' }])
+    expect(await rowOf(done!)).toMatchObject({ state: 'succeeded', care: null })
+  })
+
+  test('one that ran in a process of its own, beside others, has not killed theirs', async () => {
+    await store.worker('w')
+    const [alone, other] = await store.putMany(2, 'running')
+    await setCare(alone!, { level: 2, death: 'before', deaths: 2 })
+    await bury(unexplained([alone!, other!]))
+    expect(await rowOf(alone!)).toMatchObject({
+      state: 'waiting',
+      crashes: 0,
+      care: { level: 2, death: 'before', deaths: 2, fruitless: 1 },
+    })
+    expect(await rowOf(other!)).toMatchObject({ care: { level: 1, death: 'w', deaths: 1 } })
+  })
+
+  test('one that dies in a process of its own pays for the deaths before, too, and for each once', async () => {
+    const id = await store.put('running')
+    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    const failure = { what: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
+    const outcome = { state: 'waiting', delay: seconds(1), failure } as const
+    await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    await again(id)
+    await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
+    expect(await rowOf(id)).toMatchObject({ crashes: 4 })
+  })
+
+  test('a suspect that ends normally is cleared', async () => {
+    const id = await store.put('running')
+    await setCare(id, { level: 1, death: 'before', deaths: 1 })
+    await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
+    expect(await rowOf(id)).toMatchObject({ care: null })
+  })
+})
+
+describe('a kind that wants more than the verdict', () => {
+  test.each([
+    ['onOrphan fail', { onOrphan: 'fail' }],
+    ['onOrphan stall', { onOrphan: 'stall' }],
+    ['a longer orphanAfter', { orphanAfter: minutes(2) }],
+  ] as const)('%s: its innocent jobs stay for the watchdog, those that never began do not', async (_, given) => {
+    await policy(given)
+    await store.worker('w')
+    const [started, unbegun] = await store.putMany(2, 'running')
+    expect(await bury(death({ started: [first(started!)] }))).toMatchObject([{ id: unbegun, fate: 'unbegun' }])
+    expect(await store.job(started!)).toMatchObject({ state: 'running', worker_id: 'w', restarts: 0 })
+    const back = await recoverOrphans(store.db, 10, at(120))
+    expect(back).toMatchObject([{ id: started }])
+    expect(await rowOf(started!)).toMatchObject({ restarts: 1 })
+  })
+
+  test('its culprit pays all the same', async () => {
+    await policy({ onOrphan: 'fail', attempts: 3 })
+    await store.worker('w')
+    const id = await store.put('running')
+    expect(await bury(named(id, [id]))).toMatchObject([{ id, fate: 'crash', state: 'waiting' }])
+  })
+})
+
+describe('restarts in a row', () => {
+  const restart = {
+    'without a certificate': () => recoverOrphans(store.db, 10, at(5)),
+    'asked for': (id: string) => bury(death({ started: [first(id)] }), 5),
+  }
+  describe.each(Object.entries(restart))('%s', (_, restarted) => {
+    test('three without a step of progress make a job run alone, ten stall it for a person', async () => {
+      const id = await store.put('running')
+      for (let times = 1; times <= 10; times++) {
+        await again(id)
+        await restarted(id)
+        const { state, care, restarts } = await rowOf(id)
+        expect({ state, restarts, level: care?.level, fruitless: care?.fruitless }).toEqual({
+          state: times < 10 ? 'waiting' : 'stalled',
+          restarts: times,
+          level: times < 3 ? 0 : 2,
+          fruitless: times,
+        })
+      }
+      expect(await rowOf(id)).toMatchObject({ failures: 0, error: { what: 'orphan', code: 'too_many_restarts' } })
+      expect(await evidence(id)).toMatchObject([{ code: 'too_many_restarts' }])
+      await press(store.db, 'resume', id, at(6))
+      expect(await rowOf(id)).toMatchObject({ state: 'waiting', care: null })
+    })
+
+    test.each(['a step', 'a place'])('%s of this attempt begins the row anew', async what => {
+      const id = await store.put('running')
+      await setCare(id, { level: 2, fruitless: 9 })
+      await store.sql(`update retoma.job set started_at = $2 where id = $1`, [id, at(0)])
+      if (what === 'a place') await store.sql(`update retoma.job set progress_at = $2 where id = $1`, [id, at(1)])
+      else await saveCheckpoints(store.db, 'w', [{ id, attempt: 1, name: 's', value: '1' }], at(1))
+      await restarted(id)
+      expect(await rowOf(id)).toMatchObject({ state: 'waiting', restarts: 1, care: null })
+    })
+
+    test('a step of an earlier attempt does not', async () => {
+      const id = await store.put('running')
+      await saveCheckpoints(store.db, 'w', [{ id, attempt: 1, name: 's', value: '1' }], at(1))
+      await store.sql(`update retoma.job set attempt = 2, started_at = $2, progress_at = $3 where id = $1`, [
+        id,
+        at(2),
+        at(1),
+      ])
+      await (_ === 'asked for' ? bury(death({ started: [`${id}/2`] }), 5) : restarted(id))
+      expect(await rowOf(id)).toMatchObject({ care: { fruitless: 1 } })
+    })
+  })
+
+  test('an unexplained death is one of them, too: whatever takes the process each time, it ends', async () => {
+    await store.worker('w')
+    const [id, other] = await store.putMany(2, 'running')
+    for (let times = 1; times <= 10; times++) {
+      await Promise.all([id!, other!].map(again))
+      await bury(unexplained([id!, other!]))
+    }
+    for (const each of [id!, other!])
+      expect(await rowOf(each)).toMatchObject({ state: 'stalled', crashes: 0, error: { code: 'too_many_restarts' } })
+  })
+})
+
+describe('a burial', () => {
+  test('keeps the certificate with the worker, and what of its notes was still open', async () => {
+    await store.worker('w')
+    const [id] = await store.putMany(2, 'running')
+    await bury({ ...unexplained([id!]), started: [first(id!), '999/4'], stderr: 'a\u0000b\ud800' }, 10)
+    expect(await store.sql(`select dead_at, death from retoma.worker`)).toEqual([
+      {
+        dead_at: at(10),
+        death: {
+          how: 'unexplained',
+          why: 'SIGSEGV',
+          signal: 'SIGSEGV',
+          exitCode: null,
+          memoryBytes: 1000,
+          oom: false,
+          culprit: null,
+          stderr: 'ab\ufffd',
+          started: [first(id!)],
+        },
+      },
+    ])
+  })
+
+  test('done twice moves and charges nothing the second time, also when the first answer was lost', async () => {
+    await store.worker('w')
+    const [culprit, other] = await store.putMany(2, 'running')
+    const db = faulty(store.db)
+    db.fail('death_bury', 'after', linkLost())
+    await expect(bury(named(culprit!, [culprit!, other!]), 10, db)).rejects.toThrow('Connection terminated')
+    const once = [await store.job(culprit!), await store.job(other!)]
+    expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
+    expect(await bury(named(culprit!, [culprit!, other!]), 20, db)).toEqual([])
+    expect([await store.job(culprit!), await store.job(other!)]).toEqual(once)
+    expect(await store.sql(`select dead_at, death -> 'started' as started from retoma.worker`)).toEqual([
+      { dead_at: at(10), started: [first(culprit!), first(other!)] },
+    ])
+  })
+
+  test('and watchdogs at once move each job once', async () => {
+    await store.worker('w')
+    await store.sql(`update retoma.worker set dead_at = $1`, [at(0)])
+    const ids = await store.putMany(300, 'running')
+    const dbs = Array.from({ length: 4 }, () => store.another())
+    const [buried, ...recovered] = await Promise.all([
+      bury(named(ids[150]!, ids), 10, dbs[0]),
+      ...dbs.slice(1).map(db => recoverOrphans(db, 200, at(10))),
+    ])
+    const moved = [buried!, ...recovered].flat().map(each => each.id)
+    expect(moved.toSorted()).toEqual(ids.toSorted())
+    const [sum] = await store.sql(`select sum(restarts + crashes)::int as n, max(crashes) as most from retoma.job`)
+    expect(sum).toMatchObject({ n: 300 })
+    expect(await store.sql(`select from retoma.failure`)).toHaveLength(300)
+  })
+
+  test('waits for a row that somebody has locked, and then goes by what it finds', async () => {
+    await store.worker('w')
+    const [culprit, cancelled] = await store.putMany(2, 'running')
+    let burying: Promise<unknown> | undefined
+    await store.another().transaction(async client => {
+      await client.query(`select from retoma.job where id = $1 for update`, [culprit])
+      await client.query(
+        `update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`,
+        [cancelled],
+      )
+      burying = bury(named(culprit!, [culprit!, cancelled!]))
+      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
+    })
+    expect(await burying).toMatchObject([{ id: culprit, fate: 'crash' }])
+    expect(await rowOf(cancelled!)).toMatchObject({ state: 'cancelled', restarts: 0 })
+  })
+
+  test('of a worker whose row is gone moves its jobs; one that holds nothing moves nothing', async () => {
+    const id = await store.put('running')
+    expect(await bury(death({ started: [first(id)] }))).toHaveLength(1)
+    expect(await bury(death())).toEqual([])
+  })
+
+  test('of the largest worker there may be stays within its deadline: its cost grows with its jobs, not with their square', async () => {
+    // As after a night in which thousands were done and removed: PostgreSQL takes the table for empty (docs/adr/0005-plans.md).
+    await store.sql(`alter table retoma.job set (autovacuum_enabled = off)`)
+    await store.putMany(10_000, 'succeeded')
+    await store.sql(`delete from retoma.job`)
+    await store.sql(`analyze retoma.job`)
+    await store.worker('w')
+    const ids = await store.putMany(10_000, 'running')
+    expect(await bury(unexplained(ids))).toHaveLength(10_000)
+  })
+
+  test('takes a large worker in bites, and it is dead with the last of them', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(2001, 'running')
+    const bites: number[] = []
+    const run: Db['run'] = async (statement, values, deadlineMs) => {
+      const rows = await store.db.run(statement, values, deadlineMs)
+      bites.push(rows.length)
+      const [worker] = await store.sql(
+        `select dead_at, jsonb_array_length(death -> 'started') as begun from retoma.worker`,
+      )
+      expect(worker).toEqual({ dead_at: bites.length < 3 ? null : at(10), begun: 2001 })
+      return rows as never
+    }
+    const buried = await bury(unexplained(ids), 10, { ...store.db, run })
+    expect(bites).toEqual([1000, 1000, 1])
+    expect(buried.map(each => each.id)).toEqual(ids)
+    expect(new Set(buried.map(each => each.fate))).toEqual(new Set(['suspect']))
+  })
+
+  test('goes on where one that was cut off between two bites has ended, and nobody is charged for being the last', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(1001, 'running')
+    const db = faulty(store.db)
+    db.fail('death_bury', 'after', linkLost())
+    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    expect(await bury(unexplained(ids), 20, db)).toMatchObject([{ id: ids[1000], fate: 'suspect', state: 'waiting' }])
+    const sums = `select sum(restarts)::int as restarts, sum(crashes)::int as crashes, count(worker_id)::int as held from retoma.job`
+    expect(await store.sql(sums)).toEqual([{ restarts: 1001, crashes: 0, held: 0 }])
+  })
+
+  test('that never gets through leaves its jobs to the watchdog, who takes them in bites of its own', async () => {
+    await store.worker('w')
+    const ids = await store.putMany(1001, 'running')
+    const db = faulty(store.db)
+    db.fail('death_bury', 'after', linkLost())
+    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    // Nobody comes back to it; its beat is missed.
+    await store.sql(`update retoma.worker set suspected_at = $1, dead_at = $2`, [at(20), at(30)])
+    expect(await recoverOrphans(store.db, 500, at(30))).toMatchObject([{ id: ids[1000], state: 'waiting' }])
+    expect(await rowOf(ids[1000]!)).toMatchObject({ restarts: 1, crashes: 0 })
+  })
+
+  test('takes nothing from the next attempt of a job that is not its worker’s any more', async () => {
+    await store.worker('w')
+    const id = await store.put('running', { worker: 'live', attempt: 1 })
+    expect(await bury(named(id, [id]))).toEqual([])
+    expect(await rowOf(id)).toMatchObject({ state: 'running', crashes: 0 })
+  })
+
+  test('a claim that was on its way then is back at the next tick, with nothing noted', async () => {
+    await store.worker('w')
+    const [started] = await store.putMany(1, 'running')
+    await bury(death({ started: [first(started!)] }))
+    const late = await store.put('running')
+    expect(await recoverOrphans(store.db, 10, at(11))).toMatchObject([{ id: late, state: 'waiting' }])
+    expect(await rowOf(late)).toMatchObject({ restarts: 0, care: null, error: null, attempt: 1, unspent: 1 })
+    expect(await evidence(late)).toEqual([])
+  })
+
+  test('ends the worker: it claims nothing more', async () => {
+    await store.worker('w')
+    await bury(death())
+    await store.put('waiting')
+    const wants = [{ queue: 'q', want: 1 }]
+    expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'w' }, at(20))).toEqual([])
+  })
+
+  test('notes an event for what it moved, frees gates and counts the batch', async () => {
+    await store.worker('w')
+    const [culprit, other] = await store.putMany(2, 'running')
+    await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', gated = true where name = 'q'`)
+    await store.sql(`insert into retoma.gate (queue, group_key, running, used_at) values ('q', '', 2, $1)`, [at(0)])
+    await store.sql(`update retoma.job set gated = true, batch_id = 7, ref = 'r' || id`)
+    await bury(named(culprit!, [culprit!, other!]))
+    expect(await store.sql(`select running from retoma.gate`)).toEqual([{ running: 0 }])
+    expect(await store.sql(`select sum(freed)::int as freed from retoma.batch_count where batch_id = 7`)).toEqual([
+      { freed: 2 },
+    ])
+    const told = await store.sql(
+      `select job_id as id, data ->> 'what' as what, data ->> 'to' as to from retoma.event order by id`,
+    )
+    expect(told.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
+      { id: culprit, what: 'crash', to: 'waiting' },
+      { id: other, what: 'orphan', to: 'waiting' },
+    ])
+  })
+})

@@ -1,0 +1,130 @@
+/** A scheduler that dies, or is cut off, at any point of a firing: the slot is neither lost nor fired twice (I8). */
+import { describe, expect, test } from 'vitest'
+import { defineJob, defineSchedule, hours, type Schedule } from '../../src/index.ts'
+import { silentLog } from '../../src/lib/logging/log.ts'
+import { fireSlots } from '../../src/schedules/schedule.sql.ts'
+import { createScheduler } from '../../src/schedules/scheduler.ts'
+import { faulty, linkLost } from '../support/faulty-db.ts'
+import { at, newJob, storeForFile } from '../support/store.ts'
+
+const store = storeForFile()
+const tidy = defineJob({ kind: 'tidy', run: () => 'done' })
+const hourly = defineSchedule({ name: 'hourly', job: tidy, every: hours(1), catchUp: 'all' })
+
+/** A process with that schedule, and faults between it and the database. */
+function processWith(...schedules: Schedule[]) {
+  const db = faulty(store.another())
+  const told: string[] = []
+  const { tick } = createScheduler({ db, log: silentLog, schedules, fired: queue => void told.push(queue) })
+  return { db, tick, told }
+}
+
+const refs = async () =>
+  (await store.sql<{ ref: string }>(`select ref from retoma.job order by id`)).map(row => row.ref)
+const next = async () => (await store.sql<{ next_at: Date }>(`select next_at from retoma.schedule`))[0]?.next_at
+
+const one = 3600 // 13:00
+const slot = 'hourly@2030-01-01T13:00:00Z'
+
+describe('a firing that ends', () => {
+  const before = ['transaction', 'transaction.1', 'transaction.2', 'transaction.3', 'transaction.4']
+  test.each([
+    ...before.map(point => [point, 'before'] as const),
+    ...before.slice(1).map(point => [point, 'after'] as const),
+  ])('at %s, %s it: leaves the slot to whoever ticks next', async (point, when) => {
+    const { db, tick, told } = processWith(hourly)
+    await tick(at(0))
+    db.fail(point, when, linkLost())
+    expect(await tick(at(one))).toBe(1000) // it tries again soon
+    expect(told).toEqual([])
+    expect(await refs()).toEqual([])
+    expect(await next()).toEqual(at(one))
+    await processWith(hourly).tick(at(one))
+    expect(await refs()).toEqual([slot])
+  })
+
+  test('after its commit, unheard: is not fired again', async () => {
+    const { db, tick } = processWith(hourly)
+    await tick(at(0))
+    db.fail('transaction', 'after', linkLost())
+    expect(await tick(at(one))).toBe(1000) // it tries again soon
+    expect(await refs()).toEqual([slot])
+    await tick(at(one))
+    await processWith(hourly).tick(at(one))
+    expect(await refs()).toEqual([slot])
+    expect(await next()).toEqual(at(2 * one))
+  })
+})
+
+test('a process that stands still in mid-firing and comes back late writes nothing', async () => {
+  const slow = processWith(hourly)
+  const quick = processWith(hourly)
+  await slow.tick(at(0))
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  slow.db.hold('transaction', 'before', held)
+  const begun = slow.db.askedFor('transaction')
+  const late = slow.tick(at(one))
+  await begun
+  await quick.tick(at(one))
+  await quick.tick(at(2 * one))
+  letGo()
+  await late
+  expect(await refs()).toEqual([slot, 'hourly@2030-01-01T14:00:00Z'])
+  expect(await next()).toEqual(at(3 * one))
+  expect(slow.told).toEqual([])
+})
+
+test('a slot that another has fired is lost, though the next one is due by now as well', async () => {
+  await processWith(hourly).tick(at(0))
+  const firing = { nextAt: at(one), afterwards: at(2 * one), slot: at(one), jobs: [newJob({ ref: slot })] }
+  const fire = () => fireSlots(store.another(), { ...hourly, kind: 'tidy' }, firing, at(3 * one))
+  const fired = await Promise.all(Array.from({ length: 8 }, fire))
+  expect(fired.filter(ids => ids !== undefined)).toHaveLength(1)
+  expect(await fire()).toBeUndefined()
+  expect(await refs()).toEqual([slot])
+  expect(await next()).toEqual(at(2 * one))
+})
+
+test('of two schedules one whose firing fails does not keep the other from its slot', async () => {
+  const { db, tick, told } = processWith(hourly, { ...hourly, name: 'other' })
+  await tick(at(0))
+  db.fail('transaction', 'before', linkLost())
+  expect(await tick(at(one))).toBe(1000) // it tries again soon
+  expect(await refs()).toEqual(['other@2030-01-01T13:00:00Z'])
+  expect(told).toEqual(['default'])
+  await tick(at(one))
+  expect((await refs()).sort()).toEqual([slot, 'other@2030-01-01T13:00:00Z'])
+})
+
+test('a look with nothing due is one statement, and writes once a minute at most', async () => {
+  const { db, tick } = processWith(hourly)
+  await tick(at(0))
+  db.asked.length = 0
+  const version = async () => (await store.sql<{ xmin: string }>(`select xmin::text from retoma.schedule`))[0]!.xmin
+  const versions = new Set([await version()])
+  for (let second = 30; second <= 600; second += 30) {
+    expect(await tick(at(second))).toBe(30_000)
+    versions.add(await version())
+  }
+  expect(db.asked).toEqual(Array.from({ length: 20 }, () => 'schedule_look'))
+  expect(versions.size).toBeLessThanOrEqual(11)
+})
+
+test('it wakes at the next slot when that is sooner than its next look', async () => {
+  const { tick } = processWith(hourly)
+  await tick(at(0))
+  expect(await tick(at(one - 12))).toBe(12_000)
+  expect(await tick(at(one))).toBe(30_000)
+})
+
+test('a list of missed slots that is longer than one tick takes goes on at once', async () => {
+  const { tick } = processWith({ ...hourly, plan: { cron: '* * * * * *', timeZone: 'UTC' } })
+  await tick(at(0))
+  expect(await tick(at(1500.5))).toBe(0)
+  expect((await refs()).length).toBe(1000)
+  expect(await tick(at(1500.5))).toBe(500)
+  expect(new Set(await refs()).size).toBe(1500)
+})
