@@ -41,7 +41,7 @@ const long = [
  */
 const sharing = [
   'src/**/*.test.ts',
-  'test/store/**/*.test.ts',
+  'test/**/*.sql.test.ts',
   // node.test.ts looks at globals that a package may have changed.
   'test/http/**/!(node).test.ts',
 ]

@@ -1,5 +1,5 @@
 /**
- * `npm test`, or a part of it: `npm test -- test/store`. Set-up, then vitest in an environment of its own: no setting of
+ * `npm test`, or a part of it: `npm test -- test/recovery`. Set-up, then vitest in an environment of its own: no setting of
  * this shell (a DATABASE_URL above all) reaches a test, and the temporary folder is private, so that two runs at once do
  * not meet and whatever a test leaves behind is found. The last line is `N passed, N failed`.
  */

@@ -62,7 +62,6 @@ export type {
   StateEvent,
   WarningEvent,
 } from './events/model/event.ts'
-export type { StepOptions } from './execution/model/step.ts'
 export type { Explained } from './explain/explain.ts'
 export type { AdviceAction, Explanation, Verdict } from './explain/model/explanation.ts'
 export type { FileHome, Files } from './files/file-streams.ts'
@@ -96,6 +95,7 @@ export type {
   JobQuery,
   JobTransaction,
   Progress,
+  StepOptions,
 } from './jobs/model/job-context.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
 export type { Action, Isolation, Messages, Policy } from './jobs/model/policy.ts'

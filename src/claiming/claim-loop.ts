@@ -15,7 +15,6 @@ import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { Random } from '../lib/random.ts'
 import { afterThis } from '../lib/yield.ts'
-import type { Life } from '../worker/incarnation.ts'
 import { Overrides } from './batch-overrides.ts'
 import { Claimer } from './claimer.ts'
 import { GatedClaimer } from './limited-claimer.ts'
@@ -23,6 +22,23 @@ import { Outlook } from './lookahead.ts'
 import { Slots } from './slots.ts'
 import type { Claimed } from './sql/claim.ts'
 import { isSuspect, Quarantine } from './suspect-jobs.ts'
+
+/** The part of a worker incarnation that the claim loop uses. */
+interface LeaseHolder {
+  readonly id: string
+  /** Attempts that have ended and are not in the database yet. */
+  readonly unsettled: number
+  readonly leases: {
+    has(attempt: Attempt): boolean
+    refuse(claims: readonly Claimed[]): Promise<void>
+    renew(attempts: readonly Attempt[]): Promise<void>
+    giveBack(attempts: readonly Attempt[], delayMs?: number): Promise<void>
+  }
+  hold(claimed: Claimed, job: AnyJob): Attempt | undefined
+  start(attempt: Attempt, follow: boolean): void
+  /** Resolves once no attempt runs. */
+  idle(): Promise<void>
+}
 
 export interface IntakeOptions {
   db: Db
@@ -35,7 +51,7 @@ export interface IntakeOptions {
   queues: Readonly<Record<string, number>>
   pollMs: number
   /** The current incarnation. */
-  life: () => Life
+  life: () => LeaseHolder
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
   /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
@@ -301,7 +317,7 @@ export class Intake {
     if (this.#isWorthAsking()) this.#loop?.wake()
   }
 
-  #startSuspects(life: Life): void {
+  #startSuspects(life: LeaseHolder): void {
     for (;;) {
       const attempt = this.#quarantine.next(this.#running === 0 && life.unsettled === 0)
       if (attempt === undefined) return
@@ -310,7 +326,7 @@ export class Intake {
     }
   }
 
-  #start(life: Life, attempt: Attempt, follow: boolean): void {
+  #start(life: LeaseHolder, attempt: Attempt, follow: boolean): void {
     this.#running++
     life.start(attempt, follow)
     if (--this.#startsLeft === 0 && this.#loop !== undefined) afterThis(this.#options.clock, () => this.#turned())

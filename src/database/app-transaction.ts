@@ -7,12 +7,12 @@
  */
 
 import { databaseTimeout } from '../errors/database-unreachable.ts'
-import { beginFenced, commitFenced, undo } from '../execution/sql/fenced-transaction.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Db } from './db.ts'
 import type { Loan } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'
+import { beginFenced, commitFenced, undo } from './transaction.ts'
 import { Tx } from './user-transaction.ts'
 
 export interface Own {

@@ -5,11 +5,11 @@
  * away; otherwise a caller who waits for the database would repeat the same query forever.
  */
 
-import { undo } from '../execution/sql/fenced-transaction.ts'
 import type { JobQuery } from '../jobs/model/job-context.ts'
 import type { Db } from './db.ts'
 import type { Answer } from './leased-connection.ts'
 import { beginReading } from './session-settings.ts'
+import { undo } from './transaction.ts'
 
 const longest = 30_000
 /** Extra time for PostgreSQL to report the statement timeout. */

@@ -1,5 +1,5 @@
 /**
- * Declares the public API of an engine: the interfaces of the parts of src/engine, and the remaining methods. HTTP, the command
+ * Declares the public API of an engine: the interfaces of the capabilities, and the remaining methods. HTTP, the command
  * line and `retoma/testing` use only this interface.
  */
 

@@ -9,7 +9,7 @@
  * Writes are sequential: of two writes for the same job in a flush, PostgreSQL takes only one, and possibly the older.
  */
 import type { Clock } from '../lib/clock.ts'
-import type { Landed } from '../worker/write-batcher.ts'
+import type { Landed } from './model/write-result.ts'
 
 export interface Noted {
   checkpoint?: string

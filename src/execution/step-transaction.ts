@@ -10,12 +10,13 @@
 import type { Db } from '../database/db.ts'
 import type { Loan } from '../database/leased-connection.ts'
 import { sqlState } from '../database/pg-errors.ts'
+import { beginFenced, commitFenced, undo } from '../database/transaction.ts'
 import { Tx } from '../database/user-transaction.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
-import { beginFenced, commitFenced, keepIn, keptBy, undo } from './sql/fenced-transaction.ts'
+import { keepIn, keptBy } from './sql/fenced-transaction.ts'
 
 export interface Transact {
   db: Db

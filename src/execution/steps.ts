@@ -8,14 +8,14 @@
 import { RetomaError, type Saying, say } from '../errors/errors.ts'
 import { backoffAfter } from '../jobs/model/backoff.ts'
 import { handBackOf } from '../jobs/model/deferral.ts'
-import type { JobTransaction } from '../jobs/model/job-context.ts'
+import type { JobTransaction, StepOptions } from '../jobs/model/job-context.ts'
 import { doNotRetry, isFinal } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { inSpan } from '../lib/trace.ts'
 import { decodeValue, encodeValue } from '../lib/values/value-codec.ts'
-import type { Landed } from '../worker/write-batcher.ts'
-import { type CheckedStep, checkStepName, checkStepOptions, type StepOptions } from './model/step.ts'
+import { type CheckedStep, checkStepName, checkStepOptions } from './model/step.ts'
+import type { Landed } from './model/write-result.ts'
 import type { Transacted } from './step-transaction.ts'
 
 /** The attempt, as the steps see it. */

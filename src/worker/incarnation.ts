@@ -13,6 +13,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { Attempt, type AttemptOptions } from '../execution/attempt.ts'
 import type { AttemptEnd } from '../execution/attempt-outcome.ts'
 import { Deadlines } from '../execution/deadlines.ts'
+import type { Landed } from '../execution/model/write-result.ts'
 import { LeftBehind } from '../execution/overrunning-attempts.ts'
 import type { Copies } from '../files/local-file-copies.ts'
 import type { Children } from '../isolation/child-pool.ts'
@@ -32,7 +33,6 @@ import { createKeeper } from './attempt-storage.ts'
 import { Leases } from './leases.ts'
 import { type Committer, createCommitter } from './outcome-writer.ts'
 import type { Held } from './sql/heartbeat.ts'
-import type { Landed } from './write-batcher.ts'
 
 export interface LifeOptions {
   id: string

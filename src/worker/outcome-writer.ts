@@ -8,13 +8,14 @@
 
 import { type MovedBatch, type Pausing, pauseBatches } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
+import type { Landed } from '../execution/model/write-result.ts'
 import { type Checkpoint, type Note, noteProgress, saveCheckpoints } from '../execution/sql/checkpoint.ts'
 import type { Failure } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { asText, cleanText } from '../lib/values/json.ts'
 import { type Settle, settleJobs } from './sql/settle.ts'
-import { createGroupCommit, type Landed } from './write-batcher.ts'
+import { createGroupCommit } from './write-batcher.ts'
 
 export interface Committer {
   settle(settle: Settle): Promise<Landed>

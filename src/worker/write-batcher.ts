@@ -7,12 +7,10 @@
  */
 
 import { isFaultOfRow } from '../database/pg-errors.ts'
+import type { Landed } from '../execution/model/write-result.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { afterThis } from '../lib/yield.ts'
-
-/** The item is in the database; the lease is certainly lost; nothing could be written; PostgreSQL rejects the item in every form. */
-export type Landed = 'landed' | 'lost' | 'left' | 'refused'
 
 export interface GroupCommit<Item> {
   add(item: Item): Promise<Landed>

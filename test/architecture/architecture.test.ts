@@ -1,12 +1,13 @@
 /**
- * The import arrows and the homes of SQL, time and chance (rules.ts), held over every source file; then the same rules on
- * small bad examples, to show that they can fail.
+ * Checks every source file against the import arrows and the homes of SQL, time and randomness (rules.ts), and the tree against the
+ * rules about folders and names (layout.ts). Small bad examples show that each rule can fail.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the examples are source code, and some of it has templates.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { brokenLayout } from './layout.ts'
 import { brokenRules } from './rules.ts'
 import { readSource } from './source.ts'
 
@@ -33,6 +34,10 @@ test('every source file keeps to the import arrows and to the homes of SQL, time
   expect(brokenRules(sources, { dependencies })).toEqual([])
 })
 
+test('no two folders import each other, no folder is too large, and no name has two meanings', () => {
+  expect(brokenLayout(sources)).toEqual([])
+})
+
 test('the command line begins without the engine, the server, maintenance and HTTP: help and wrong use need none of them', () => {
   const reached = new Set<string>()
   const reach = (path: string) => {
@@ -44,7 +49,8 @@ test('the command line begins without the engine, the server, maintenance and HT
   }
   reach('src/cli/program.ts')
   expect(reached.size).toBeGreaterThan(100)
-  const heavy = /^src\/(engine\.ts|index\.ts|(worker|postgres|maintenance|http)\/|store\/db)/
+  const heavy =
+    /^src\/(index\.ts|engine\/create-engine|(worker|execution|claiming|heartbeat|embedded-postgres|http)\/|maintenance\/(?!model\/)|database\/db)/
   expect([...reached].filter(path => heavy.test(path))).toEqual([])
 })
 
@@ -60,33 +66,81 @@ describe('the rules notice', () => {
   test.each([
     [
       'src/recovery/model/verdict.ts',
-      `import { claim } from '../store/claim.ts'`,
-      'core may not import store (../store/claim.ts)',
+      `import { claim } from '../../claiming/sql/claim.ts'`,
+      'recovery/model may not import claiming/sql (../../claiming/sql/claim.ts)',
     ],
-    ['src/core/cron.ts', `import { readFile } from 'node:fs'`, 'core is pure and may not import node:fs'],
+    [
+      'src/recovery/model/verdict.ts',
+      `import { loop } from '../../lib/loop.ts'`,
+      'recovery/model may not import lib (../../lib/loop.ts)',
+    ],
+    [
+      'src/schedules/model/cron.ts',
+      `import { readFile } from 'node:fs'`,
+      'schedules/model is pure and may not import node:fs',
+    ],
+    ['src/lib/values/page.ts', `import { join } from 'node:path'`, 'lib/values is pure and may not import node:path'],
     [
       'src/jobs/model/job.ts',
-      `import type { Engine } from '../engine.ts'`,
-      'core may not import engine (../engine.ts)',
+      `import type { Engine } from '../../engine/engine-api.ts'`,
+      'jobs/model may not import engine (../../engine/engine-api.ts)',
     ],
-    ['src/lib/logging/log.ts', `export { job } from '../core/job.ts'`, 'lib may not import core (../core/job.ts)'],
+    [
+      'src/lib/log.ts',
+      `export { job } from '../jobs/model/job.ts'`,
+      'lib may not import jobs/model (../jobs/model/job.ts)',
+    ],
     [
       'src/database/db.ts',
       `import {\n  type A,\n  b,\n} from '../worker/run.ts'`,
-      'store may not import worker (../worker/run.ts)',
+      'database may not import worker (../worker/run.ts)',
     ],
-    ['src/worker/run.ts', `await import('../engine.ts')`, 'worker may not import engine (../engine.ts)'],
+    [
+      'src/database/db.ts',
+      `import { claim } from '../claiming/sql/claim.ts'`,
+      'database may not import claiming/sql (../claiming/sql/claim.ts)',
+    ],
+    [
+      'src/jobs/sql/view.ts',
+      `import { registry } from '../kind-registry.ts'`,
+      'jobs/sql may not import jobs (../kind-registry.ts)',
+    ],
+    [
+      'src/schedules/schedule.sql.ts',
+      `import { fire } from './scheduler.ts'`,
+      'schedules/sql may not import schedules (./scheduler.ts)',
+    ],
+    [
+      'src/events/events.ts',
+      `import { claim } from '../claiming/sql/claim.ts'`,
+      'events may not import claiming/sql (../claiming/sql/claim.ts)',
+    ],
+    [
+      'src/execution/attempt.ts',
+      `import { run } from '../isolation/child/entry.ts'`,
+      'execution may not import isolation/child (../isolation/child/entry.ts)',
+    ],
+    [
+      'src/worker/run.ts',
+      `await import('../engine/create-engine.ts')`,
+      'worker may not import engine (../engine/create-engine.ts)',
+    ],
+    [
+      'src/engine/create-engine.ts',
+      `import { app } from '../http/app.ts'`,
+      'engine may not import http (../http/app.ts)',
+    ],
     [
       'src/http/routes/jobs.ts',
-      `import { view } from '../../store/view.ts'`,
-      'http may not import store (../../store/view.ts)',
+      `import { view } from '../../jobs/sql/job-view.ts'`,
+      'http may not import jobs/sql (../../jobs/sql/job-view.ts)',
     ],
-    ['src/cli/main.ts', `import '../store/migrate.ts'`, 'cli may not import store (../store/migrate.ts)'],
+    ['src/cli/main.ts', `import '../database/migrate.ts'`, 'cli may not import database (../database/migrate.ts)'],
     ['apps/quotes/jobs.ts', `import { x } from 'retoma/testing'`, 'apps may not import testing (retoma/testing)'],
     [
       'apps/quotes/jobs.ts',
       `import { x } from '../../src/jobs/sql/job-view.ts'`,
-      'apps may not import store (../../src/jobs/sql/job-view.ts)',
+      'apps may not import jobs/sql (../../src/jobs/sql/job-view.ts)',
     ],
     ['src/worker/run.ts', `import { test } from 'vitest'`, 'vitest is not among the dependencies of package.json'],
     [
@@ -97,24 +151,23 @@ describe('the rules notice', () => {
     [
       'src/worker/run.ts',
       'db.query(`\n  update job\n  set state = $1`)',
-      'SQL outside store/: update job set state = $1',
+      'SQL outside sql/: update job set state = $1',
     ],
-    ['src/http/app.ts', `db.query('select id from job')`, 'SQL outside store/: select id from job'],
-    [
-      'src/http/app.ts',
-      `db.query("WITH a AS (select 1) select a")`,
-      'SQL outside store/: WITH a AS (select 1) select a',
-    ],
-    ['apps/quotes/jobs.ts', `db.query('select id from quote')`, 'SQL outside store/: select id from quote'],
+    ['src/http/app.ts', `db.query('select id from job')`, 'SQL outside sql/: select id from job'],
+    ['src/jobs/model/job.ts', `const text = 'select id from job'`, 'SQL outside sql/: select id from job'],
+    ['src/http/app.ts', `db.query("WITH a AS (select 1) select a")`, 'SQL outside sql/: WITH a AS (select 1) select a'],
+    ['apps/quotes/jobs.ts', `db.query('select id from quote')`, 'SQL outside sql/: select id from quote'],
     ['src/engine/create-engine.ts', 'const at = Date.now()', 'Date.now outside lib/'],
     ['src/engine/create-engine.ts', 'const at = new Date()', 'new Date() outside lib/'],
     ['src/engine/create-engine.ts', 'const text = `at ${setTimeout(go, 1)}`', 'setTimeout outside lib/'],
+    ['src/lib/values/page.ts', 'const at = Date.now()', 'Date.now outside lib/'],
     [
       'src/jobs/model/backoff.ts',
       'export const jitter = (random = Math.random) => random()',
       'Math.random outside lib/',
     ],
     ['src/helpers/a.ts', '', '"helpers" has no row in the table of test/architecture/rules.ts'],
+    ['src/helpers/model/a.ts', '', '"helpers/model" has no row in the table of test/architecture/rules.ts'],
   ])('%s: %s', (path, text, sentence) => {
     expect(broken(path, text)).toEqual([`${path}: ${sentence}`])
   })
@@ -122,15 +175,20 @@ describe('the rules notice', () => {
   test.each([
     [
       'src/jobs/model/job.ts',
-      `import type { Clock } from '../lib/clock.ts'\nimport { RetomaError } from '../errors.ts'`,
+      `import type { Clock } from '../../lib/clock.ts'\nimport { RetomaError } from '../../errors/errors.ts'`,
     ],
-    ['src/database/db.ts', `import pg from 'pg'\nconst sql = 'select 1'\nimport { job } from '../core/job.ts'`],
+    ['src/jobs/model/job.ts', `import { batch } from '../../batches/model/batch.ts'`],
+    ['src/database/db.ts', `import pg from 'pg'\nconst sql = 'select 1'`],
+    ['src/jobs/sql/view.ts', `import { state } from '../model/state.ts'\nconst sql = 'select 1'`],
+    ['src/schedules/schedule.sql.ts', `import { run } from '../database/db.ts'\nconst sql = 'select 1'`],
+    ['src/schedules/scheduler.ts', `import { fire } from './schedule.sql.ts'`],
+    ['src/index.ts', `export type { JobView } from './jobs/sql/job-view.ts'`],
     ['apps/quotes/store/quotes.ts', `import { route } from 'retoma/http'\ndb.query('select id from quote')`],
     ['src/testing/clock.ts', `import { run } from '../worker/run.ts'\nsetTimeout(run, 1)`],
     ['src/cli/init.ts', "const example = `import { test } from 'vitest'\nsetTimeout(test, 1)`"],
     [
       'src/cli/init.ts',
-      `// Date.now() and import '../store/db.ts' are words here\nconst quote = /['"\`]/.test(x) // it's one`,
+      `// Date.now() and import '../database/db.ts' are words here\nconst quote = /['"\`]/.test(x) // it's one`,
     ],
     [
       'src/worker/run.ts',
@@ -138,6 +196,53 @@ describe('the rules notice', () => {
     ],
   ])('no fault in %s: %s', (path, text) => {
     expect(broken(path, text)).toEqual([])
+  })
+})
+
+describe('the rules about the tree notice', () => {
+  const tree = (files: Record<string, string>) => brokenLayout(new Map(Object.entries(files)))
+
+  test('two folders that import each other, also by a type', () => {
+    const files = {
+      'src/jobs/erase.ts': `import { follow } from '../batches/cascade.ts'`,
+      'src/batches/submit.ts': `import type { Registry } from '../jobs/registry.ts'`,
+    }
+    expect(tree(files)).toEqual([
+      'batches and jobs import each other: src/batches/submit.ts imports src/jobs/registry.ts, src/jobs/erase.ts imports src/batches/cascade.ts',
+    ])
+  })
+
+  test('three parts that import each other in a circle', () => {
+    const files = {
+      'src/jobs/sql/a.ts': `import { b } from '../../limits/sql/b.ts'`,
+      'src/limits/sql/b.ts': `import { c } from '../../events/sql/c.ts'`,
+      'src/events/sql/c.ts': `import { a } from '../../jobs/sql/a.ts'`,
+    }
+    expect(tree(files)).toEqual(['parts import each other in a circle: jobs/sql → limits/sql → events/sql → jobs/sql'])
+  })
+
+  test('a folder with too many files', () => {
+    const files = Object.fromEntries(Array.from({ length: 24 }, (_, i) => [`src/jobs/sql/statement-${i}.ts`, '']))
+    expect(tree(files)).toEqual(['src/jobs/sql has 24 source files; 23 is the most'])
+  })
+
+  test('one name for files of two capabilities', () => {
+    expect(tree({ 'src/jobs/view.ts': '', 'src/batches/sql/view.ts': '' })).toEqual([
+      'view.ts is the name of several files: src/jobs/view.ts, src/batches/sql/view.ts',
+    ])
+  })
+
+  test('no fault in layers of one capability, in an index, and in routes and commands', () => {
+    const files = {
+      'src/jobs/job-actions.ts': `import { cancel } from './sql/job-actions.ts'`,
+      'src/jobs/sql/job-actions.ts': `import { state } from '../model/state.ts'`,
+      'src/jobs/model/state.ts': '',
+      'src/http/index.ts': '',
+      'src/testing/index.ts': '',
+      'src/worker/worker.ts': '',
+      'src/cli/commands/worker.ts': '',
+    }
+    expect(tree(files)).toEqual([])
   })
 })
 

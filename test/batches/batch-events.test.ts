@@ -1,6 +1,5 @@
 /** A batch's own stream: what goes wrong in it, what is done to it, how far it is; until it is over. */
 import { describe, expect, test } from 'vitest'
-import { noteBatchActions, noteBatchStates } from '../../src/events/sql/write-events.ts'
 import {
   days,
   defineBatch,
@@ -11,6 +10,7 @@ import {
   seconds,
   snooze,
 } from '../../src/index.ts'
+import { noteBatchActions, noteBatchStates } from '../../src/jobs/sql/transition.ts'
 import { engineOf, gate, until } from '../support/engine.ts'
 import { brief, follow, isQuiet, sqlOf, take, tick } from '../support/events.ts'
 

@@ -2,7 +2,7 @@
  * A statement that holds a fence never names `state`: with that literal the planner takes the partial index of running
  * jobs, and each settle costs as much as all that ever ran (engine-notes A1).
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { takeBite } from '../../src/batches/sql/batch-cascade.ts'
 import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
@@ -24,11 +24,11 @@ import { starvedLanes } from '../../src/recovery/sql/unclaimed-jobs.ts'
 import type { Death } from '../../src/supervisor/model/crash-report.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
+import { sqlFiles } from '../support/statements.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const folder = new URL('../../src/store/', import.meta.url)
-const files = readdirSync(folder).filter(file => file.endsWith('.ts'))
+const root = new URL('../../', import.meta.url)
 
 /** The `where` of every fence in a text: from its where or join to the end of that clause. */
 function fences(text: string): string[] {
@@ -40,21 +40,21 @@ function fences(text: string): string[] {
 const namesState = (clause: string) => /\bstate\b/.test(clause)
 
 test('no fence in the store names the state', () => {
-  const found = files.flatMap(file =>
-    fences(readFileSync(new URL(file, folder), 'utf8')).map(clause => ({ file, clause })),
+  const found = sqlFiles.flatMap(file =>
+    fences(readFileSync(new URL(file, root), 'utf8')).map(clause => ({ file, clause })),
   )
   expect(new Set(found.map(each => each.file))).toEqual(
     new Set([
-      'checkpoint.ts',
-      'claim.ts',
-      'death.ts',
-      'event.ts',
-      'fenced.ts',
-      'heartbeat.ts',
-      'orphan.ts',
-      'provider-turn.ts',
-      'settle.ts',
-      'watch.ts',
+      'src/batches/sql/provider-pauses.ts',
+      'src/claiming/sql/claim.ts',
+      'src/events/sql/write-events.ts',
+      'src/execution/sql/checkpoint.ts',
+      'src/execution/sql/fenced-transaction.ts',
+      'src/recovery/sql/late-attempts.ts',
+      'src/recovery/sql/recover-crashed-worker.ts',
+      'src/recovery/sql/recover-orphans.ts',
+      'src/worker/sql/heartbeat.ts',
+      'src/worker/sql/settle.ts',
     ]),
   )
   expect(found.filter(each => namesState(each.clause))).toEqual([])

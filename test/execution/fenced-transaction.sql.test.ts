@@ -1,8 +1,9 @@
 /** A transaction of a handler's and its checkpoint: both or neither, and nothing after the job was given away. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Loan } from '../../src/database/leased-connection.ts'
+import { beginFenced, commitFenced, undo } from '../../src/database/transaction.ts'
 import { loadCheckpoints } from '../../src/execution/sql/checkpoint.ts'
-import { beginFenced, commitFenced, keepIn, keptBy, undo } from '../../src/execution/sql/fenced-transaction.ts'
+import { keepIn, keptBy } from '../../src/execution/sql/fenced-transaction.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()

@@ -1,5 +1,5 @@
 /**
- * `heart-guest.mjs URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heartbeat.test.ts looks on from
+ * `heartbeat-guest.mjs URL TASK FILE`: a process with a worker, whose jobs do to it what their TASK says, until FILE is there; heartbeat.test.ts looks on from
  * outside. Says `ready`, then what happens, a line each.
  */
 import { pbkdf2Sync } from 'node:crypto'

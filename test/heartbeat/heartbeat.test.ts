@@ -93,7 +93,7 @@ test('a loop that spins is told of while it spins, by job and function; beats go
   await until(async () => (await worker()).blocked_job !== null)
   const blocked = await worker()
   expect(blocked).toMatchObject({ blocked_job: bad, blocked_attempt: 1, free_slots: { default: 0 }, in_flight: 2 })
-  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heart-guest\.mjs:\d+\)/)
+  expect(blocked.blocked_stack).toMatch(/^spinHard \(.*heartbeat-guest\.mjs:\d+\)/)
   // Not how Retoma came to call it.
   expect(blocked.blocked_stack).not.toContain('attempt.')
   expect(ms(before.beat_at, blocked.beat_at)).toBeGreaterThan(0)

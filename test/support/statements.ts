@@ -12,21 +12,32 @@ const isStatement = (value: unknown): value is Statement =>
 const isSql = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*(with|select|insert|update|delete)\s/.test(value)
 
-async function shown(folder: string): Promise<{ file: string; name: string; value: unknown }[]> {
-  const url = new URL(`../../${folder}/`, import.meta.url)
-  const files = readdirSync(url).filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+const root = new URL('../../', import.meta.url)
+
+/** Every file of src/ that may hold SQL, as the architecture test has it: paths from the top of the repository. */
+export const sqlFiles: readonly string[] = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+  .map(file => `src/${file}`)
+  .filter(file => /^src\/(?:database\/[^/]+|.*\/sql\/[^/]+|.*\.sql)\.ts$/.test(file) && !file.endsWith('.test.ts'))
+  .sort()
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(new URL(folder, root))
+    .filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map(file => `${folder}${file}`)
+
+async function shown(files: readonly string[]): Promise<{ file: string; name: string; value: unknown }[]> {
   const modules = files.map(async file => {
-    const module: Record<string, unknown> = await import(`${new URL(file, url).pathname}?whole`)
+    const module: Record<string, unknown> = await import(`${new URL(file, root).pathname}?whole`)
     return Object.entries(module).map(([name, value]) => ({ file: basename(file, '.ts'), name, value }))
   })
   return (await Promise.all(modules)).flat()
 }
 
 export async function everyStatement(): Promise<Statement[]> {
-  const ours = (await shown('src/store')).flatMap(({ value }) =>
+  const ours = (await shown(sqlFiles)).flatMap(({ value }) =>
     typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [],
   )
-  const theirs = (await shown('apps/classifier/store'))
+  const theirs = (await shown(filesIn('apps/classifier/store/')))
     .filter(({ value }) => isSql(value))
     .map(({ file, name, value }) => ({ name: `classifier ${file}.${name}`, text: value as string }))
   const byName = new Map([...ours.filter(isStatement), ...theirs].map(each => [each.name, each]))

@@ -8,12 +8,9 @@
  */
 
 import { type Db, runOn } from '../../database/db.ts'
-import { noteBatchActions, noteBatchStates } from '../../events/sql/write-events.ts'
 import { causeOf } from '../../jobs/model/error-fingerprint.ts'
-import { asQueueSays } from '../../jobs/sql/job-actions.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { asQueueSays, countMoves, freeGates, noteBatchActions, noteBatchStates } from '../../jobs/sql/transition.ts'
 import { cleared } from '../../providers/sql/provider-state.ts'
-import { countMoves } from './batch-counters.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 

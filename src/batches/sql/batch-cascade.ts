@@ -9,12 +9,9 @@
 
 import type { Db } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import { noteBatchStates } from '../../events/sql/write-events.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
 import { causeOf } from '../../jobs/model/error-fingerprint.ts'
-import { heldByAnother, withNewBudget } from '../../jobs/sql/job-actions.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
-import { countMoves } from './batch-counters.ts'
+import { countMoves, freeGates, heldByAnother, noteBatchStates, withNewBudget } from '../../jobs/sql/transition.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 

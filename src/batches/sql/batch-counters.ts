@@ -18,51 +18,6 @@ export function shardOf(worker: string): number {
   return sum % shards
 }
 
-/** Shard for the changes of people and watchdogs, which are few. */
-const anyShard = 0
-
-const counted = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
-const added = [...counted, 'freed']
-
-const upsert = (name: string, select: string, more: { columns: string; set: string } = { columns: '', set: '' }) => `
-  ${name} as (
-    insert into retoma.batch_count (batch_id, shard, ${added.join(', ')}${more.columns})
-    ${select}
-    group by m.batch_id
-    order by m.batch_id
-    on conflict (batch_id, shard) do update
-      set ${added.map(column => `${column} = batch_count.${column} + excluded.${column}`).join(', ')}${more.set}
-  )`
-
-/**
- * Part of a `with` for outcomes: `moved` returned (id, batch_id, ref, state) of jobs that were `running`. The end of every attempt is
- * progress, also of a failed attempt with a retry.
- */
-export const countOutcomes = (moved: string, shard: string, now: string): string =>
-  upsert(
-    'counted',
-    `select m.batch_id, ${shard},
-      ${counted.map(column => `count(*) filter (where m.state = '${column}')`).join(', ')}, count(*),
-      ${now}, (array_agg(m.ref order by m.id desc) filter (where m.ref is not null))[1]
-    from ${moved} m
-    where m.batch_id is not null`,
-    {
-      columns: ', progress_at, last_ref',
-      set: ', progress_at = excluded.progress_at, last_ref = coalesce(excluded.last_ref, batch_count.last_ref)',
-    },
-  )
-
-/** Part of a `with` for all other changes: `moved` returned (batch_id, was, state), with the states before and after. */
-export const countMoves = (moved: string): string =>
-  upsert(
-    'counted',
-    `select m.batch_id, ${anyShard},
-      ${counted.map(column => `count(*) filter (where m.state = '${column}') - count(*) filter (where m.was = '${column}')`).join(', ')},
-      count(*) filter (where m.was = 'running')
-    from ${moved} m
-    where m.batch_id is not null`,
-  )
-
 /** Returns the shard for the claims of a worker. */
 export const claimShardOf = (worker: string): number => shards + shardOf(worker)
 

@@ -9,7 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { noteBatchStates } from '../../events/sql/write-events.ts'
+import { noteBatchStates } from '../../jobs/sql/transition.ts'
 import { sumsOf } from './batch-counters.ts'
 
 const now = `coalesce($2::timestamptz, now())`

@@ -3,7 +3,7 @@
  * process crashes in between, the same action again changes the rest.
  */
 import type { Db } from '../../database/db.ts'
-import { noteBatchActions } from '../../events/sql/write-events.ts'
+import { noteBatchActions } from '../../jobs/sql/transition.ts'
 
 const set = {
   name: 'batch_priority',

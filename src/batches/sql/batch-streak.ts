@@ -11,8 +11,8 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { noteBatchStates } from '../../events/sql/write-events.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
+import { noteBatchStates } from '../../jobs/sql/transition.ts'
 import { cleared } from '../../providers/sql/provider-state.ts'
 import { sumsOf } from './batch-counters.ts'
 

@@ -9,9 +9,9 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { noteBatchStates } from '../../events/sql/write-events.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
+import { noteBatchStates } from '../../jobs/sql/transition.ts'
 import { goesOn, unheld } from './batch-actions.ts'
 import { sumsOf } from './batch-counters.ts'
 

@@ -6,13 +6,13 @@
  * fence; every later write of the attempt names the fence.
  */
 
-import { claimShardOf, countBegun, countMoves } from '../../batches/sql/batch-counters.ts'
+import { claimShardOf, countBegun } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import type { Care } from '../../jobs/model/crash-suspicion.ts'
 import type { Takes } from '../../jobs/model/kind-version.ts'
 import type { Policy } from '../../jobs/model/policy.ts'
+import { countMoves, freeGates } from '../../jobs/sql/transition.ts'
 import { isMarked } from '../../lib/values/value-codec.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
 
 export interface Claimed {
   id: string

@@ -5,7 +5,7 @@
  * A notice that is being sent is deleted too; its attempt then finds its lease lost.
  */
 import { doomed } from '../../files/sql/file-removal.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { freeGates } from '../../jobs/sql/transition.ts'
 
 export interface Forgotten {
   /** Condition on incidents `i`. */

@@ -1,5 +1,5 @@
 /**
- * Reads events for streams; writes and locks nothing. The event feed and its readers (src/engine) call this file.
+ * Reads events for streams; writes and locks nothing. The event feed and its readers (src/events) call this file.
  *
  * Invariant: `lookForEvents` reads events and the followed rows in a single snapshot, so a row is never ahead of the
  * events already emitted, except for events without a position: then `pending` is true.

@@ -2,24 +2,12 @@
 
 import { type Refuse, refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { type Backoff, defaultBackoff } from '../../jobs/model/backoff.ts'
+import type { StepOptions } from '../../jobs/model/job-context.ts'
 import { backoffOf } from '../../jobs/model/policy-options.ts'
 import { megabytes } from '../../lib/values/bytes.ts'
-import { type Duration, longestDuration } from '../../lib/values/duration.ts'
+import { longestDuration } from '../../lib/values/duration.ts'
 import { asText } from '../../lib/values/json.ts'
 import { maxValueBytes } from '../../lib/values/value-codec.ts'
-
-export interface StepOptions {
-  /** Runs of the step in total, within this attempt of the job. Default 1. */
-  attempts?: number
-  backoff?: Partial<Backoff>
-  /** Longest duration of a single run. */
-  timeout?: Duration
-  /**
-   * Largest size of the result as JSON: `megabytes(4)`. Default 1 MB, at most 8 MB; larger data belongs elsewhere, with a
-   * reference here.
-   */
-  maxBytes?: number
-}
 
 export interface CheckedStep {
   attempts: number

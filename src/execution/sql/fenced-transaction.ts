@@ -9,17 +9,9 @@
 
 import type { Db } from '../../database/db.ts'
 import type { Loan } from '../../database/leased-connection.ts'
-import { afterFence, beforeFence, beginMarked } from '../../database/session-settings.ts'
-import { randomName } from '../../lib/random.ts'
+import { afterFence, beforeFence } from '../../database/session-settings.ts'
 
 const deadlineMs = 30_000
-
-/** Begins the transaction. Returns the random name that identifies the transaction until its end. */
-export async function beginFenced(loan: Loan): Promise<string> {
-  const mark = randomName('t')
-  await loan.query(beginMarked(mark), deadlineMs)
-  return mark
-}
 
 export interface Kept {
   id: string
@@ -67,22 +59,6 @@ export async function keepIn(
   if (!same) return 'ended'
   if (!held) return 'lost'
   return kept ? 'kept' : 'there'
-}
-
-export async function commitFenced(loan: Loan): Promise<void> {
-  const { command } = await loan.query('commit', deadlineMs)
-  if (command !== 'COMMIT') throw new Error(`PostgreSQL answered ${command} to a commit`)
-}
-
-/** Rolls the transaction back and returns the connection. If the connection is gone, PostgreSQL rolls back. */
-export async function undo(loan: Loan): Promise<void> {
-  const ended =
-    loan.trouble === undefined &&
-    (await loan.query('rollback', deadlineMs).then(
-      () => true,
-      () => false,
-    ))
-  loan.giveBack(ended ? 'ended' : 'in doubt')
 }
 
 // A fenced transaction locks the job's row until its end: a process that gets this lock knows the transaction has ended.

@@ -8,7 +8,7 @@
 
 import type { Db, Run } from '../../database/db.ts'
 import type { Saying } from '../../errors/errors.ts'
-import { noteEvents } from '../../events/sql/write-events.ts'
+import { noteEvents } from '../../jobs/sql/transition.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import type { Guard } from '../model/guard.ts'
 import { type GuardValue, isNow, valueText } from '../model/guard-value.ts'

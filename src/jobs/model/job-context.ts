@@ -1,8 +1,8 @@
 /** Defines `ctx`, the first argument of a handler. */
 
-import type { StepOptions } from '../../execution/model/step.ts'
 import type { OpenFile } from '../../files/model/file.ts'
 import type { Duration } from '../../lib/values/duration.ts'
+import type { Backoff } from './backoff.ts'
 
 export interface JobContext {
   readonly id: string
@@ -147,4 +147,17 @@ export interface JobLog {
   info: JobLine
   warn: JobLine
   error: JobLine
+}
+
+export interface StepOptions {
+  /** Runs of the step in total, within this attempt of the job. Default 1. */
+  attempts?: number
+  backoff?: Partial<Backoff>
+  /** Longest duration of a single run. */
+  timeout?: Duration
+  /**
+   * Largest size of the result as JSON: `megabytes(4)`. Default 1 MB, at most 8 MB; larger data belongs elsewhere, with a
+   * reference here.
+   */
+  maxBytes?: number
 }

@@ -6,13 +6,10 @@
  * Locks follow the common order: batches, jobs by id, limit counters, batch counters.
  */
 
-import { countMoves } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import { noteBatchStates, noteJobActions } from '../../events/sql/write-events.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
 import type { State } from '../model/state.ts'
-import { heldByAnother, withNewBudget } from './job-actions.ts'
+import { countMoves, freeGates, heldByAnother, noteBatchStates, noteJobActions, withNewBudget } from './transition.ts'
 
 const now = 'coalesce($2::timestamptz, now())'
 

@@ -3,12 +3,18 @@
  * changed, the answer is the current state (P6: safe to press twice).
  */
 
-import { countMoves } from '../../batches/sql/batch-counters.ts'
 import { type Db, runOn } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import { noteBatchStates, noteJobActions } from '../../events/sql/write-events.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
 import type { State } from '../model/state.ts'
+import {
+  asQueueSays,
+  countMoves,
+  freeGates,
+  heldByAnother,
+  noteBatchStates,
+  noteJobActions,
+  withNewBudget,
+} from './transition.ts'
 
 export interface Pressed {
   state: State
@@ -52,26 +58,6 @@ const skip = {
         error = jsonb_build_object('what', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
   ),
 }
-
-// The limits of the queue may have changed since the enqueue.
-export const asQueueSays = `
-  gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
-  gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
-
-/** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
-export const heldByAnother = (job: string): string => `coalesce((
-          select true from retoma.job other
-          where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
-          limit 1
-        ), false)`
-
-// The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
-// now.
-export const withNewBudget = `
-        state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
-        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-        ${asQueueSays}`
 
 // If another job has the unique key by now, the job stays as before. The batch is locked first: a finished batch is open again from here
 // on, and an end found just before no longer counts.

@@ -8,37 +8,6 @@
  */
 import type { Db } from '../../database/db.ts'
 
-/**
- * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, gated, gate_key). All of
- * these jobs were running. The statement looks up each counter by key: a join could read all counters.
- */
-export const freeGates = (moved: string, now: string): string => `
-  unleased as materialized (
-    select f.queue, f.key, count(*)::int as n
-    from (
-      select m.queue, k.key
-      from ${moved} m
-        join retoma.queue q on q.name = any (array[m.queue])
-        cross join lateral (
-          select '' as key where q.limits ? 'concurrency'
-          union all select m.gate_key where m.gate_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
-        ) k
-      where m.gated
-    ) f
-    group by 1, 2
-    order by 1, 2
-  ), held_gate as materialized (
-    select g.queue, g.group_key, u.n
-    from unleased u cross join lateral (
-      select queue, group_key from retoma.gate where queue = u.queue and group_key = u.key for update
-    ) g
-  ), freed_gate as (
-    update retoma.gate g
-    set running = greatest(g.running - h.n, 0), used_at = ${now}
-    from held_gate h
-    where g.queue = any (array[h.queue]) and g.group_key = any (array[h.group_key])
-  )`
-
 const add = {
   name: 'gate_add',
   text: `

@@ -1,9 +1,8 @@
 /** Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. */
 
 import type { Db } from '../../database/db.ts'
-import { noteEvents } from '../../events/sql/write-events.ts'
-import { asQueueSays } from '../../jobs/sql/job-actions.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { asQueueSays, noteEvents } from '../../jobs/sql/transition.ts'
 import { isGated, isGrouped, type Limits, type Rate } from '../model/queue-limits.ts'
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.

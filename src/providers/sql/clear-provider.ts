@@ -7,7 +7,7 @@
  * by the next tick.
  */
 import type { Db } from '../../database/db.ts'
-import { noteEvents } from '../../events/sql/write-events.ts'
+import { noteEvents } from '../../jobs/sql/transition.ts'
 import { cleared } from './provider-state.ts'
 
 const tickMs = 8000

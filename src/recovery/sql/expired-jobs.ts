@@ -7,13 +7,11 @@
  * Invariant: bounded chunks with SKIP LOCKED; a late write of the ended attempt finds no row.
  */
 
-import { countMoves } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { noteJobStates } from '../../events/sql/write-events.ts'
 import { causeOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Policy } from '../../jobs/model/policy.ts'
 import { overriding } from '../../jobs/sql/policy-override.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'

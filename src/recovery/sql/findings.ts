@@ -5,7 +5,7 @@
  * Invariant: each begin and each end writes one event, however many watchdogs check: the inserted or deleted row writes the event.
  */
 import type { Db } from '../../database/db.ts'
-import { noteEvents } from '../../events/sql/write-events.ts'
+import { noteEvents } from '../../jobs/sql/transition.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'

@@ -7,13 +7,11 @@
  * moment goes first.
  */
 
-import { countMoves, countOutcomes } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { noteJobStates } from '../../events/sql/write-events.ts'
 import { defaultPolicy, type Policy } from '../../jobs/model/policy.ts'
 import { careAfterRestart, fruitless, tooMany, tooManyError } from '../../jobs/sql/crash-suspicion.ts'
 import { overriding, policyInForce } from '../../jobs/sql/policy-override.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { countMoves, countOutcomes, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
 import { type JobFacts, timeoutGrace } from '../model/verdict.ts'
 import { lastSweep } from './sweep-schedule.ts'
 

@@ -17,9 +17,7 @@
  * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog.
  */
 
-import { countMoves } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { noteJobStates } from '../../events/sql/write-events.ts'
 import { aloneAfter } from '../../jobs/model/crash-suspicion.ts'
 import { causeOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure } from '../../jobs/model/outcome.ts'
@@ -36,9 +34,9 @@ import {
   tooManyError,
 } from '../../jobs/sql/crash-suspicion.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
+import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { cleanText } from '../../lib/values/json.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
 import type { Death } from '../../supervisor/model/crash-report.ts'
 import type { Recovered } from './recover-orphans.ts'
 

@@ -11,9 +11,7 @@
  * a job before its next heartbeat returns no row, the outcome is valid, and the only outcome.
  */
 
-import { countMoves } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { noteJobStates } from '../../events/sql/write-events.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import {
   careAfterRestart,
@@ -24,7 +22,7 @@ import {
   tooManyError,
 } from '../../jobs/sql/crash-suspicion.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
 import { lastSweep } from './sweep-schedule.ts'
 
 export { orphanMessage } from '../../jobs/sql/crash-suspicion.ts'

@@ -6,13 +6,12 @@
  * checks the rows that did not change: a write whose answer was lost is "written", anything else "lease lost".
  */
 
-import { countOutcomes, shardOf } from '../../batches/sql/batch-counters.ts'
+import { shardOf } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { noteJobStates } from '../../events/sql/write-events.ts'
 import { causeOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure, Outcome } from '../../jobs/model/outcome.ts'
 import { kept } from '../../jobs/sql/crash-suspicion.ts'
-import { freeGates } from '../../limits/sql/limit-counters.ts'
+import { countOutcomes, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
 import { type Held, nameOf } from './heartbeat.ts'
 
 export interface Settle {
