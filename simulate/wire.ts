@@ -7,7 +7,7 @@
  * for they might wait for its locks.
  */
 import { type Db, openDb } from '../src/database/db.ts'
-import type { Loan } from '../src/database/leased-connection.ts'
+import type { LeasedConnection } from '../src/database/leased-connection.ts'
 import { linkLost } from '../test/support/database-errors.ts'
 import type { Body } from './time.ts'
 
@@ -25,7 +25,7 @@ export interface Question {
   readonly asker: Asker
   readonly what: string
   /** The connection that is lent, inside of whose open transaction it is asked; undefined: none. */
-  readonly inside: Loan | undefined
+  readonly inside: LeasedConnection | undefined
   /** Resolves when it has its fate. */
   meet(fate: Fate): Promise<void>
 }
@@ -64,7 +64,7 @@ export class Wires {
       ...db,
       run: (statement, values, deadlineMs) => ask(statement.name, () => db.run(statement, values, deadlineMs)),
       transaction: (work, deadlineMs) => ask('transaction', () => db.transaction(work, deadlineMs)),
-      lend: () => ask('lend', () => db.lend()).then(loan => this.#lent(asker, loan)),
+      leaseConnection: () => ask('lend', () => db.leaseConnection()).then(loan => this.#lent(asker, loan)),
       // Hints never come: when they do is PostgreSQL's affair, and could not be played again.
       session: () => new Promise(() => {}),
     }
@@ -92,15 +92,15 @@ export class Wires {
     })
   }
 
-  #lent(asker: Asker, loan: Loan): Loan {
+  #lent(asker: Asker, loan: LeasedConnection): LeasedConnection {
     this.#open++
     let trouble: Error | undefined
     let isBack = false
-    const giveBack: Loan['giveBack'] = how => {
+    const giveBack: LeasedConnection['release'] = how => {
       if (isBack) return
       isBack = true
       this.#open--
-      loan.giveBack(trouble === undefined ? how : 'in doubt')
+      loan.release(trouble === undefined ? how : 'in doubt')
     }
     asker.atDeath(() => giveBack('in doubt'))
     const lost = () => {
@@ -120,7 +120,7 @@ export class Wires {
           return loan.query(query, deadlineMs)
         })
       },
-      giveBack,
+      release: giveBack,
     }
   }
 }

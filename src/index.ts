@@ -3,7 +3,7 @@
 export type { Role } from './auth/model/token.ts'
 export type { TokenFilter, TokenView } from './auth/sql/token-rows.ts'
 export type { Known } from './auth/tokens.ts'
-export type { PressedBatch, ResumedBatch, RetriedBatch } from './batches/batch-actions.ts'
+export type { BatchActionResult, ResumedBatch, RetriedBatch } from './batches/batch-actions.ts'
 export type { StalledBatch } from './batches/batch-stall.ts'
 export {
   type AnyBatch,
@@ -27,11 +27,11 @@ export {
   createEngine,
   type Engine,
   type EngineOptions,
+  type JobActionResult,
   type JobDetail,
+  type MaintenanceReport,
   type NotifyOptions,
-  type Passed,
-  type Pressed,
-  type PressedQueue,
+  type QueueActionResult,
   type RateLimits,
   type WorkerHandle,
   type WorkOptions,
@@ -72,10 +72,10 @@ export { type GuardValue, type Now, now } from './guards/model/guard-value.ts'
 export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.ts'
 export type { RowKey } from './guards/sql/mark-lost-rows.ts'
 export type { Notice } from './incidents/model/notice.ts'
-export type { BulkFilter, PressedMany } from './jobs/bulk-actions.ts'
-export type { By } from './jobs/model/actor.ts'
+export type { BulkActionResult, BulkFilter } from './jobs/bulk-actions.ts'
+export type { ActedBy } from './jobs/model/actor.ts'
 export type { Backoff } from './jobs/model/backoff.ts'
-export type { Care } from './jobs/model/crash-suspicion.ts'
+export type { CrashSuspicion } from './jobs/model/crash-suspicion.ts'
 export {
   type BatchPause,
   type ProviderStop,

@@ -15,8 +15,8 @@ import type {
   GuardView,
   JobDetail,
   JobView,
+  MaintenanceReport,
   Omitted,
-  Passed,
   PerGroupLimits,
   ProviderView,
   QueueLimits,
@@ -106,7 +106,7 @@ function deepSnakeCase(value: unknown): unknown {
 
 /** The values below `facts` stay unchanged; only the names are converted. */
 export const findingWire = ({ facts, ...finding }: FindingView) => ({ ...snakeCase(finding), facts: snakeCase(facts) })
-export const passedWire = ({ batches, findings, ...passed }: Passed) => ({
+export const maintenanceReportWire = ({ batches, findings, ...passed }: MaintenanceReport) => ({
   ...snakeCase(passed),
   batches: batches.map(({ reason, ...batch }) => ({ ...snakeCase(batch), reason: snakeCase(reason) })),
   findings: findings.map(findingWire),

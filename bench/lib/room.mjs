@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { openEmbedded } from '../../dist/embedded-postgres/index.js'
-import { startWarden } from '../../dist/testing/test-server-cleanup.js'
+import { startServerCleanup } from '../../dist/testing/test-server-cleanup.js'
 
 export function openRoom() {
   // Short: a unix socket's path has 104 characters at most.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'rtm-')))
   chmodSync(folder, 0o711)
-  const warden = startWarden()
+  const warden = startServerCleanup()
   warden.watch(folder)
   const endings = []
   let names = 0

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { openEmbedded } from '../../dist/embedded-postgres/index.js'
 import * as retoma from '../../dist/index.js'
-import { startWarden } from '../../dist/testing/test-server-cleanup.js'
+import { startServerCleanup } from '../../dist/testing/test-server-cleanup.js'
 import { processesLeft } from '../../scripts/lib/leftovers.mjs'
 import { chaosJobs } from './jobs.mjs'
 import { Ledger } from './ledger.mjs'
@@ -62,7 +62,7 @@ async function openStage({ jobs, random }) {
   chmodSync(room, 0o711)
   mkdirSync(join(room, 'logs'))
   // Ends the server and removes the folder even when this process is killed.
-  const warden = startWarden()
+  const warden = startServerCleanup()
   warden.watch(room)
   const server = await openEmbedded({ dataDir: join(room, 'd') })
   const kinds = chaosJobs(() => {})

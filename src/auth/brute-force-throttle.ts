@@ -13,7 +13,7 @@
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { formatDuration, minutes } from '../lib/values/duration.ts'
 import type { Allowance } from '../limits/model/rate-window.ts'
-import type { LimitDesk } from '../limits/rate-limiter.ts'
+import type { RateLimiter } from '../limits/rate-limiter.ts'
 
 const per = minutes(1)
 const told = 10
@@ -21,7 +21,7 @@ const lookedUp = 100
 const toldOf = (from: string) => ({ bucket: 'login', who: from, limit: told, per })
 const lookedUpOf = (from: string) => ({ bucket: 'login-looked-up', who: from, limit: lookedUp, per })
 
-export interface Guesses {
+export interface GuessThrottle {
   /**
    * Answers the result of `look`; null: no such secret, which counts as a wrong guess. Throws `rate_limited` after too many wrong
    * guesses. `from`: the origin of the guess, such as an address; undefined: unknown, so that wrong guesses must not lock out a
@@ -41,7 +41,7 @@ interface Line {
   lastRandom: Promise<unknown>
 }
 
-export function createGuesses(limits: LimitDesk): Guesses {
+export function createGuessThrottle(limits: RateLimiter): GuessThrottle {
   const lines = new Map<string, Line>()
 
   async function counted<T>(from: string, look: () => Promise<T | null>): Promise<T | null> {

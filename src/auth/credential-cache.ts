@@ -17,7 +17,7 @@ interface Kept<T> {
   until: number
 }
 
-export class Keyring<T> {
+export class CredentialCache<T> {
   readonly #clock: Clock
   readonly #find: (hash: Buffer) => Promise<T | null>
   readonly #good = new Map<string, Kept<T>>()

@@ -7,16 +7,16 @@
 
 import type { Db, Run } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
-import { type Exactly, exactlyOnce } from '../idempotency/idempotent-request.ts'
-import type { Kept, Once } from '../idempotency/stored-response.sql.ts'
+import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
+import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { isRandomSecret, randomSecret } from '../lib/random.ts'
 import { hashOf, sameHash } from '../lib/secret.ts'
 import { isId } from '../lib/values/id.ts'
 import { checkPage, type Page, type PageOptions, pageOf } from '../lib/values/page.ts'
-import type { Guesses } from './brute-force-throttle.ts'
-import { Keyring } from './credential-cache.ts'
+import type { GuessThrottle } from './brute-force-throttle.ts'
+import { CredentialCache } from './credential-cache.ts'
 import { checkRole, checkUser, logInLasts, type Role, shownOf, tokenPrefix } from './model/token.ts'
 import * as logIns from './sql/login-session.ts'
 import * as tokens from './sql/token-rows.ts'
@@ -46,7 +46,11 @@ export interface Tokens {
    * The same as an idempotent request: stores `answer` of the result, which must not contain the secret; a repetition gets the
    * stored response and creates nothing.
    */
-  createTokenOnce(options: NewToken, once: Once, answer: (made: MadeToken) => Kept): Promise<Exactly<MadeToken>>
+  createTokenOnce(
+    options: NewToken,
+    once: IdempotencyKey,
+    answer: (made: MadeToken) => StoredResponse,
+  ): Promise<Replayable<MadeToken>>
   tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
   /**
    * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
@@ -69,14 +73,14 @@ export interface Tokens {
   logOut(secret: string): Promise<void>
 }
 
-export interface TokenDesk extends Tokens {
+export interface TokenActions extends Tokens {
   /** Drops the cached credentials: the next request is looked up. */
   recheck(): void
 }
 
 /** The cache of a credential type, and the lookups of unknown secrets under way, by origin and secret. */
 interface Guessed<T> {
-  keys: Keyring<T>
+  keys: CredentialCache<T>
   guessing: Map<string, Promise<T | null>>
 }
 
@@ -88,12 +92,12 @@ export function createTokens(given: {
   db: Db
   clock: Clock
   log: Log
-  guesses: Guesses
+  guesses: GuessThrottle
   changed: () => void
-}): TokenDesk {
+}): TokenActions {
   const { db, clock, log, guesses, changed } = given
-  const keys = new Keyring<Known>(clock, lookUpToken)
-  const cookies = new Keyring<Known & { expiresAt: Date }>(clock, lookUpLogIn)
+  const keys = new CredentialCache<Known>(clock, lookUpToken)
+  const cookies = new CredentialCache<Known & { expiresAt: Date }>(clock, lookUpLogIn)
   const byToken: Guessed<Known> = { keys, guessing: new Map() }
   const byCookie: Guessed<Known & { expiresAt: Date }> = { keys: cookies, guessing: new Map() }
   /** Stays true once a token has existed. */
@@ -108,7 +112,7 @@ export function createTokens(given: {
     const { id, user, role, unnoted } = found
     if (unnoted)
       void tokens
-        .noteUse(db, id, clock.instant())
+        .recordTokenUse(db, id, clock.instant())
         .catch(error => log.debug({ err: error }, 'that a token is used was not noted'))
     return { id, user, role }
   }
@@ -132,8 +136,12 @@ export function createTokens(given: {
     return made
   }
 
-  const looked = <T>(keys: Keyring<T>, hash: Buffer, secret: string, from: string | undefined): Promise<T | null> =>
-    guesses.guess(from, () => keys.get(hash), isRandomSecret(secret))
+  const looked = <T>(
+    keys: CredentialCache<T>,
+    hash: Buffer,
+    secret: string,
+    from: string | undefined,
+  ): Promise<T | null> => guesses.guess(from, () => keys.get(hash), isRandomSecret(secret))
 
   /**
    * A repeated secret is no guess, and concurrent requests with the same secret are a single guess: a client with an old token

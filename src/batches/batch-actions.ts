@@ -9,33 +9,33 @@
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
-import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import { type State, states } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { namePattern } from '../lib/values/name.ts'
 import { checkPage, type Page, type PageOptions, pageOf } from '../lib/values/page.ts'
-import type { BatchEnds } from './batch-completion.ts'
-import { follow } from './batch-tick.ts'
+import type { BatchCompletion } from './batch-completion.ts'
+import { continueCascade } from './batch-tick.ts'
 import { type BatchState, batchStates, isFinalBatch } from './model/batch-state.ts'
-import { type BatchVerb, beginRetry, pressBatch, retriedBy } from './sql/batch-actions.ts'
-import { takeBite } from './sql/batch-cascade.ts'
+import { applyBatchAction, type BatchActionName, beginRetry, retryResult } from './sql/batch-actions.ts'
+import { runCascadeChunk } from './sql/batch-cascade.ts'
 import { type FailureGroup, type ItemFilter, type ItemPage, viewFailureGroups, viewItems } from './sql/batch-items.ts'
 import { changePriority } from './sql/batch-priority.ts'
 import { type BatchView, viewBatch, viewBatches } from './sql/batch-view.ts'
 
 /** The result of an action: the state afterwards, and whether this call changed the state. */
-export interface PressedBatch {
+export interface BatchActionResult {
   id: string
   state: BatchState
   changed: boolean
 }
 
 /** `resumed`: the number of items that are not in a final state. */
-export type ResumedBatch = PressedBatch & { resumed: number }
+export type ResumedBatch = BatchActionResult & { resumed: number }
 
 /** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
-export type RetriedBatch = PressedBatch & { retried: number; held: number }
+export type RetriedBatch = BatchActionResult & { retried: number; held: number }
 
 export interface Batches {
   batch(id: string): Promise<BatchView | null>
@@ -46,18 +46,18 @@ export interface Batches {
   /** The failed items grouped by error fingerprint, the largest group first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** No further item starts; running items continue to their end. */
-  pause(id: string, options?: By): Promise<PressedBatch>
-  unpause(id: string, options?: By): Promise<PressedBatch>
+  pause(id: string, options?: ActedBy): Promise<BatchActionResult>
+  unpause(id: string, options?: ActedBy): Promise<BatchActionResult>
   /** Runs the failed items, or only the items with the fingerprint `cause`, again with a new attempt budget; checkpoints stay. */
-  retryFailed(id: string, options?: { cause?: string } & By): Promise<RetriedBatch>
+  retryFailed(id: string, options?: { cause?: string } & ActedBy): Promise<RetriedBatch>
   /** 0 (first) to 9; applies to waiting items and to items still to be submitted. */
-  setPriority(id: string, priority: number, options?: By): Promise<PressedBatch & { moved: number }>
+  setPriority(id: string, priority: number, options?: ActedBy): Promise<BatchActionResult & { moved: number }>
 }
 
 /** Adds the batch side of `cancel` and `resume`, which also accept a job id. */
-export interface BatchDesk extends Batches {
-  cancelBatch(id: string, options?: By): Promise<PressedBatch>
-  resumeBatch(id: string, options?: By): Promise<ResumedBatch>
+export interface BatchActions extends Batches {
+  cancelBatch(id: string, options?: ActedBy): Promise<BatchActionResult>
+  resumeBatch(id: string, options?: ActedBy): Promise<ResumedBatch>
 }
 
 /** An action waits this long for its cascade; ticks do the rest. */
@@ -66,7 +66,7 @@ const followMs = 1000
 const rounds = 20
 
 /** By action: states in which the action has nothing to do and does not fail. */
-const fine: Record<BatchVerb, readonly BatchState[]> = {
+const fine: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['paused'],
   unpause: ['submitting', 'waiting', 'running'],
   resume: ['submitting', 'waiting', 'running', 'succeeded'],
@@ -74,17 +74,17 @@ const fine: Record<BatchVerb, readonly BatchState[]> = {
 }
 
 /** By action: states in which the action should have changed the batch. */
-const moves: Record<BatchVerb, readonly BatchState[]> = {
+const moves: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['submitting', 'waiting', 'running'],
   unpause: ['paused'],
   resume: ['stalled'],
   cancel: ['submitting', 'waiting', 'running', 'paused', 'stalled'],
 }
 
-export function createBatches(given: {
+export function createBatchActions(given: {
   db: Db
   clock: Clock
-  ends: BatchEnds
+  ends: BatchCompletion
   /** Wakes workers: the queue may have ready jobs. */
   tell: (queue: string) => void
   /** Wakes workers and resets their claim cursors, because claims may have passed over jobs of the queue. */
@@ -92,7 +92,7 @@ export function createBatches(given: {
   /** Workers release the claimed jobs of the batch that have not started. */
   hold: (queue: string, batch: string) => void
   changed: (batch: string) => void
-}): BatchDesk {
+}): BatchActions {
   const { db, clock, ends, tell, tellAnew, hold, changed } = given
 
   async function found(id: string): Promise<BatchView> {
@@ -101,10 +101,14 @@ export function createBatches(given: {
     return batch
   }
 
-  async function press(verb: BatchVerb, id: string, given?: By): Promise<{ batch: BatchView; moved: boolean }> {
-    const by = checkBy(given)
+  async function press(
+    verb: BatchActionName,
+    id: string,
+    given?: ActedBy,
+  ): Promise<{ batch: BatchView; moved: boolean }> {
+    const by = checkActor(given)
     for (let left = rounds; ; left--) {
-      const moved = isId(id) && (await pressBatch(db, verb, id, by, clock.instant()))
+      const moved = isId(id) && (await applyBatchAction(db, verb, id, by, clock.instant()))
       const batch = await found(id)
       if (moved || fine[verb].includes(batch.state)) return { batch, moved }
       // The batch was in another state when the statement began, or a cascade is still under way.
@@ -113,15 +117,15 @@ export function createBatches(given: {
     }
   }
 
-  const ask = (id: string) => ends.ask([id])
-  const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): PressedBatch => ({
+  const ask = (id: string) => ends.check([id])
+  const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): BatchActionResult => ({
     id: batch.id,
     state: batch.state,
     changed: moved,
   })
 
   /** Finishes the cascade of an earlier action first. */
-  const settled = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
+  const settled = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
 
   return {
     batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
@@ -183,7 +187,7 @@ export function createBatches(given: {
       if (pressed.moved) {
         hold(pressed.batch.queue, id)
         changed(id)
-        await follow(db, clock, id, clock.elapsed() + followMs)
+        await continueCascade(db, clock, id, clock.elapsed() + followMs)
         // Cancelled jobs may have freed capacity under the limit of the queue.
         tell(pressed.batch.queue)
       }
@@ -192,7 +196,7 @@ export function createBatches(given: {
 
     async retryFailed(id, { cause, ...pressing } = {}) {
       checkCause(cause)
-      const by = checkBy(pressing)
+      const by = checkActor(pressing)
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, held: 0 }
@@ -205,13 +209,13 @@ export function createBatches(given: {
         const begun = number !== undefined
         if (begun) {
           for (;;) {
-            const bite = await takeBite(db, id, clock.instant())
+            const bite = await runCascadeChunk(db, id, clock.instant())
             sum.retried += bite?.moved ?? 0
             sum.held += bite?.held ?? 0
             if (bite === undefined || bite.done) break
           }
           // A tick or a concurrent call may have run some of the chunks.
-          sum = (await retriedBy(db, id, number)) ?? sum
+          sum = (await retryResult(db, id, number)) ?? sum
         }
         const { state, following, queue } = await found(id)
         if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
@@ -233,7 +237,7 @@ export function createBatches(given: {
     },
 
     async setPriority(id, priority, options) {
-      const by = checkBy(options)
+      const by = checkActor(options)
       if (!Number.isInteger(priority) || priority < 0 || priority > 9)
         refuseOption('priority', 'it is a whole number from 0 (first) to 9', 'é um número inteiro de 0 (primeiro) a 9')
       const batch = await found(id)

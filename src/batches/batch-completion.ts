@@ -10,7 +10,7 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { finishBatches, stopBatches } from './sql/batch-finish.ts'
-import { answerStreaks, noteStreak, type Streak } from './sql/batch-streak.ts'
+import { answerStreaks, recordStreak, type Streak } from './sql/batch-streak.ts'
 import type { MovedBatch } from './sql/provider-pauses.ts'
 
 /** More jobs than any number of workers settle in a millisecond. */
@@ -18,12 +18,12 @@ const fastestPerMs = 100
 const longestMs = 1000
 const mostKnown = 1000
 
-export interface BatchEndsOptions {
+export interface BatchCompletionOptions {
   db: Db
   clock: Clock
   log: Log
   /** Wakes workers: the queue may have a new onComplete job. */
-  tell: (queue: string) => void
+  wake: (queue: string) => void
   /** Resumes paused batches if the reason for the pause is over. */
   goOn: () => Promise<void>
   /** The batch was paused: no further job of the batch may start. */
@@ -33,7 +33,7 @@ export interface BatchEndsOptions {
   closing: AbortSignal
 }
 
-export interface Failed {
+export interface FailedItem {
   batch: string
   id: string
   cause: string
@@ -42,26 +42,26 @@ export interface Failed {
 }
 
 /** The failures at the end of the list with the same error fingerprint. */
-function lastStreak(failed: readonly Failed[]): Streak {
+function lastStreak(failed: readonly FailedItem[]): Streak {
   const { batch, cause, code, message } = failed.at(-1)!
   const other = failed.findLastIndex(each => each.cause !== cause)
   return { batch, cause, code, message, items: failed.slice(other + 1), isAll: other < 0 }
 }
 
-export class BatchEnds {
-  readonly #given: BatchEndsOptions
+export class BatchCompletion {
+  readonly #given: BatchCompletionOptions
   /** Earliest useful time of the next check for each batch, in milliseconds of this process's clock. */
   readonly #notBefore = new Map<string, number>()
   readonly #wanted = new Set<string>()
   #asking: Promise<void> | undefined
-  #failed: Failed[] = []
+  #failed: FailedItem[] = []
   #noting: Promise<void> | undefined
   /** Batches without a `stopAfter.sameCause` policy. */
   readonly #notStopping = new Set<string>()
   #current: Promise<void> | undefined
   #ended = false
 
-  constructor(given: BatchEndsOptions) {
+  constructor(given: BatchCompletionOptions) {
     this.#given = given
   }
 
@@ -72,7 +72,7 @@ export class BatchEnds {
   }
 
   /** An attempt of a job of the batch failed: counts the failure toward the streak. */
-  failed(failed: Failed): void {
+  failed(failed: FailedItem): void {
     if (this.#notStopping.has(failed.batch)) return
     this.#failed.push(failed)
     this.#noting ??= this.#note().finally(() => {
@@ -92,7 +92,7 @@ export class BatchEnds {
       for (const batch of new Set(all.map(each => each.batch))) {
         const streak = lastStreak(all.filter(each => each.batch === batch))
         try {
-          const noted = await noteStreak(db, streak, clock.instant())
+          const noted = await recordStreak(db, streak, clock.instant())
           if (noted === undefined) this.#remember(batch)
           else if (noted.paused) paused({ id: batch, queue: noted.queue })
         } catch (error) {
@@ -114,7 +114,7 @@ export class BatchEnds {
       await this.#current
       const ids = [...this.#wanted]
       this.#wanted.clear()
-      if (ids.length > 0) await this.ask(ids)
+      if (ids.length > 0) await this.check(ids)
     }
     const ended = this.#ended
     this.#ended = false
@@ -128,8 +128,8 @@ export class BatchEnds {
   }
 
   /** Checks now, regardless of `#notBefore`. */
-  async ask(ids: readonly string[]): Promise<void> {
-    const { db, clock, tell, changed } = this.#given
+  async check(ids: readonly string[]): Promise<void> {
+    const { db, clock, wake: tell, changed } = this.#given
     const asked = await finishBatches(db, ids, clock.instant())
     const at = clock.elapsed()
     const open = new Set<string>()
@@ -170,7 +170,7 @@ export class BatchEnds {
         continue
       }
       for (const id of due) this.#wanted.delete(id)
-      this.#current = this.ask(due).catch(error =>
+      this.#current = this.check(due).catch(error =>
         log.debug({ err: error, batches: due }, 'whether batches are over could not be asked; the next tick does'),
       )
       await this.#current

@@ -8,7 +8,7 @@ import type { Db } from '../database/db.ts'
 import { isLockTimeout, sqlState } from '../database/pg-errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type StalledBatch, stallBatches } from './batch-stall.ts'
-import { takeBite } from './sql/batch-cascade.ts'
+import { runCascadeChunk } from './sql/batch-cascade.ts'
 import { openBatches, sampleBatches } from './sql/batch-finish.ts'
 
 const bite = 500
@@ -19,11 +19,11 @@ export interface BatchTickOptions {
   db: Db
   clock: Clock
   /** Checks whether the batches are complete or must stop. */
-  ask: (batches: readonly string[]) => Promise<unknown>
+  checkCompletion: (batches: readonly string[]) => Promise<unknown>
 }
 
 /** Answers the batches without progress and their new states. */
-export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<StalledBatch[]> {
+export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOptions): Promise<StalledBatch[]> {
   const stalled: StalledBatch[] = []
   const until = clock.elapsed() + followMs
   const troubles: unknown[] = []
@@ -33,7 +33,7 @@ export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<S
     after = some.at(-1)!.id
     for (const { id, todo } of some) {
       if (todo === null) continue
-      await follow(db, clock, id, until).catch(error => {
+      await continueCascade(db, clock, id, until).catch(error => {
         // Without an answer from the database the other batches cannot be processed either.
         if (sqlState(error) === undefined && !isLockTimeout(error)) throw error
         troubles.push(error)
@@ -50,9 +50,9 @@ export async function batchTick({ db, clock, ask }: BatchTickOptions): Promise<S
 }
 
 /** Runs chunks until the cascade is complete, or until the time `until`; answers whether the cascade is complete. */
-export async function follow(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
+export async function continueCascade(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
   for (;;) {
-    const taken = await takeBite(db, id, clock.instant())
+    const taken = await runCascadeChunk(db, id, clock.instant())
     if (taken === undefined || taken.done) return true
     if (clock.elapsed() >= until) return false
   }

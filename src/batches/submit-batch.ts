@@ -8,29 +8,34 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { passes } from '../database/pg-errors.ts'
+import { isTransient } from '../database/pg-errors.ts'
 import { isFull } from '../enqueue/insert-jobs.ts'
-import type { Registry } from '../enqueue/kind-registry.ts'
-import { checkEnqueueOptions, duesOf, type EnqueueOptions, optionsOfItem } from '../enqueue/model/enqueue-options.ts'
+import type { KindRegistry } from '../enqueue/kind-registry.ts'
+import {
+  checkEnqueueOptions,
+  dueTimesOf,
+  type EnqueueOptions,
+  optionsOfItem,
+} from '../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../enqueue/model/job-input.ts'
-import type { Depths } from '../enqueue/queue-depth.ts'
+import type { QueueDepths } from '../enqueue/queue-depth.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
-import { leaving } from '../lib/abortable-iterable.ts'
+import { abortableIterable } from '../lib/abortable-iterable.ts'
 import type { Clock } from '../lib/clock.ts'
 import { traceparent } from '../lib/trace.ts'
 import { type AnyBatch, type Batch, type BatchOverrides, batchOverrides, submittedPolicy } from './model/batch.ts'
 import {
-  addAlike,
-  addDifferent,
+  addUniformItems,
+  addVariedItems,
   closeSubmit,
   createBatch,
-  type DifferentItem,
   hasBatch,
   type Submission,
   submissionOf,
+  type VariedItem,
 } from './sql/submit-batch.ts'
 
 /**
@@ -65,7 +70,7 @@ export interface Submitted {
   held: number
 }
 
-export interface Submits {
+export interface BatchSubmitter {
   submit<Input>(
     batch: Batch<Input>,
     items: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
@@ -77,15 +82,15 @@ export interface Submits {
 const tries = 6
 const firstPauseMs = 100
 
-export function createSubmits(given: {
+export function createBatchSubmitter(given: {
   db: Db
   clock: Clock
-  registry: Registry
-  depths: Depths
+  registry: KindRegistry
+  depths: QueueDepths
   tell: (queue: string, delayMs?: number) => void
   /** Checks whether the batch is complete. */
   ask: (batch: string) => Promise<unknown>
-}): Submits {
+}): BatchSubmitter {
   const { db, clock, registry, depths, tell, ask } = given
 
   /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
@@ -95,7 +100,7 @@ export function createSubmits(given: {
         return await work()
       } catch (error) {
         signal?.throwIfAborted()
-        if (left === 0 || !passes(error)) throw error
+        if (left === 0 || !isTransient(error)) throw error
         await clock.sleep(pause, signal)
       }
     }
@@ -137,7 +142,7 @@ export function createSubmits(given: {
       refuseOver(known)
 
       /** Sends the items from index `from`, except items the batch has already received. */
-      async function send(from: number, chunk: readonly DifferentItem[]): Promise<void> {
+      async function send(from: number, chunk: readonly VariedItem[]): Promise<void> {
         if (!admitted) await depths.admit(queue, chunk.length)
         for (let place = from; ; ) {
           const rest = chunk.slice(place - from)
@@ -145,8 +150,8 @@ export function createSubmits(given: {
           const landed = await surely(
             () =>
               each === undefined
-                ? addAlike(db, id, place, same, rest, clock.instant(), job.version, trace)
-                : addDifferent(db, id, place, kind, rest, clock.instant(), job.version, trace),
+                ? addUniformItems(db, id, place, same, rest, clock.instant(), job.version, trace)
+                : addVariedItems(db, id, place, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
           known = landed ?? (await look())
@@ -155,7 +160,7 @@ export function createSubmits(given: {
           // Received from an earlier call with a lost answer, or from another process that continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
-        for (const wait of duesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
+        for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
       }
 
       async function look(): Promise<Submission> {
@@ -165,7 +170,7 @@ export function createSubmits(given: {
         return now
       }
 
-      const itemOf = async (item: unknown, index: number): Promise<DifferentItem> => {
+      const itemOf = async (item: unknown, index: number): Promise<VariedItem> => {
         const own = each === undefined ? undefined : optionsOfItem(each(item as never, index))
         const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own })
         const code = ref === undefined ? checked.ref : checkEnqueueOptions({ ref: ref(item as never, index) }).ref
@@ -176,12 +181,12 @@ export function createSubmits(given: {
 
       // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
       let sending: Promise<void> = Promise.resolve()
-      let chunk: DifferentItem[] = []
+      let chunk: VariedItem[] = []
       let bytes = 0
       let index = 0
       const skipped = known.taken
       try {
-        for await (const item of leaving(items, signal)) {
+        for await (const item of abortableIterable(items, signal)) {
           signal?.throwIfAborted()
           if (index++ < skipped) continue
           const next = await itemOf(item, index - 1)

@@ -9,12 +9,12 @@
 import type { Db } from '../database/db.ts'
 import type { Policy } from '../jobs/model/policy.ts'
 import { readOverrides } from '../jobs/sql/policy-override.ts'
-import type { Claimed } from './sql/claim.ts'
+import type { ClaimedJob } from './sql/claim.ts'
 
 /** The maximum of cached batches; beyond this number the cache starts empty again. */
 const most = 10_000
 
-export class Overrides {
+export class BatchOverrideCache {
   readonly #db: Db
   readonly #known = new Map<string, Partial<Policy> | null>()
 
@@ -22,7 +22,7 @@ export class Overrides {
     this.#db = db
   }
 
-  async handTo(claimed: readonly Claimed[]): Promise<void> {
+  async applyTo(claimed: readonly ClaimedJob[]): Promise<void> {
     if (this.#known.size > most) this.#known.clear()
     const unknown = new Set<string>()
     for (const { batch_id } of claimed) if (batch_id !== null && !this.#known.has(batch_id)) unknown.add(batch_id)

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest'
-import { Marks, start } from './claim-cursors.ts'
-import type { Mark } from './sql/claim.ts'
+import { ClaimCursors, startCursor } from './claim-cursors.ts'
+import type { ClaimCursor } from './sql/claim.ts'
 
-const mark = (n: number): Mark => ({ runAt: `2030-01-01 12:00:00.${String(n).padStart(6, '0')}`, id: String(n) })
+const mark = (n: number): ClaimCursor => ({ runAt: `2030-01-01 12:00:00.${String(n).padStart(6, '0')}`, id: String(n) })
 
 test('a lane nobody claimed from begins at the start', () => {
-  expect(new Marks().from('a', 9, 0)).toEqual(start)
+  expect(new ClaimCursors().from('a', 9, 0)).toEqual(startCursor)
 })
 
 test('a claim begins at the mark of a quarter second ago, lane by lane', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   marks.took('a', 9, [mark(1)], 1000)
   marks.took('a', 9, [mark(2)], 1200)
   marks.took('a', 8, [mark(7)], 1200)
-  expect(marks.from('a', 9, 1100)).toEqual(start)
+  expect(marks.from('a', 9, 1100)).toEqual(startCursor)
   expect(marks.from('a', 9, 1250)).toEqual(mark(1))
   expect(marks.from('a', 9, 1450)).toEqual(mark(2))
   expect(marks.from('a', 8, 1450)).toEqual(mark(7))
-  expect(marks.from('b', 9, 9999)).toEqual(start)
+  expect(marks.from('b', 9, 9999)).toEqual(startCursor)
 })
 
 test('a fast lane looks back over 2,000 rows at most', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   for (let i = 1; i <= 10; i++)
     marks.took(
       'a',
@@ -33,7 +33,7 @@ test('a fast lane looks back over 2,000 rows at most', () => {
 })
 
 test('a mark never goes back, whatever order rows come in', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   marks.took('a', 9, [mark(5), mark(9), mark(10), mark(3)], 0)
   marks.took('a', 9, [mark(4)], 1)
   expect(marks.from('a', 9, 1000)).toEqual(mark(10))
@@ -52,7 +52,7 @@ test('a mark never goes back, whatever order rows come in', () => {
 })
 
 test('sweeping from the start never costs more than a twentieth of the time', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   expect(marks.sweepIsDue(0)).toBe(true)
   marks.swept(0, 2)
   expect(marks.sweepIsDue(999)).toBe(false)
@@ -66,22 +66,22 @@ test('sweeping from the start never costs more than a twentieth of the time', ()
 })
 
 test('a claim that brought all there was moves every lane of its queue up to the look before it, and no other', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   marks.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
   marks.sawAll('q', '2030-01-01 12:00:09.75')
   expect(marks.from('q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
   expect(marks.from('q', 8, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
-  expect(marks.from('other', 9, 1000)).toEqual(start)
+  expect(marks.from('other', 9, 1000)).toEqual(startCursor)
   marks.took('q', 9, [{ runAt: '2030-01-01 12:00:11', id: '8' }], 1000)
   expect(marks.from('q', 9, 2000)).toEqual({ runAt: '2030-01-01 12:00:11', id: '8' })
 })
 
 test('once what was passed by may be claimed after all, its queue is begun at the start', () => {
-  const marks = new Marks()
+  const marks = new ClaimCursors()
   marks.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
   marks.took('my q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
   marks.sawAll('q', '2030-01-01 12:00:09.75')
   marks.forget('q')
-  expect(marks.from('q', 9, 1000)).toEqual(start)
+  expect(marks.from('q', 9, 1000)).toEqual(startCursor)
   expect(marks.from('my q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.5', id: '7' })
 })

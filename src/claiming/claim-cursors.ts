@@ -7,52 +7,52 @@
  * full scans never cost more than 5 % of the time.
  */
 
-import { lookBackMs, type Mark } from './sql/claim.ts'
+import { type ClaimCursor, lookBackMs } from './sql/claim.ts'
 
-export const start: Mark = { runAt: '-infinity', id: '0' }
+export const startCursor: ClaimCursor = { runAt: '-infinity', id: '0' }
 
 const lookBackRows = 2000
 const sweepAtLeastMs = 1000
-export const sweepAtMostMs = 30_000
+export const fullScanAtMostMs = 30_000
 const sweepShare = 20
 
 interface Past {
   at: number
-  mark: Mark
+  mark: ClaimCursor
   /** Rows claimed in this lane up to here. */
   rows: number
 }
 
-export class Marks {
+export class ClaimCursors {
   readonly #lanes = new Map<string, Past[]>()
   /** By queue: before this position no job waits that this worker could have claimed. */
-  readonly #floors = new Map<string, Mark>()
+  readonly #floors = new Map<string, ClaimCursor>()
   #sweptAt = Number.NEGATIVE_INFINITY
   #sweepCost = 0
 
   /** The start of the next claim of a lane: the cursor of 250 ms ago, or 2,000 rows back if nearer. */
-  from(queue: string, rank: number, at: number): Mark {
-    const floor = this.#floors.get(queue) ?? start
+  from(queue: string, rank: number, at: number): ClaimCursor {
+    const floor = this.#floors.get(queue) ?? startCursor
     const mark = this.#claimedFrom(queue, rank, at)
     return isAfter(floor, mark) ? floor : mark
   }
 
-  #claimedFrom(queue: string, rank: number, at: number): Mark {
+  #claimedFrom(queue: string, rank: number, at: number): ClaimCursor {
     const past = this.#lanes.get(laneName(queue, rank))
-    if (past === undefined) return start
+    if (past === undefined) return startCursor
     const rows = past.at(-1)!.rows
     let place = 0
     while (place + 1 < past.length && isPast(past[place + 1]!, at, rows)) place++
     past.splice(0, place)
-    return isPast(past[0]!, at, rows) ? past[0]!.mark : start
+    return isPast(past[0]!, at, rows) ? past[0]!.mark : startCursor
   }
 
   /** Records the claimed rows of a lane. */
-  took(queue: string, rank: number, claimed: readonly Mark[], at: number): void {
+  took(queue: string, rank: number, claimed: readonly ClaimCursor[], at: number): void {
     const name = laneName(queue, rank)
     const past = this.#lanes.get(name) ?? []
     const last = past.at(-1)
-    const mark = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.mark ?? start)
+    const mark = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.mark ?? startCursor)
     past.push({ at, mark, rows: (last?.rows ?? 0) + claimed.length })
     this.#lanes.set(name, past)
   }
@@ -73,7 +73,7 @@ export class Marks {
   }
 
   get sweepEvery(): number {
-    return Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), sweepAtMostMs)
+    return Math.min(Math.max(sweepShare * this.#sweepCost, sweepAtLeastMs), fullScanAtMostMs)
   }
 
   /** Duration of the last full scan, in milliseconds. */
@@ -96,7 +96,7 @@ const laneName = (queue: string, rank: number) => `${rank} ${queue}`
 const isPast = (past: Past, at: number, rows: number) => past.at <= at - lookBackMs || rows - past.rows >= lookBackRows
 
 /** Compares texts of the same format: a shorter fraction is a prefix of a longer fraction, and '-infinity' sorts before every digit. */
-function isAfter(a: Mark, b: Mark): boolean {
+function isAfter(a: ClaimCursor, b: ClaimCursor): boolean {
   if (a.runAt !== b.runAt) return a.runAt > b.runAt
   return a.id.length === b.id.length ? a.id > b.id : a.id.length > b.id.length
 }

@@ -9,19 +9,19 @@ import { setMaxListeners } from 'node:events'
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
-import type { Takes } from '../jobs/model/kind-version.ts'
+import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { Random } from '../lib/random.ts'
-import { afterThis } from '../lib/yield.ts'
-import { Overrides } from './batch-overrides.ts'
+import { yieldThen } from '../lib/yield.ts'
+import { BatchOverrideCache } from './batch-overrides.ts'
 import { Claimer } from './claimer.ts'
-import { GatedClaimer } from './limited-claimer.ts'
-import { Outlook } from './lookahead.ts'
+import { LimitedClaimer } from './limited-claimer.ts'
+import { Lookahead } from './lookahead.ts'
 import { Slots } from './slots.ts'
-import type { Claimed } from './sql/claim.ts'
-import { isSuspect, Quarantine } from './suspect-jobs.ts'
+import type { ClaimedJob } from './sql/claim.ts'
+import { isSuspect, SuspectJobs } from './suspect-jobs.ts'
 
 /** The part of a worker incarnation that the claim loop uses. */
 interface LeaseHolder {
@@ -30,28 +30,28 @@ interface LeaseHolder {
   readonly unsettled: number
   readonly leases: {
     has(attempt: Attempt): boolean
-    refuse(claims: readonly Claimed[]): Promise<void>
+    refuse(claims: readonly ClaimedJob[]): Promise<void>
     renew(attempts: readonly Attempt[]): Promise<void>
     giveBack(attempts: readonly Attempt[], delayMs?: number): Promise<void>
   }
-  hold(claimed: Claimed, job: AnyJob): Attempt | undefined
+  hold(claimed: ClaimedJob, job: AnyJob): Attempt | undefined
   start(attempt: Attempt, follow: boolean): void
   /** Resolves once no attempt runs. */
   idle(): Promise<void>
 }
 
-export interface IntakeOptions {
+export interface ClaimLoopOptions {
   db: Db
   clock: Clock
   log: Log
   random: Random
   jobs: ReadonlyMap<string, AnyJob>
-  takes: Takes
+  takes: ClaimableKinds
   /** Queue name to the number of jobs of this queue that run at once in this worker. */
   queues: Readonly<Record<string, number>>
   pollMs: number
   /** The current incarnation. */
-  life: () => LeaseHolder
+  incarnation: () => LeaseHolder
   hint: (queue: string, delayMs: number) => void
   claimed: (queue: string, jobId: string) => void
   /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
@@ -74,13 +74,13 @@ const startsPerTurn = 64
 /** A claimed job not started after 1 s is released for other workers. */
 const startWithinMs = 1000
 
-export class Intake {
-  readonly #options: IntakeOptions
+export class ClaimLoop {
+  readonly #options: ClaimLoopOptions
   readonly #slots: Slots[]
   readonly #claimer: Claimer
-  readonly #gatedClaimer: GatedClaimer
-  readonly #outlook: Outlook
-  readonly #quarantine: Quarantine
+  readonly #gatedClaimer: LimitedClaimer
+  readonly #outlook: Lookahead
+  readonly #quarantine: SuspectJobs
   /** The number of running handlers. */
   #running = 0
   /** The number of starts until the event loop has to turn. */
@@ -93,17 +93,17 @@ export class Intake {
   #givingBack = false
   readonly #closing = new AbortController()
 
-  constructor(options: IntakeOptions) {
+  constructor(options: ClaimLoopOptions) {
     const { db, clock, random, takes, queues, pollMs } = options
     this.#options = options
     // Every paused slot waits for this signal.
     setMaxListeners(0, this.#closing.signal)
-    this.#quarantine = new Quarantine(clock, random)
+    this.#quarantine = new SuspectJobs(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
-    const overrides = new Overrides(db)
+    const overrides = new BatchOverrideCache(db)
     this.#claimer = new Claimer(db, clock, takes, overrides)
-    this.#gatedClaimer = new GatedClaimer(db, clock, takes, overrides)
-    this.#outlook = new Outlook(db, clock, this.queues, pollMs)
+    this.#gatedClaimer = new LimitedClaimer(db, clock, takes, overrides)
+    this.#outlook = new Lookahead(db, clock, this.queues, pollMs)
   }
 
   get queues(): readonly string[] {
@@ -138,13 +138,13 @@ export class Intake {
     await this.#loop?.stop()
   }
 
-  /** Stops claiming until `beginAnew`: the worker was declared dead. */
+  /** Stops claiming until `restart`: the worker was declared dead. */
   suspend(): void {
     this.#suspended = true
   }
 
   /** Restarts claiming under a new worker id. Empty claims by a dead worker do not mean empty queues, so the claim cursors are reset. */
-  beginAnew(): void {
+  restart(): void {
     for (const queue of this.queues) this.#claimer.forget(queue)
     this.#suspended = false
     this.#loop?.wake()
@@ -160,20 +160,20 @@ export class Intake {
   }
 
   /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
-  unheld(queue: string): void {
+  claimsUnblocked(queue: string): void {
     this.#outlook.forget()
     this.wake(queue)
   }
 
   /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
-  async holdBack(queue: string, batch: string): Promise<void> {
+  async returnUnstarted(queue: string, batch: string): Promise<void> {
     const isOfIt = ({ claimed }: Attempt) => claimed.batch_id === batch
     await this.#giveBack([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#quarantine.takeOut(isOfIt)])
     this.#pump()
   }
 
   /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
-  ended(claimed: Claimed, ms: number | undefined, restMs = 0): void {
+  ended(claimed: ClaimedJob, ms: number | undefined, restMs = 0): void {
     this.#running--
     if (claimed.care === null || !this.#quarantine.ended(claimed)) {
       const slots = this.#slotsOf(claimed.queue)
@@ -207,7 +207,7 @@ export class Intake {
       const claimed = await this.#claim()
       total += claimed
       if (claimed === 0 && !this.#someWait) return total
-      await this.#options.life().idle()
+      await this.#options.incarnation().idle()
     }
   }
 
@@ -240,13 +240,13 @@ export class Intake {
     if (wants.length === 0 || this.#isClosed) return 0
     // `more` is set again by the answer. Until then, this claim is no reason for another claim.
     for (const { slots } of wants) slots.more = false
-    const life = this.#options.life()
+    const life = this.#options.incarnation()
     const taken = new Map<string, number>()
-    const late: Claimed[] = []
+    const late: ClaimedJob[] = []
     const refused: Attempt[] = []
     let delayMs = 0
     // Start jobs per statement: if a later statement fails, the jobs of an earlier statement run anyway.
-    const took = (claimed: readonly Claimed[]) => {
+    const took = (claimed: readonly ClaimedJob[]) => {
       if (this.#isClosed) return void late.push(...claimed)
       for (const each of claimed) {
         this.#options.claimed(each.queue, each.id)
@@ -279,7 +279,7 @@ export class Intake {
     return [...taken.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  async #ask(worker: string, wants: readonly Want[], took: (claimed: readonly Claimed[]) => void): Promise<void> {
+  async #ask(worker: string, wants: readonly Want[], took: (claimed: readonly ClaimedJob[]) => void): Promise<void> {
     const open = wants.filter(each => !each.slots.gated)
     if (open.length > 0) took(await this.#claimer.claim(worker, open))
     for (const { slots, queue, want } of wants) {
@@ -303,7 +303,7 @@ export class Intake {
   /** Starts the jobs that wait for a slot, and claims more before the slots run empty. */
   #pump(): void {
     if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
-    const life = this.#options.life()
+    const life = this.#options.incarnation()
     if (this.#quarantine.waiting.length > 0) this.#startSuspects(life)
     for (const slots of this.#slots) {
       while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
@@ -329,7 +329,7 @@ export class Intake {
   #start(life: LeaseHolder, attempt: Attempt, follow: boolean): void {
     this.#running++
     life.start(attempt, follow)
-    if (--this.#startsLeft === 0 && this.#loop !== undefined) afterThis(this.#options.clock, () => this.#turned())
+    if (--this.#startsLeft === 0 && this.#loop !== undefined) yieldThen(this.#options.clock, () => this.#turned())
   }
 
   #turned(): void {
@@ -354,7 +354,7 @@ export class Intake {
    * rest.
    */
   async #tendSuspects(): Promise<void> {
-    const life = this.#options.life()
+    const life = this.#options.incarnation()
     const gone = this.#quarantine.takeOut(each => !life.leases.has(each))
     const { late, delayMs } = this.#quarantine.overdue()
     await this.#giveBack(late, delayMs)
@@ -365,7 +365,7 @@ export class Intake {
   }
 
   async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
-    const { life, log, unsure } = this.#options
+    const { incarnation: life, log, unsure } = this.#options
     await life()
       .leases.giveBack(attempts, delayMs)
       .catch(error => {
@@ -376,7 +376,7 @@ export class Intake {
 
   /** The number of jobs of a queue to claim now; 0 while too many outcomes are under way. */
   #want(slots: Slots): number {
-    return this.#options.life().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
+    return this.#options.incarnation().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
   }
 
   #isWorthAsking(): boolean {

@@ -7,13 +7,13 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { Takes } from '../jobs/model/kind-version.ts'
+import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
 import { raiseFloors } from '../jobs/sql/job-floor.ts'
 import type { Clock } from '../lib/clock.ts'
-import { takeSweepTurns } from '../limits/sql/queue.ts'
-import { Overrides } from './batch-overrides.ts'
-import { Marks, sweepAtMostMs } from './claim-cursors.ts'
-import { type Claimed, claimJobs } from './sql/claim.ts'
+import { takeFullScanTurns } from '../limits/sql/queue.ts'
+import { BatchOverrideCache } from './batch-overrides.ts'
+import { ClaimCursors, fullScanAtMostMs } from './claim-cursors.ts'
+import { type ClaimedJob, claimJobs } from './sql/claim.ts'
 
 /** Below this duration a full scan runs without asking for a turn. */
 const cheapMs = 5
@@ -24,9 +24,9 @@ const raiseFromMs = 20
 export class Claimer {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #takes: Takes
-  readonly #overrides: Overrides
-  readonly #marks = new Marks()
+  readonly #takes: ClaimableKinds
+  readonly #overrides: BatchOverrideCache
+  readonly #marks = new ClaimCursors()
   /** True if a claim started from a claim cursor since the last full scan. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
@@ -34,14 +34,14 @@ export class Claimer {
   /** Duration of the last claim from a claim cursor, in milliseconds. */
   #claimCost = 0
 
-  constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
+  constructor(db: Db, clock: Clock, takes: ClaimableKinds, overrides = new BatchOverrideCache(db)) {
     this.#db = db
     this.#clock = clock
     this.#takes = takes
     this.#overrides = overrides
   }
 
-  async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<Claimed[]> {
+  async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<ClaimedJob[]> {
     const queues = wants.map(each => each.queue)
     const due = this.#marks.sweepIsDue(this.#clock.elapsed())
     const swept = due ? await this.#turns(queues) : new Set<string>()
@@ -57,7 +57,7 @@ export class Claimer {
     this.#unswept = !due
     this.#raise(queues, at)
     this.#remember(claimed, at)
-    await this.#overrides.handTo(claimed)
+    await this.#overrides.applyTo(claimed)
     return claimed
   }
 
@@ -84,9 +84,9 @@ export class Claimer {
   /** The queues to scan fully now. */
   async #turns(queues: readonly string[]): Promise<Set<string>> {
     if (this.#marks.sweepCost < cheapMs) return new Set(queues)
-    const won = await takeSweepTurns(this.#db, queues, this.#marks.sweepEvery, this.#clock.instant())
+    const won = await takeFullScanTurns(this.#db, queues, this.#marks.sweepEvery, this.#clock.instant())
     const at = this.#clock.elapsed()
-    const late = queues.filter(queue => at - (this.#sweptAt.get(queue) ?? Number.NEGATIVE_INFINITY) >= sweepAtMostMs)
+    const late = queues.filter(queue => at - (this.#sweptAt.get(queue) ?? Number.NEGATIVE_INFINITY) >= fullScanAtMostMs)
     return new Set([...won, ...late])
   }
 
@@ -98,8 +98,8 @@ export class Claimer {
     return this.#unswept ? this.#marks.sweepAt : Number.POSITIVE_INFINITY
   }
 
-  #remember(claimed: readonly Claimed[], at: number): void {
-    const lanes = new Map<string, Claimed[]>()
+  #remember(claimed: readonly ClaimedJob[], at: number): void {
+    const lanes = new Map<string, ClaimedJob[]>()
     for (const each of claimed) {
       const name = `${each.rank} ${each.queue}`
       const lane = lanes.get(name)

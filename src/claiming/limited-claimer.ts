@@ -6,26 +6,26 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { Takes } from '../jobs/model/kind-version.ts'
+import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
-import { addGates } from '../limits/sql/limit-counters.ts'
-import { Overrides } from './batch-overrides.ts'
-import type { Claimed } from './sql/claim.ts'
-import { after, claimGated, firstTurn, type GatedClaim, type Turn } from './sql/claim-limited.ts'
+import { addLimitCounters } from '../limits/sql/limit-counters.ts'
+import { BatchOverrideCache } from './batch-overrides.ts'
+import type { ClaimedJob } from './sql/claim.ts'
+import { type ClaimTurn, claimLimited, claimTurnAfter, firstTurn, type LimitedClaim } from './sql/claim-limited.ts'
 
 /** The maximum of lanes per statement. */
 const mostLanes = 1000
 /** A bound for the loop. A limit counter that was just added and is missing again was pruned in between; 1000 times is a bug. */
 const mostRounds = 1000
 
-export class GatedClaimer {
+export class LimitedClaimer {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #takes: Takes
-  readonly #overrides: Overrides
-  readonly #turns = new Map<string, Turn>()
+  readonly #takes: ClaimableKinds
+  readonly #overrides: BatchOverrideCache
+  readonly #turns = new Map<string, ClaimTurn>()
 
-  constructor(db: Db, clock: Clock, takes: Takes, overrides = new Overrides(db)) {
+  constructor(db: Db, clock: Clock, takes: ClaimableKinds, overrides = new BatchOverrideCache(db)) {
     this.#db = db
     this.#clock = clock
     this.#takes = takes
@@ -37,7 +37,7 @@ export class GatedClaimer {
     worker: string,
     queue: string,
     want: number,
-    took: (claimed: readonly Claimed[]) => void,
+    took: (claimed: readonly ClaimedJob[]) => void,
   ): Promise<number> {
     let missing = want
     let nextMs = Number.POSITIVE_INFINITY
@@ -53,8 +53,8 @@ export class GatedClaimer {
         from,
         lanes: Math.min(lanes, mostLanes),
       }
-      const answer = await claimGated(this.#db, asked, this.#clock.instant())
-      await this.#overrides.handTo(answer.claimed)
+      const answer = await claimLimited(this.#db, asked, this.#clock.instant())
+      await this.#overrides.applyTo(answer.claimed)
       took(answer.claimed)
       missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
@@ -63,7 +63,7 @@ export class GatedClaimer {
         break
       }
       if (answer.missing.length > 0) {
-        await addGates(this.#db, queue, answer.missing, this.#clock.instant())
+        await addLimitCounters(this.#db, queue, answer.missing, this.#clock.instant())
         continue
       }
       const wasLast = answer.lanes < asked.lanes
@@ -80,9 +80,9 @@ export class GatedClaimer {
 }
 
 /** Keys that received jobs come last in the next claim; but if no other key waits, the same keys are not visited twice. */
-function turnAfter({ claimed, last, lanes }: GatedClaim, asked: number): Turn {
+function turnAfter({ claimed, last, lanes }: LimitedClaim, asked: number): ClaimTurn {
   const key = claimed.map(each => each.gate_key).reduce((a, b) => (isBefore(a, b) ? b : a))
-  return lanes < asked && key === last?.key ? firstTurn : after(key)
+  return lanes < asked && key === last?.key ? firstTurn : claimTurnAfter(key)
 }
 
 /** Compares keys by bytes, as the database does. */

@@ -10,7 +10,7 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { lookAhead } from './sql/claim.ts'
 
-export class Outlook {
+export class Lookahead {
   readonly #db: Db
   readonly #clock: Clock
   readonly #queues: readonly string[]

@@ -21,7 +21,7 @@ interface Recent {
   quick: boolean
 }
 
-export class Pace {
+export class PrefetchSizing {
   readonly #recent = new Map<string, Recent>()
   #slowest = Number.POSITIVE_INFINITY
 

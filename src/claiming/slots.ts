@@ -5,7 +5,7 @@
  * (prefetch-sizing.ts) and by the memory of the inputs.
  */
 import type { Attempt } from '../execution/attempt.ts'
-import { Pace } from './prefetch-sizing.ts'
+import { PrefetchSizing } from './prefetch-sizing.ts'
 
 /** A claim may bring at most about 8 MiB of input, estimated by the largest recent input. */
 const maxBytes = 8 * 1024 * 1024
@@ -19,7 +19,7 @@ export class Slots {
   /** The queue has limits. */
   gated = false
   /** Separate for each queue: the durations of one queue say nothing about another queue. */
-  readonly #pace = new Pace()
+  readonly #pace = new PrefetchSizing()
   #used = 0
   /** Slots in use without a handler: paused after a deferred job. */
   #resting = 0

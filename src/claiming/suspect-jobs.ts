@@ -9,11 +9,11 @@
 
 import type { Attempt } from '../execution/attempt.ts'
 import { runsInProcess } from '../isolation/isolation-mode.ts'
-import type { Care } from '../jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../jobs/model/crash-suspicion.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { nameOf } from '../worker/sql/heartbeat.ts'
-import type { Claimed } from './sql/claim.ts'
+import type { ClaimedJob } from './sql/claim.ts'
 
 const most = 2
 /** The wait of a job for its turn; for a job that must run alone up to 15 minutes, after waits in vain. */
@@ -26,11 +26,11 @@ const mostPatienceMs = 15 * 60_000
 const delayMs = 1000
 const restingDelayMs = 5000
 
-export const isSuspect = (care: Partial<Care> | null): boolean => care !== null && (care.level ?? 0) > 0
+export const isSuspect = (care: Partial<CrashSuspicion> | null): boolean => care !== null && (care.level ?? 0) > 0
 
 const mustBeAlone = ({ claimed, job }: Attempt): boolean => claimed.care?.level === 2 && !runsInProcess(job)
 
-export class Quarantine {
+export class SuspectJobs {
   readonly #clock: Clock
   readonly #random: Random
   #waiting: Attempt[] = []
@@ -86,7 +86,7 @@ export class Quarantine {
   }
 
   /** The handler has ended, or never began; returns false for an attempt that is not in quarantine. */
-  ended(claimed: Claimed): boolean {
+  ended(claimed: ClaimedJob): boolean {
     const attempt = this.#running.get(nameOf(claimed))
     if (attempt === undefined) return false
     this.#running.delete(attempt.name)

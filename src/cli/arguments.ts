@@ -6,9 +6,9 @@ import { RetomaError } from '../errors/errors.ts'
 import { type State, states } from '../jobs/model/state.ts'
 import { type Duration, parseDuration } from '../lib/values/duration.ts'
 import { suggestion } from '../settings/index.ts'
-import { both, type Words } from './messages/index.ts'
+import { both, type CliMessages } from './messages/index.ts'
 
-export const wrongUse = (pick: (word: Words, language: 'en' | 'pt') => string): RetomaError =>
+export const wrongUse = (pick: (word: CliMessages, language: 'en' | 'pt') => string): RetomaError =>
   new RetomaError('wrong_use', { problem: both(pick) })
 
 export const wholeNumber =

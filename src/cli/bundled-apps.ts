@@ -14,18 +14,18 @@ import { badConfig } from './config-errors.ts'
 import { type LoadedConfig, loadConfig, type Registered, registered } from './load-config.ts'
 import { both } from './messages/index.ts'
 
-export interface Loaded extends Registered {
+export interface LoadedApps extends Registered {
   /** The user's config alone, without the systems. */
   readonly config: LoadedConfig
   readonly systems: readonly System[]
 }
 
-export async function loadAll(context: Pick<Context, 'folder' | 'configFile' | 'settings'>): Promise<Loaded> {
+export async function loadApps(context: Pick<Context, 'folder' | 'configFile' | 'settings'>): Promise<LoadedApps> {
   const config = await loadConfig(context)
   return merged(config, config.systems ? await openSystems(context.settings) : [])
 }
 
-export function merged(config: LoadedConfig, systems: readonly System[]): Loaded {
+export function merged(config: LoadedConfig, systems: readonly System[]): LoadedApps {
   for (const system of systems) refuseSame(config, system)
   const all: Registered[] = [...systems.map(registered), config]
   return {

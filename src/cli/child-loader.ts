@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { RetomaError, say } from '../errors/errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
 import { readEnvironment, readSettings } from '../settings/index.ts'
-import { loadAll } from './bundled-apps.ts'
+import { loadApps } from './bundled-apps.ts'
 import { importModule as importFile } from './load-config.ts'
 
 /**
@@ -19,7 +19,7 @@ export const importModule: Loader['importModule'] = href =>
 
 export async function findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler> {
   const settings = readSettings(readEnvironment(folder, process.env))
-  const { jobs } = await loadAll({ folder, configFile: file, settings })
+  const { jobs } = await loadApps({ folder, configFile: file, settings })
   const job = jobs.find(each => each.kind === kind)
   if (job === undefined) {
     const problem = say('it has no such job any more', 'não tem mais esse job')

@@ -3,10 +3,10 @@ import type { RetomaError } from '../errors/errors.ts'
 import { createLog, type Log } from '../lib/logging/log.ts'
 import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
 import { ours, ownVariables, terminalVariable } from '../supervisor/crash-report-files.ts'
-import type { Voice } from './output.ts'
+import type { Output } from './output.ts'
 
 export interface Context {
-  readonly voice: Voice
+  readonly voice: Output
   readonly folder: string
   readonly settings: Settings
   /** Unusable settings: only a command that examines settings continues with problems. */
@@ -28,7 +28,7 @@ export interface ActionOptions {
   examine?: true
 }
 
-export function createContext(voice: Voice, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
+export function createContext(voice: Output, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
   const folder = process.cwd()
   const environment = readEnvironment(folder, process.env)
   for (const name of ownVariables) delete environment[name]

@@ -13,7 +13,7 @@ import type { Engine, EngineOptions } from '../engine/create-engine.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { isEmbedded } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
-import { hearSignals, whenAborted } from './interrupt-signals.ts'
+import { listenForSignals, whenAborted } from './interrupt-signals.ts'
 
 export interface Database {
   readonly url: string
@@ -66,7 +66,7 @@ export async function withDatabase<T>(
   context: Context,
   work: (database: Database, asked: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const signals = hearSignals()
+  const signals = listenForSignals()
   let database: Database | undefined
   try {
     database = await openDatabase(context)

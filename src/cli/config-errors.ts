@@ -8,7 +8,7 @@ export const badConfig = (file: string, problem: Saying, cause?: unknown): Retom
   new RetomaError('bad_config', { file, problem }, { cause })
 
 /** `folder`: the base of the paths in the message. */
-export function configTrouble(file: string, folder: string, error: unknown): RetomaError {
+export function asConfigError(file: string, folder: string, error: unknown): RetomaError {
   const where = relative(folder, file)
   if (!(error instanceof Error)) return badConfig(where, { en: String(error), pt: String(error) }, error)
   const problem = isRetomaError(error)

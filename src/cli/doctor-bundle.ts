@@ -6,15 +6,15 @@
  */
 import { homedir, hostname } from 'node:os'
 import { queueWire, snakeCase, workerWire } from '../json-views.ts'
-import type { Examined } from '../maintenance/index.ts'
+import type { DoctorReport } from '../maintenance/index.ts'
 import type { Check } from '../maintenance/model/doctor-check.ts'
 import { settingsSet } from '../settings/index.ts'
 import { version } from '../version.ts'
 import type { Context } from './command-context.ts'
-import type { Voice } from './output.ts'
+import type { Output } from './output.ts'
 import { namesInUrl, scrub } from './scrub-names.ts'
 
-export function bundleOf({ voice, settings, problems }: Context, found: Examined, now: Date): string {
+export function bundleOf({ voice, settings, problems }: Context, found: DoctorReport, now: Date): string {
   const { checks, server, schema, tables, queues, workers } = found
   // The sentence about a bad setting quotes the value.
   const unusable = problems.map(each => each.facts.name ?? each.code).join(', ')
@@ -38,7 +38,7 @@ export function bundleOf({ voice, settings, problems }: Context, found: Examined
 }
 
 /** A check in JSON. */
-export const checkWire = ({ name, verdict, sentence, advice }: Check, { language }: Voice) => ({
+export const checkWire = ({ name, verdict, sentence, advice }: Check, { language }: Output) => ({
   check: name,
   verdict,
   sentence: sentence[language],

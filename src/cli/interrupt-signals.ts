@@ -22,7 +22,7 @@ export interface Signals {
 
 const sameMs = 500
 
-export function hearSignals(): Signals {
+export function listenForSignals(): Signals {
   const asking = new AbortController()
   let first: { name: StopSignal; at: number } | undefined
   const heard = (name: StopSignal) => {

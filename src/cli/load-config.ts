@@ -18,7 +18,7 @@ import { checkLimits, type Limits } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { suggestion } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
-import { badConfig, configTrouble } from './config-errors.ts'
+import { asConfigError, badConfig } from './config-errors.ts'
 import { both } from './messages/index.ts'
 
 /** The definitions of a config or a system, with defaults filled in. */
@@ -119,7 +119,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
     // Read here, so that an error of a getter is reported as an error of the file too.
     return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported
   } catch (error) {
-    throw configTrouble(file, folder, error)
+    throw asConfigError(file, folder, error)
   }
 }
 

@@ -4,12 +4,12 @@
  * the check.
  */
 import { fileURLToPath } from 'node:url'
-import { languageOf, words } from './messages/index.ts'
+import { languageOf, messagesIn } from './messages/index.ts'
 
 const language = languageOf(process.env)
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 12)) {
-  console.error(words[language].oldNode(process.version))
+  console.error(messagesIn[language].oldNode(process.version))
   process.exit(1)
 }
 const argv = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** Names the actor of a command: the user of this machine, with the prefix `cli:` to distinguish it from the user of a token. */
 import { userInfo } from 'node:os'
 
-export function whoTypes(): { by?: string } {
+export function osUser(): { by?: string } {
   try {
     return { by: `cli:${userInfo().username}`.slice(0, 200) }
   } catch {

@@ -7,12 +7,12 @@
  */
 import { isRetomaError, type Language, RetomaError } from '../errors/errors.ts'
 import { visibleText } from '../lib/values/visible-text.ts'
-import { type Words, words } from './messages/index.ts'
+import { type CliMessages, messagesIn } from './messages/index.ts'
 
-export interface Voice {
+export interface Output {
   readonly language: Language
   readonly json: boolean
-  readonly word: Words
+  readonly word: CliMessages
   /** The result of a command: a JSON document for a program, lines for a person. */
   answer(wire: unknown, lines: readonly string[]): void
   /** A message before the result, on stdout too; nothing for a program. */
@@ -22,14 +22,14 @@ export interface Voice {
   complain(error: RetomaError): void
 }
 
-export function createVoice({ language, json }: { language: Language; json: boolean }): Voice {
+export function createOutput({ language, json }: { language: Language; json: boolean }): Output {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreGoneReader)
   const print = (text: string) => void process.stdout.write(`${text}\n`)
   const note = (line: string) => void process.stderr.write(`${printable(line)}\n`)
   return {
     language,
     json,
-    word: words[language],
+    word: messagesIn[language],
     answer(wire, lines) {
       if (json) print(document(wire))
       else if (lines.length > 0) print(lines.map(printable).join('\n'))
@@ -43,7 +43,7 @@ export function createVoice({ language, json }: { language: Language; json: bool
       const facts = error.factsIn(language)
       if (json)
         print(document({ error: { code: error.code, message, ...(Object.keys(facts).length > 0 ? { facts } : {}) } }))
-      else note(`${words[language].error} ${error.code}: ${message}`)
+      else note(`${messagesIn[language].error} ${error.code}: ${message}`)
       if (process.env.LOG_LEVEL === 'debug') note(stackOf(error))
     },
   }

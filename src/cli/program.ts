@@ -27,12 +27,12 @@ import { watchdogCommand } from './commands/watchdog.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
 import { languageOf } from './messages/index.ts'
-import { allSaid, asRetomaError, createVoice, type Voice } from './output.ts'
-import { asWrongUse, speakHelp } from './usage-help.ts'
+import { allSaid, asRetomaError, createOutput, type Output } from './output.ts'
+import { asWrongUse, localizeHelp } from './usage-help.ts'
 
 /** Passed to each command file to register its commands. */
 export interface Cli {
-  readonly voice: Voice
+  readonly voice: Output
   /**
    * Makes a commander action from a function with the context as first argument; if `run` returns a number, the number is the exit code.
    */
@@ -45,13 +45,13 @@ export interface Cli {
 /** Returns the exit code after all output was written. */
 export async function main(argv: readonly string[]): Promise<number> {
   const before = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  const voice = createVoice({ language: languageOf(process.env), json: before.includes('--json') })
+  const voice = createOutput({ language: languageOf(process.env), json: before.includes('--json') })
   const code = await run(voice, argv)
   await allSaid()
   return code
 }
 
-async function run(voice: Voice, argv: readonly string[]): Promise<number> {
+async function run(voice: Output, argv: readonly string[]): Promise<number> {
   let code = 0
   const program = createProgram(voice, ended => {
     code = ended
@@ -69,14 +69,14 @@ async function run(voice: Voice, argv: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(voice: Voice, ended: (code: number) => void): Command {
+function createProgram(voice: Output, ended: (code: number) => void): Command {
   const { help } = voice.word
   const program = new Command('retoma')
     .description(help.program)
     .version(version, '-v, --version', help.version)
     .option('--json', help.json)
     .option('--config <file>', help.config)
-  speakHelp(program, voice)
+  localizeHelp(program, voice)
   program.helpCommand(`help ${help.commandMark}`, help.helpCommand)
 
   const cli: Cli = {

@@ -14,21 +14,21 @@ import { systemClock } from '../lib/clock.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
 import { restartCode } from '../supervisor/model/crash-report.ts'
-import { mark, unmark } from '../supervisor/status-files.ts'
-import type { Loaded } from './bundled-apps.ts'
+import { removeStatusFile, writeStatusFile } from '../supervisor/status-files.ts'
+import type { LoadedApps } from './bundled-apps.ts'
 import type { Context } from './command-context.ts'
 import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
-import { hearSignals, whenAborted } from './interrupt-signals.ts'
+import { listenForSignals, whenAborted } from './interrupt-signals.ts'
 import { strayLimits } from './load-config.ts'
-import { Door } from './starting-server.ts'
+import { StartingServer } from './starting-server.ts'
 import { notifyOf } from './webhook-settings.ts'
 
 /** The module with which a child of a worker loads the config. */
 const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 
-export interface Parts {
+export interface ServiceParts {
   /** Reserves the data folder, so that a second process gets the address of the first. */
   alone: boolean
   http: boolean
@@ -36,7 +36,7 @@ export interface Parts {
   work: Readonly<Record<string, number>> | undefined
 }
 
-export interface Running {
+export interface RunningService {
   address: string | undefined
   where: string
   embedded: boolean
@@ -45,16 +45,16 @@ export interface Running {
 }
 
 /** Resolves with the exit code after everything has stopped. Calls `ready` when everything runs. */
-export async function live(
+export async function runService(
   context: Context,
-  loaded: Loaded,
-  parts: Parts,
-  ready: (running: Running) => void,
+  loaded: LoadedApps,
+  parts: ServiceParts,
+  ready: (running: RunningService) => void,
 ): Promise<number> {
   const { voice, log } = context
-  const signals = hearSignals()
-  const papers = papersFolder()
-  signals.asked.addEventListener('abort', () => mark(papers, 'asked'), { once: true })
+  const signals = listenForSignals()
+  const papers = crashReportFolder()
+  signals.asked.addEventListener('abort', () => writeStatusFile(papers, 'asked'), { once: true })
   const house = new House(context)
   for (const queue of strayLimits(loaded)) {
     const hint = suggestion(queue, Object.keys(loaded.queues))[voice.language]
@@ -63,7 +63,7 @@ export async function live(
   try {
     const running = await house.open(loaded, parts, signals.asked)
     if (running !== undefined) {
-      mark(papers, 'ready')
+      writeStatusFile(papers, 'ready')
       ready(running)
       await Promise.race([whenAborted(signals.asked), house.worn])
     }
@@ -79,7 +79,7 @@ export async function live(
 
 class House {
   readonly #context: Context
-  #door: Door | undefined
+  #door: StartingServer | undefined
   #database: Database | undefined
   #engine: Engine | undefined
   #worker: WorkerHandle | undefined
@@ -89,13 +89,13 @@ class House {
   }
 
   /** Returns undefined if a stop signal came before everything ran. */
-  async open(loaded: Loaded, parts: Parts, asked: AbortSignal): Promise<Running | undefined> {
+  async open(loaded: LoadedApps, parts: ServiceParts, asked: AbortSignal): Promise<RunningService | undefined> {
     const { settings, log, voice } = this.#context
     if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
     if (parts.http) await this.#openDoor(parts, asked)
     if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
     if (asked.aborted) return undefined
-    mark(papersFolder(), 'database')
+    writeStatusFile(crashReportFolder(), 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
     const { where, embedded } = this.#database!
@@ -111,7 +111,7 @@ class House {
       notify: notifyOf(settings),
       log,
     })
-    unmark(papersFolder(), 'database')
+    removeStatusFile(crashReportFolder(), 'database')
     for (const system of loaded.systems) system.attach?.(this.#engine)
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
@@ -155,10 +155,10 @@ class House {
     }
   }
 
-  async #openDoor({ alone }: Parts, asked: AbortSignal): Promise<void> {
+  async #openDoor({ alone }: ServiceParts, asked: AbortSignal): Promise<void> {
     const { settings } = this.#context
     try {
-      this.#door = await Door.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
+      this.#door = await StartingServer.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
     } catch (error) {
       const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
       if (maybeOurs) await this.#refuseIfInUse(asked)
@@ -178,7 +178,7 @@ class House {
     if (address !== undefined) throw new RetomaError('data_in_use', { folder: where, address })
   }
 
-  async #openDatabase({ alone }: Pick<Parts, 'alone'>): Promise<void> {
+  async #openDatabase({ alone }: Pick<ServiceParts, 'alone'>): Promise<void> {
     // `up` starts a database of its own and says so; processes on several hosts share no database without a URL.
     if (!alone) refuseInProduction(this.#context)
     this.#database ??= await openDatabase(this.#context)

@@ -5,16 +5,16 @@
 import { isIPv6 } from 'node:net'
 import { RetomaError } from '../errors/errors.ts'
 import type { App } from '../http/index.ts'
-import { refusal } from '../http/response/error-response.ts'
-import { secured } from '../http/security/security-headers.ts'
+import { errorResponse } from '../http/response/error-response.ts'
+import { withSecurityHeaders } from '../http/security/security-headers.ts'
 import { listen, type Server } from '../http/server.ts'
 
-export class Door {
+export class StartingServer {
   readonly address: string
   readonly #server: Server
   readonly #inside: { app?: App }
 
-  static async at(host: string, port: number, publicUrl: string | undefined): Promise<Door> {
+  static async at(host: string, port: number, publicUrl: string | undefined): Promise<StartingServer> {
     const inside: { app?: App } = {}
     const server = await listen(
       {
@@ -24,7 +24,7 @@ export class Door {
       host,
       port,
     )
-    return new Door(server, publicUrl ?? `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`, inside)
+    return new StartingServer(server, publicUrl ?? `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`, inside)
   }
 
   private constructor(server: Server, address: string, inside: { app?: App }) {
@@ -43,5 +43,5 @@ export class Door {
 }
 
 function comeBack(request: Request): Response {
-  return secured(refusal(new RetomaError('starting', {}, { retryAfterSeconds: 1 }), request), false)
+  return withSecurityHeaders(errorResponse(new RetomaError('starting', {}, { retryAfterSeconds: 1 }), request), false)
 }

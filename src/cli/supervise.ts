@@ -9,8 +9,8 @@ import type { Language } from '../errors/errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log, LogFormat, LogLevel } from '../lib/logging/log.ts'
 import { isEmbedded, readEnvironment } from '../settings/environment.ts'
-import { ownVariables, papersFolder, terminalVariable } from '../supervisor/crash-report-files.ts'
-import { words } from './messages/index.ts'
+import { crashReportFolder, ownVariables, terminalVariable } from '../supervisor/crash-report-files.ts'
+import { messagesIn } from './messages/index.ts'
 
 const supervised = ['worker', 'up']
 const stopMs = 30_000
@@ -25,15 +25,15 @@ export async function superviseIfAsked(
   argv: readonly string[],
   language: Language,
 ): Promise<number | undefined> {
-  if (papersFolder() !== undefined) return undefined
+  if (crashReportFolder() !== undefined) return undefined
   // The variables come from a supervisor whose worker started this process, and belong to that worker.
   for (const name of ownVariables) delete process.env[name]
   const environment = surroundings()
   if (!supervised.includes(commandOf(argv) ?? '') || (await isTurnedOff(argv, environment))) return undefined
-  const { makeFolder } = await import('../supervisor/crash-report-folder.ts')
-  const folder = makeFolder()
+  const { makeCrashReportFolder } = await import('../supervisor/crash-report-folder.ts')
+  const folder = makeCrashReportFolder()
   if (folder === undefined) {
-    process.stderr.write(`${words[language].up.unsupervised}\n`)
+    process.stderr.write(`${messagesIn[language].up.unsupervised}\n`)
     return undefined
   }
   // A closed reader of stdout or stderr ends nothing.

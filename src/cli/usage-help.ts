@@ -3,10 +3,10 @@ import type { Command, CommanderError } from 'commander'
 import { RetomaError } from '../errors/errors.ts'
 import { version } from '../version.ts'
 import { wrongUse } from './arguments.ts'
-import type { Voice } from './output.ts'
+import type { Output } from './output.ts'
 
 /** Set before commands are added, because commands inherit the configuration. */
-export function speakHelp(program: Command, voice: Voice): void {
+export function localizeHelp(program: Command, voice: Output): void {
   const { help } = voice.word
   const titles: Record<string, string> = {
     'Usage:': help.usage,

@@ -10,12 +10,12 @@ import { databaseTimeout } from '../errors/database-unreachable.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Db } from './db.ts'
-import type { Loan } from './leased-connection.ts'
+import type { LeasedConnection } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'
-import { beginFenced, commitFenced, undo } from './transaction.ts'
-import { Tx } from './user-transaction.ts'
+import { beginTransaction, commitTransaction, rollbackTransaction } from './transaction.ts'
+import { UserTransaction } from './user-transaction.ts'
 
-export interface Own {
+export interface AppTransactions {
   /** Runs a single statement. Values are converted as the pg driver does. */
   query<Row = Record<string, unknown>>(
     query: string | JobQuery,
@@ -30,7 +30,13 @@ export interface Own {
 
 const deadlineMs = 30_000
 
-export function createOwn({ db, patienceMs = deadlineMs }: { db: Db; patienceMs?: number }): Own {
+export function createAppTransactions({
+  db,
+  patienceMs = deadlineMs,
+}: {
+  db: Db
+  patienceMs?: number
+}): AppTransactions {
   async function transaction<T>(
     name: string,
     work: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
@@ -60,28 +66,28 @@ async function once<T>(
   signal: AbortSignal,
   doubt: { isCommitting: boolean },
 ): Promise<T> {
-  const loan = await db.lend()
-  const tx = new Tx(loan, name, signal)
+  const loan = await db.leaseConnection()
+  const tx = new UserTransaction(loan, name, signal)
   try {
     signal.throwIfAborted()
-    await beginFenced(loan)
+    await beginTransaction(loan)
     const value = await tx.during(work)
     signal.throwIfAborted()
     doubt.isCommitting = true
     await commit(loan, tx)
-    loan.giveBack('ended')
+    loan.release('ended')
     return value
   } catch (error) {
-    await undo(loan)
+    await rollbackTransaction(loan)
     signal.throwIfAborted()
     const found = judged(tx, error)
     throw loan.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
   }
 }
 
-async function commit(loan: Loan, tx: Tx): Promise<void> {
+async function commit(loan: LeasedConnection, tx: UserTransaction): Promise<void> {
   try {
-    await commitFenced(loan)
+    await commitTransaction(loan)
   } catch (error) {
     // PostgreSQL rolls back if a statement had failed, even if `work` continued after the error.
     throw loan.trouble === undefined && sqlState(error) === undefined ? tx.aborted(error) : error
@@ -89,7 +95,7 @@ async function commit(loan: Loan, tx: Tx): Promise<void> {
 }
 
 /** Some errors would allow a retry; the caller decides. */
-function judged(tx: Tx, error: unknown): unknown {
+function judged(tx: UserTransaction, error: unknown): unknown {
   try {
     return tx.judge(error).failed
   } catch (own) {

@@ -51,7 +51,7 @@ type Send = (text: string, values: (string | null)[]) => PromiseLike<unknown>
  * Returns the caller's transaction as a Run. Prepares no statement: the connection belongs to the caller and may pass a
  * pooler.
  */
-export function runIn(tx: Transaction): Run {
+export function runInCallerTransaction(tx: Transaction): Run {
   const send = sender(tx as object)
   return async <Row>(statement: { text: string }, values: unknown[]) => {
     const answer = await send(statement.text.replaceAll(/\$\d+/g, '$&::text'), values.map(asText))

@@ -9,13 +9,13 @@ import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { endPool } from './end-pool.ts'
-import type { Answer, Loan, Loans } from './leased-connection.ts'
+import type { ConnectionLeases, LeasedConnection, QueryResult } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'
 import { socketOf } from './socket.ts'
 
 const clearDeadline = 5000
 
-export function createLoans(given: {
+export function createConnectionLeases(given: {
   config: pg.PoolConfig
   /** True if a pooler gives each transaction another session; then there is no session to clear. */
   isShared: () => Promise<boolean>
@@ -26,7 +26,7 @@ export function createLoans(given: {
   interrupt: (processId: number) => void
   /** Wraps every query, so that a virtual clock does not advance meanwhile. */
   during: <T>(work: Promise<T>) => Promise<T>
-}): Loans {
+}): ConnectionLeases {
   const { config, isShared, interrupt, during } = given
   const pool = new pg.Pool(config)
   pool.on('error', () => {})
@@ -34,7 +34,7 @@ export function createLoans(given: {
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))
 
-  async function lend(): Promise<Loan> {
+  async function lend(): Promise<LeasedConnection> {
     const client = await during(pool.connect())
     let trouble: Error | undefined
     const heard = (error: Error) => {
@@ -78,7 +78,7 @@ export function createLoans(given: {
           const got = await (deadlineMs === undefined
             ? answer
             : withDeadline(answer, deadlineMs, unheard(deadlineMs, query)))
-          return got as unknown as Answer
+          return got as unknown as QueryResult
         } catch (error) {
           if (endsSession(error) || socketOf(client).destroyed) trouble ??= error as Error
           throw error
@@ -86,7 +86,7 @@ export function createLoans(given: {
           unanswered--
         }
       },
-      giveBack(how) {
+      release(how) {
         if (isBack) return
         isBack = true
         if (how === 'ended' && trouble === undefined) void clear()
@@ -96,7 +96,7 @@ export function createLoans(given: {
   }
 
   return {
-    lend,
+    lease: lend,
     close: () => endPool(pool, alive),
     hangUp() {
       for (const client of alive) socketOf(client).destroy()

@@ -10,11 +10,11 @@ import { databaseTimeout } from '../errors/database-unreachable.ts'
 import type { Clock } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { createLoans } from './connection-lease.ts'
+import { createConnectionLeases } from './connection-lease.ts'
 import { endPool } from './end-pool.ts'
-import type { Loan } from './leased-connection.ts'
-import { cutsConnection, ofOurStatement, sqlState, told } from './pg-errors.ts'
-import { type Link, type Probed, probeLink } from './pooler-detection.ts'
+import type { LeasedConnection } from './leased-connection.ts'
+import { cutsConnection, ofOurStatement, sqlState, translatePgError } from './pg-errors.ts'
+import { detectPooler, type PoolerMode, type Probed } from './pooler-detection.ts'
 import { streamTexts } from './row-stream.ts'
 import { beginWithSettings, forSession } from './session-settings.ts'
 import { socketOf } from './socket.ts'
@@ -53,7 +53,7 @@ export interface Db {
   /** For migrations: runs several statements on one connection and commits them together, or rolls back if `work` throws. */
   transaction<T>(work: (client: Queryable) => Promise<T>, deadlineMs?: number): Promise<T>
   /** Returns a leased connection for the transaction of a handler, from a separate pool. */
-  lend(): Promise<Loan>
+  leaseConnection(): Promise<LeasedConnection>
   /** Returns a new connection without the session settings of the engine, for long transactions. The caller ends the connection. */
   connect(): Promise<Connection>
   /** Returns a connection for state that outlives a transaction, such as LISTEN; undefined if a pooler shares every session. */
@@ -98,7 +98,7 @@ export function openDb(options: {
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))
 
-  const loans = createLoans({
+  const loans = createConnectionLeases({
     config: { ...config, onConnect: client => greeted(client, meet) },
     isShared: async () => (await link) !== 'sessions',
     interrupt: processId => void db.run(interrupt, [processId]).catch(() => {}),
@@ -114,13 +114,13 @@ export function openDb(options: {
   }
 
   /** The first connection finds out whether there is a pooler, while the others wait. If this fails, the next connection tries. */
-  let link: Promise<Link> | undefined
+  let link: Promise<PoolerMode> | undefined
 
-  async function meet(client: Client): Promise<Link> {
+  async function meet(client: Client): Promise<PoolerMode> {
     // The listener stays for the life of the client: between the listeners of the pool and of the borrower there are moments without any,
     // and an 'error' event without a listener ends the process.
     client.on('error', () => {})
-    link ??= probeLink(client, () => open(options.url)).catch(error => {
+    link ??= detectPooler(client, () => open(options.url)).catch(error => {
       link = undefined
       throw error
     })
@@ -149,7 +149,7 @@ export function openDb(options: {
       isLate = true
       return databaseTimeout(deadlineMs, false)
     }).catch(error => {
-      throw told(error, options.url, false)
+      throw translatePgError(error, options.url, false)
     })
   }
 
@@ -173,7 +173,7 @@ export function openDb(options: {
       })
     } catch (error) {
       if (cutsConnection(error)) broken ??= error as Error
-      throw ofOurStatement(told(error, options.url, isBegun()))
+      throw ofOurStatement(translatePgError(error, options.url, isBegun()))
     } finally {
       client.off('error', heard)
       // The clients wait for open answers before closing; on a dead connection this wait never ends. So the socket is destroyed first.
@@ -225,21 +225,22 @@ export function openDb(options: {
       }
       return onConnection(deadlineMs, whole, () => isCommitting)
     },
-    lend: () => loans.lend().catch(error => Promise.reject(told(error, options.url, false))),
-    told: (error, begun) => told(error, options.url, begun),
-    connect: () => open(listenUrl).then(asConnection, error => Promise.reject(told(error, listenUrl, false))),
+    leaseConnection: () => loans.lease().catch(error => Promise.reject(translatePgError(error, options.url, false))),
+    told: (error, begun) => translatePgError(error, options.url, begun),
+    connect: () =>
+      open(listenUrl).then(asConnection, error => Promise.reject(translatePgError(error, listenUrl, false))),
     async session() {
       let client: (pg.Client & Probed) | undefined
       try {
         client = await open(listenUrl)
-        const probed = probeLink(client, () => open(listenUrl))
+        const probed = detectPooler(client, () => open(listenUrl))
         const found = await withDeadline(probed, connectDeadline, () => databaseTimeout(connectDeadline, false))
         if (found === 'sessions') return asConnection(client)
         await client.end()
         return undefined
       } catch (error) {
         if (client) hangUp(client)
-        throw told(error, listenUrl, false)
+        throw translatePgError(error, listenUrl, false)
       }
     },
     // The pool waits for every statement under way. An unanswered statement would keep the process alive for the whole deadline.

@@ -1,24 +1,24 @@
 /** Types of a leased connection (connection-lease.ts). They contain no type of the driver, so users need not install its types. */
 import type { JobQuery } from '../jobs/model/job-context.ts'
 
-export interface Answer {
+export interface QueryResult {
   rows: unknown[]
   rowCount: number | null
   /** The command tag of PostgreSQL: INSERT, COMMIT, ROLLBACK … */
   command: string
 }
 
-export interface Loan {
+export interface LeasedConnection {
   /** A text of the engine may have several statements; a query of a handler always has one. */
-  query(query: string | JobQuery, deadlineMs?: number): Promise<Answer>
+  query(query: string | JobQuery, deadlineMs?: number): Promise<QueryResult>
   /** The error that made the connection unusable; undefined: none known. */
   readonly trouble: Error | undefined
   /** 'ended': PostgreSQL has confirmed the end of the transaction. */
-  giveBack(how: 'ended' | 'in doubt'): void
+  release(how: 'ended' | 'in doubt'): void
 }
 
-export interface Loans {
-  lend(): Promise<Loan>
+export interface ConnectionLeases {
+  lease(): Promise<LeasedConnection>
   close(): Promise<void>
   /** Closes all connections at once, without waiting. */
   hangUp(): void

@@ -78,7 +78,7 @@ async function oneStep(
   to: number,
   force: boolean,
 ): Promise<{ found: number; ran?: string }> {
-  const found = await holdSchema(client)
+  const found = await lockSchema(client)
   const newest = migrations.at(-1)?.version ?? 0
   if (found > newest) throw new RetomaError('schema_too_new', { found, known: newest })
   if (found === to) return { found }
@@ -105,7 +105,7 @@ async function oneStep(
 }
 
 /** Blocks other migrations until the transaction ends. Returns the newest migration in the database. */
-export async function holdSchema(client: Queryable): Promise<number> {
+export async function lockSchema(client: Queryable): Promise<number> {
   await checkPostgres(client)
   // Waiting for another process's migration has no time limit; a migration that waits for a table's readers fails after
   // 60 s.

@@ -31,7 +31,7 @@ export function cutsConnection(error: unknown): boolean {
 /**
  * The error passes by itself: a lost connection, a server that starts or is full, a lock. Any other error is an answer.
  */
-export function passes(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (isRetomaError(error)) return error.retryable
   return /^(08|40|53|55P03|57|25006|25P03|25P04)/.test(sqlState(error) ?? '')
 }
@@ -66,7 +66,7 @@ export function withCode(error: unknown): never {
  * Translates the error for a person; a complete error stays as it is. `begun`: the work may be committed, unless
  * PostgreSQL has answered otherwise.
  */
-export function told(error: unknown, url: string, begun: boolean): unknown {
+export function translatePgError(error: unknown, url: string, begun: boolean): unknown {
   if (isRetomaError(error)) return error
   const state = sqlState(error)
   const problem = textOf(error)

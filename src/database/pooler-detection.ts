@@ -7,7 +7,7 @@
  */
 import { withDeadline } from '../lib/deadline.ts'
 
-export type Link = 'sessions' | 'transactions'
+export type PoolerMode = 'sessions' | 'transactions'
 
 /** The parts of a connection that the detection needs: queries, and the process id that the server sent at connect. */
 export interface Probed {
@@ -24,20 +24,22 @@ const patienceMs = 2000
  * first connection to another process. Neither happens if each connection has its own session. `another` opens the second
  * connection.
  */
-export async function probeLink(
+export async function detectPooler(
   first: Probed,
   another: () => Promise<Probed & { end(): Promise<void> }>,
-): Promise<Link> {
+): Promise<PoolerMode> {
   if ((await processOf(first)) === first.processID) return 'sessions'
   const opened = another()
   const asking = opened.then(second => compare(first, second))
-  const link = await withDeadline(asking, patienceMs, () => new Error('no answer')).catch((): Link => 'transactions')
+  const link = await withDeadline(asking, patienceMs, () => new Error('no answer')).catch(
+    (): PoolerMode => 'transactions',
+  )
   void opened.then(second => second.end()).catch(() => {})
   return link
 }
 
 /** Compares several times: on a busy pooler, chance may return the same session. */
-async function compare(first: Probed, second: Probed): Promise<Link> {
+async function compare(first: Probed, second: Probed): Promise<PoolerMode> {
   for (let round = 0; round < rounds; round++) if (await isShared(first, second)) return 'transactions'
   return 'sessions'
 }

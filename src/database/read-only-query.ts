@@ -7,23 +7,23 @@
 
 import type { JobQuery } from '../jobs/model/job-context.ts'
 import type { Db } from './db.ts'
-import type { Answer } from './leased-connection.ts'
+import type { QueryResult } from './leased-connection.ts'
 import { beginReading } from './session-settings.ts'
-import { undo } from './transaction.ts'
+import { rollbackTransaction } from './transaction.ts'
 
 const longest = 30_000
 /** Extra time for PostgreSQL to report the statement timeout. */
 const moreMs = 5000
 
-export async function look(db: Db, query: JobQuery, longestMs = longest): Promise<Answer> {
+export async function readOnlyQuery(db: Db, query: JobQuery, longestMs = longest): Promise<QueryResult> {
   const deadlineMs = longestMs + moreMs
-  const loan = await db.lend()
+  const loan = await db.leaseConnection()
   try {
     await loan.query(beginReading(longestMs), deadlineMs)
     const { rows, rowCount, command } = await loan.query(query, deadlineMs)
     return { rows, rowCount, command }
   } finally {
     // A read-only transaction has nothing to commit.
-    await undo(loan)
+    await rollbackTransaction(loan)
   }
 }

@@ -9,12 +9,12 @@ import { RetomaError } from '../errors/errors.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import { asText } from '../lib/values/json.ts'
-import type { Loan } from './leased-connection.ts'
+import type { LeasedConnection } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'
 import { isTransactionControl } from './transaction-control.ts'
 
-export class Tx {
-  readonly #loan: Loan
+export class UserTransaction {
+  readonly #loan: LeasedConnection
   readonly #name: string
   readonly #signal: AbortSignal
   readonly #asked = new Set<Promise<unknown>>()
@@ -22,7 +22,7 @@ export class Tx {
   #refused: unknown
   #over = false
 
-  constructor(loan: Loan, name: string, signal: AbortSignal) {
+  constructor(loan: LeasedConnection, name: string, signal: AbortSignal) {
     this.#loan = loan
     this.#name = name
     this.#signal = signal
@@ -32,7 +32,7 @@ export class Tx {
     const ended = new AbortController()
     const aborted = new Promise<never>((_, reject) => {
       const cut = () => {
-        this.#loan.giveBack('in doubt')
+        this.#loan.release('in doubt')
         reject(this.#signal.reason)
       }
       if (this.#signal.aborted) cut()

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { say } from '../errors/errors.ts'
 import type { Words } from './server-errors.ts'
 
-export type Answer =
+export type ProbeAnswer =
   | { is: 'up'; client: pg.Client }
   /** The server accepts no connections: the server is starting, recovering or shutting down. */
   | { is: 'starting'; why: Words }
@@ -28,7 +28,7 @@ export function socketUrl(socket: string): string {
   return `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(socket)}&sslmode=disable`
 }
 
-export async function knock(socket: string, name: string, at = database): Promise<Answer> {
+export async function probeServer(socket: string, name: string, at = database): Promise<ProbeAnswer> {
   const client = new pg.Client({
     host: socket,
     port,
@@ -56,8 +56,8 @@ export async function knock(socket: string, name: string, at = database): Promis
   }
 }
 
-async function createDatabase(socket: string, name: string): Promise<Answer> {
-  const answer = await knock(socket, 'retoma init', 'postgres')
+async function createDatabase(socket: string, name: string): Promise<ProbeAnswer> {
+  const answer = await probeServer(socket, 'retoma init', 'postgres')
   if (answer.is !== 'up') return answer
   try {
     await answer.client.query(`create database ${database}`)
@@ -69,5 +69,5 @@ async function createDatabase(socket: string, name: string): Promise<Answer> {
   } finally {
     await answer.client.end().catch(() => {})
   }
-  return knock(socket, name)
+  return probeServer(socket, name)
 }

@@ -11,13 +11,13 @@ import { type Binaries, complete, copyBinaries } from './find-binaries.ts'
 import { isBeingMade } from './init-temp-dir.ts'
 import { makeFolder } from './make-folder.ts'
 import { type Owner, ownerOf, shortHash } from './platform/file-owner.ts'
-import { groundOf } from './platform/path-ownership.ts'
-import { type Machine, thisMachine } from './platform/platform.ts'
-import { type Choice, chooseAsRoot, systemFolderOf } from './platform/run-as-root.ts'
+import { pathOwnershipOf } from './platform/path-ownership.ts'
+import { type Platform, thisPlatform } from './platform/platform.ts'
+import { chooseAsRoot, type ServerUserChoice, systemFolderOf } from './platform/run-as-root.ts'
 import { asUser, type Runner, run, self } from './platform/run-as-user.ts'
-import { folderTrouble } from './server-errors.ts'
+import { folderError } from './server-errors.ts'
 
-export interface Home {
+export interface DataDir {
   folder: string
   /** The owner of the path; no other user creates anything in the folder. */
   owner: Owner
@@ -31,19 +31,19 @@ export interface Home {
 }
 
 /** The data folder, as needed to open Retoma's own files. */
-export const ownFolder = ({ folder, owner, runner }: Home): OwnFolder => ({
+export const ownFolder = ({ folder, owner, runner }: DataDir): OwnFolder => ({
   path: folder,
   uid: runner.as === 'user' ? owner.uid : undefined,
 })
 
 /** A folder owned by the server's user, such as the folder of the data or of the socket. */
-export const serverFolder = ({ runner }: Home, path: string): OwnFolder => ({
+export const serverFolder = ({ runner }: DataDir, path: string): OwnFolder => ({
   path,
   uid: runner.as === 'user' ? runner.uid : undefined,
 })
 
 /** Creates a folder that only the server's user may enter: created by this user, or in a path of root's by root, and then handed over. */
-export async function makeServerFolder({ folder, owner, runner }: Home, path: string): Promise<void> {
+export async function makeServerFolder({ folder, owner, runner }: DataDir, path: string): Promise<void> {
   if (runner.as === 'self') return void (await makeFolder(path, 0o700))
   // A folder outside the data folder is in a system folder, where every user can change only their own entries.
   if (owner.uid !== 0 && dirname(path) === folder) return must(runner, 'mkdir', ['-p', '-m', '700', path])
@@ -62,16 +62,16 @@ const gitIgnore = '.gitignore'
 /** sockaddr_un has room for 104 bytes on macOS and 108 on Linux, including the closing zero. */
 const longestSocket = 103
 
-export async function settle(dataDir: string, found: Binaries, machine: Machine): Promise<Home> {
+export async function settle(dataDir: string, found: Binaries, machine: Platform): Promise<DataDir> {
   const named = resolve(dataDir)
   try {
     return machine.uid === 0 ? await settleAsRoot(named, found, machine) : await settleAsSelf(named, found, machine)
   } catch (error) {
-    throw folderTrouble(named, error)
+    throw folderError(named, error)
   }
 }
 
-async function settleAsSelf(named: string, found: Binaries, machine: Machine): Promise<Home> {
+async function settleAsSelf(named: string, found: Binaries, machine: Platform): Promise<DataDir> {
   const fresh = await makeFolder(named, 0o700)
   const folder = await realpath(named)
   const choice = await chooseAsSelf(folder, found, machine)
@@ -80,8 +80,8 @@ async function settleAsSelf(named: string, found: Binaries, machine: Machine): P
   return { made: fresh && folder, ...layout(choice, machine) }
 }
 
-async function settleAsRoot(named: string, found: Binaries, machine: Machine): Promise<Home> {
-  const ground = await groundOf(named)
+async function settleAsRoot(named: string, found: Binaries, machine: Platform): Promise<DataDir> {
+  const ground = await pathOwnershipOf(named)
   const { path: folder, owner } = ground
   if (!ground.exists) {
     if (owner.uid === 0) {
@@ -105,7 +105,7 @@ async function must(runner: Runner, file: string, args: string[]): Promise<void>
 
 /** True if a folder has data, or a process is creating the data right now. Creates nothing. */
 export async function hasData(dataDir: string): Promise<boolean> {
-  const machine = thisMachine()
+  const machine = thisPlatform()
   const folder = await realpath(dataDir).catch(() => undefined)
   if (folder === undefined) return false
   const places = machine.uid === 0 ? [folder, systemFolderOf(folder, machine)] : [folder]
@@ -121,7 +121,7 @@ function holdsData(folder: string): Promise<boolean> {
 }
 
 /** Undoes a `settle` that created a folder, if the folder holds nothing but .gitignore. */
-export async function unsettle(home: Home): Promise<void> {
+export async function unsettle(home: DataDir): Promise<void> {
   if (!home.made) return
   if ((await readdir(home.made).catch(() => [])).join() !== gitIgnore) return
   if (home.runner.as === 'user' && home.owner.uid !== 0) {
@@ -133,7 +133,7 @@ export async function unsettle(home: Home): Promise<void> {
   await rmdir(home.made).catch(() => {})
 }
 
-async function chooseAsSelf(folder: string, found: Binaries, machine: Machine): Promise<Choice> {
+async function chooseAsSelf(folder: string, found: Binaries, machine: Platform): Promise<ServerUserChoice> {
   const owner = await ownerOf(join(folder, 'postgres')).catch(() => ownerOf(folder))
   if (owner && owner.uid !== machine.uid)
     throw new RetomaError('data_unreadable', {
@@ -144,7 +144,7 @@ async function chooseAsSelf(folder: string, found: Binaries, machine: Machine): 
   return { folder, owner: { uid: machine.uid, gid: machine.gid }, runner: self(machine), binaries }
 }
 
-function layout(choice: Choice, machine: Machine): Omit<Home, 'made'> {
+function layout(choice: ServerUserChoice, machine: Platform): Omit<DataDir, 'made'> {
   const { folder } = choice
   const inside = join(folder, 'socket')
   const fits = Buffer.byteLength(join(inside, '.s.PGSQL.5432')) <= longestSocket

@@ -9,7 +9,7 @@ import { dirname, join, relative } from 'node:path'
 import { type Fact, RetomaError, say } from '../errors/errors.ts'
 import { randomName } from '../lib/random.ts'
 import { makeFolder } from './make-folder.ts'
-import type { Machine } from './platform/platform.ts'
+import type { Platform } from './platform/platform.ts'
 
 export interface Binaries {
   /** The folder with bin, lib and share. */
@@ -25,7 +25,7 @@ export function program(binaries: Binaries, name: (typeof programs)[number]): st
   return join(binaries.native, 'bin', name)
 }
 
-export async function findBinaries(machine: Machine): Promise<Binaries> {
+export async function findBinaries(machine: Platform): Promise<Binaries> {
   const platform = `${machine.platform}-${machine.arch}`
   if (machine.platform === 'win32')
     throw unsupported('Windows', 'run Retoma inside WSL2, or ', 'rode o Retoma dentro do WSL2, ou ')

@@ -11,9 +11,9 @@ import { socketUrl } from './connect-probe.ts'
 import { settle, unsettle } from './data-dir.ts'
 import { findBinaries } from './find-binaries.ts'
 import { isMade, makeData } from './init-data-dir.ts'
-import { type Machine, thisMachine } from './platform/platform.ts'
-import { folderTrouble } from './server-errors.ts'
-import { Keeper, keeperName } from './server-handle.ts'
+import { type Platform, thisPlatform } from './platform/platform.ts'
+import { folderError } from './server-errors.ts'
+import { ServerHandle, serverConnectionName } from './server-handle.ts'
 import { attachOrStart } from './start-server.ts'
 
 export { hasData } from './data-dir.ts'
@@ -42,21 +42,21 @@ export interface EmbeddedOptions {
   log?: Log
   clock?: Clock
   /** @internal Another computer than this computer, for tests. */
-  machine?: Partial<Machine>
+  machine?: Partial<Platform>
 }
 
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { fsync = true, log = silentLog, clock = systemClock } = options
-  const machine = { ...thisMachine(), ...options.machine }
+  const machine = { ...thisPlatform(), ...options.machine }
   const home = await settle(options.dataDir, await findBinaries(machine), machine)
   try {
     if (!(await isMade(home))) await makeData(home, { sync: fsync })
   } catch (error) {
     await unsettle(home)
-    throw folderTrouble(home.folder, error)
+    throw folderError(home.folder, error)
   }
-  const { client, started } = await attachOrStart(home, { name: keeperName(), fsync, clock })
-  const keeper = new Keeper(home, client, { fsync, clock, log })
+  const { client, started } = await attachOrStart(home, { name: serverConnectionName(), fsync, clock })
+  const keeper = new ServerHandle(home, client, { fsync, clock, log })
   return {
     url: socketUrl(home.socket),
     folder: home.folder,

@@ -7,12 +7,12 @@
 import { open, readdir, rename } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { RetomaError, say } from '../errors/errors.ts'
-import { type Home, makeServerFolder, ownFolder, serverFolder } from './data-dir.ts'
+import { type DataDir, makeServerFolder, ownFolder, serverFolder } from './data-dir.ts'
 import { inFolder, readOwn } from './data-dir-files.ts'
 import { program } from './find-binaries.ts'
-import { newDraft, removeAbandoned, removeDraft } from './init-temp-dir.ts'
+import { newInitTempDir, removeAbandoned, removeInitTempDir } from './init-temp-dir.ts'
 import { run } from './platform/run-as-user.ts'
-import { folderTrouble, serverTrouble } from './server-errors.ts'
+import { folderError, serverError } from './server-errors.ts'
 
 /** Written into postgresql.conf once, where a user may tune the values. Settings that must hold are on the command line (launch-server.ts). */
 const settings = {
@@ -29,7 +29,7 @@ const settings = {
   log_checkpoints: 'off',
 }
 
-export async function isMade(home: Home): Promise<boolean> {
+export async function isMade(home: DataDir): Promise<boolean> {
   const read = () => readOwn(serverFolder(home, home.data), 'PG_VERSION')
   const version = await read().catch(
     unlessMissing(async () => {
@@ -53,9 +53,9 @@ export async function isMade(home: Home): Promise<boolean> {
   return found !== undefined
 }
 
-export async function makeData(home: Home, options: { sync: boolean }): Promise<void> {
+export async function makeData(home: DataDir, options: { sync: boolean }): Promise<void> {
   await removeAbandoned(home)
-  const draft = newDraft(home.folder)
+  const draft = newInitTempDir(home.folder)
   try {
     await makeServerFolder(home, draft)
     const args = [
@@ -72,25 +72,25 @@ export async function makeData(home: Home, options: { sync: boolean }): Promise<
     )
     if (options.sync) await syncFolder(home.folder)
   } catch (error) {
-    throw folderTrouble(home.folder, error)
+    throw folderError(home.folder, error)
   } finally {
-    await removeDraft(home, draft)
+    await removeInitTempDir(home, draft)
   }
 }
 
 const hba = '# The socket lies in a folder only its owner may enter.\nlocal all all trust\n'
 
 /** Run as the owner of the folder: a file written by root could be a link to another place. */
-async function writeHba({ runner }: Home, draft: string): Promise<void> {
+async function writeHba({ runner }: DataDir, draft: string): Promise<void> {
   const script = 'printf %s "$1" > "$2/pg_hba.conf"'
   const { code, output } = await run(runner, 'sh', ['-c', script, 'sh', hba, draft], [draft])
   if (code !== 0) throw new Error(output.trim())
 }
 
-async function initTrouble(home: Home, output: string): Promise<RetomaError> {
+async function initTrouble(home: DataDir, output: string): Promise<RetomaError> {
   const nameless = /could not look up effective user ID (\d+)/.exec(output)
-  if (!nameless) return serverTrouble(home, 'initialise', output)
-  return serverTrouble(
+  if (!nameless) return serverError(home, 'initialise', output)
+  return serverError(
     home,
     'initialise',
     say(

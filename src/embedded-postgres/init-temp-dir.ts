@@ -11,7 +11,7 @@ import { type Runner, run } from './platform/run-as-user.ts'
 
 const prefix = 'postgres.init-'
 
-export function newDraft(folder: string): string {
+export function newInitTempDir(folder: string): string {
   return join(folder, `${prefix}${process.pid}-${randomName('d')}`)
 }
 
@@ -25,7 +25,7 @@ export async function removeAbandoned(home: Maker): Promise<void> {
   for (const { path, alive } of await drafts(home.folder)) {
     if (alive) continue
     await endMakers(path)
-    await removeDraft(home, path)
+    await removeInitTempDir(home, path)
   }
 }
 
@@ -36,7 +36,7 @@ interface Maker {
 }
 
 /** Another user may have replaced the path, so the path is removed with the rights of the owner and not with the rights of root. */
-export async function removeDraft({ owner, runner }: Maker, path: string): Promise<void> {
+export async function removeInitTempDir({ owner, runner }: Maker, path: string): Promise<void> {
   // In a folder of root's, only root can have created an entry of root's.
   const isRoots = owner.uid === 0 && (await lstat(path).catch(() => undefined))?.uid === 0
   if (runner.as === 'self' || isRoots) return rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})

@@ -10,12 +10,12 @@ import { type FileHandle, lstat, rename } from 'node:fs/promises'
 import { RetomaError, say } from '../errors/errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { port } from './connect-probe.ts'
-import { type Home, makeServerFolder, ownFolder } from './data-dir.ts'
+import { type DataDir, makeServerFolder, ownFolder } from './data-dir.ts'
 import { inFolder, openOwn } from './data-dir-files.ts'
 import { program } from './find-binaries.ts'
 import { isMade } from './init-data-dir.ts'
 import { begin } from './platform/run-as-user.ts'
-import { folderTrouble, type Words } from './server-errors.ts'
+import { folderError, type Words } from './server-errors.ts'
 
 export interface Launch {
   readonly pid: number | undefined
@@ -30,7 +30,7 @@ const largestLog = 1_000_000
 const takeBackMs = 10_000
 const mostSaid = 1_000_000
 
-export async function launch(home: Home, fsync: boolean): Promise<Launch> {
+export async function launch(home: DataDir, fsync: boolean): Promise<Launch> {
   try {
     // A restarted server must not create a removed folder again, empty.
     if (!(await isMade(home)))
@@ -77,12 +77,12 @@ export async function launch(home: Home, fsync: boolean): Promise<Launch> {
       },
     }
   } catch (error) {
-    throw folderTrouble(home.folder, error)
+    throw folderError(home.folder, error)
   }
 }
 
 /** Settings that must hold regardless of postgresql.conf. */
-function serverOptions(home: Home, fsync: boolean): string[] {
+function serverOptions(home: DataDir, fsync: boolean): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '',
     port: String(port),
@@ -97,7 +97,7 @@ function serverOptions(home: Home, fsync: boolean): string[] {
 }
 
 /** The folder grants trust: only the owner may enter the folder. A folder created by another user is refused. */
-async function prepareSocket(home: Home): Promise<void> {
+async function prepareSocket(home: DataDir): Promise<void> {
   const { uid } = home.runner
   await makeServerFolder(home, home.socket).catch(error => {
     // A link or a file is there: reported below.
@@ -117,7 +117,7 @@ async function prepareSocket(home: Home): Promise<void> {
 const logName = 'postgres.log'
 
 /** Renames a large log first; the previous renamed log is deleted. */
-async function openLog(home: Home): Promise<FileHandle> {
+async function openLog(home: DataDir): Promise<FileHandle> {
   const folder = ownFolder(home)
   const log = await openForAppend(home)
   if ((await log.stat()).size <= largestLog) return log
@@ -127,14 +127,14 @@ async function openLog(home: Home): Promise<FileHandle> {
 }
 
 /** In a path of another user the log belongs to this user, who may be the next to start the server. */
-async function openForAppend(home: Home): Promise<FileHandle> {
+async function openForAppend(home: DataDir): Promise<FileHandle> {
   const { runner, owner } = home
   const log = await openOwn(ownFolder(home), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
   if (runner.as === 'user' && owner.uid !== 0 && (await log.stat()).uid === 0) await log.chown(owner.uid, owner.gid)
   return log
 }
 
-async function logSince(home: Home, from: number): Promise<string> {
+async function logSince(home: DataDir, from: number): Promise<string> {
   const log = await openOwn(ownFolder(home), logName, constants.O_RDONLY)
   try {
     const { buffer, bytesRead } = await log.read(Buffer.alloc(mostSaid), 0, mostSaid, from)

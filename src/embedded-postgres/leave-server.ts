@@ -10,11 +10,11 @@
 import type pg from 'pg'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { type Answer, knock } from './connect-probe.ts'
-import type { Home } from './data-dir.ts'
+import { type ProbeAnswer, probeServer } from './connect-probe.ts'
+import type { DataDir } from './data-dir.ts'
 import { answeringPid, livePid } from './pidfile.ts'
-import { hangUp } from './server-connection.ts'
-import { giveBack, othersLive } from './shared-use-lock.ts'
+import { closeConnection } from './server-connection.ts'
+import { leaveSharedUse, othersLive } from './shared-use-lock.ts'
 import { stopServer } from './stop-server.ts'
 
 const patience = 10_000
@@ -25,15 +25,15 @@ const grace = 250
 const notice = 5000
 
 export async function leaveServer(
-  home: Home,
+  home: DataDir,
   held: pg.Client | undefined,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
   if (held && (await leaveBy(home, held, clock))) return
   const deadline = clock.now().getTime() + patience
-  let answer: Answer = { is: 'away' }
+  let answer: ProbeAnswer = { is: 'away' }
   while (clock.now().getTime() < deadline && answer.is !== 'silent') {
-    answer = await knock(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
+    answer = await probeServer(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
     if (answer.is === 'away' && (await livePid(home.data)) === undefined) return
     await clock.sleep(answer.is === 'up' ? grace : pause)
     if (answer.is === 'up' && (await leaveBy(home, answer.client, clock))) return
@@ -47,19 +47,19 @@ export async function leaveServer(
 }
 
 /** False: the server did not answer. */
-async function leaveBy(home: Home, client: pg.Client, clock: Clock): Promise<boolean> {
+async function leaveBy(home: DataDir, client: pg.Client, clock: Clock): Promise<boolean> {
   try {
     const last = await isLast(client, clock).catch(() => undefined)
     if (last) await stopServer(home, await answeringPid(client, home.data), clock)
     return last !== undefined
   } finally {
-    await hangUp(client)
+    await closeConnection(client)
   }
 }
 
 async function isLast(client: pg.Client, clock: Clock): Promise<boolean> {
   const deadline = clock.now().getTime() + notice
-  while (!(await giveBack(client))) {
+  while (!(await leaveSharedUse(client))) {
     if ((await othersLive(client)) || clock.now().getTime() > deadline) return false
     await clock.sleep(pause)
   }

@@ -12,13 +12,13 @@ import { randomName } from '../lib/random.ts'
 import { inFolder, type OwnFolder, readOwn } from './data-dir-files.ts'
 import { commandLine, exists, parentOf, workingFolder } from './platform/os-processes.ts'
 
-export interface Note {
+export interface PidfileNote {
   text: string
   /** undefined while PostgreSQL writes the file, or after a crash emptied the file. */
   pid: number | undefined
 }
 
-export async function readNote(file: string): Promise<Note | undefined> {
+export async function readNote(file: string): Promise<PidfileNote | undefined> {
   try {
     const text = await readOwn({ path: dirname(file) }, basename(file))
     const pid = Number.parseInt(text, 10)

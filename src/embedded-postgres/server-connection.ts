@@ -9,13 +9,17 @@ const answerMs = 3000
 const goodbyeMs = 1000
 const late = () => new Error('the embedded PostgreSQL does not answer')
 
-export async function ask(client: pg.Client, text: string, values: unknown[] = []): Promise<Record<string, unknown>> {
+export async function queryWithDeadline(
+  client: pg.Client,
+  text: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>> {
   const { rows } = await withDeadline(client.query(text, values), answerMs, late)
   return rows[0] ?? {}
 }
 
 /** Resolves when the server has closed the connection, or after `goodbyeMs` without the server. */
-export async function hangUp(client: pg.Client): Promise<void> {
+export async function closeConnection(client: pg.Client): Promise<void> {
   await withDeadline(client.end(), goodbyeMs, late).catch(() => inside(client).connection.stream.destroy())
 }
 

@@ -39,7 +39,7 @@ const denials: Record<string, Saying> = {
 }
 
 /** Turns a failed call to the file system into an error about the data folder. */
-export function folderTrouble(folder: string, error: unknown): unknown {
+export function folderError(folder: string, error: unknown): unknown {
   if (isRetomaError(error) || !(error instanceof Error)) return error
   const { code = '', path } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT') return new RetomaError('disk_full', { folder }, { cause: error })
@@ -51,7 +51,7 @@ export function folderTrouble(folder: string, error: unknown): unknown {
 }
 
 /** Makes an error from the last output of initdb or the server. */
-export async function serverTrouble(
+export async function serverError(
   home: { folder: string; log: string },
   action: keyof typeof actions,
   words: Words,

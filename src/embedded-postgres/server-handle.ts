@@ -6,20 +6,20 @@
 import type pg from 'pg'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { idle } from '../lib/unref-timer.ts'
-import type { Home } from './data-dir.ts'
+import { unrefSleep } from '../lib/unref-timer.ts'
+import type { DataDir } from './data-dir.ts'
 import { leaveServer } from './leave-server.ts'
-import { ask, hangUp, keepsAlive } from './server-connection.ts'
+import { closeConnection, keepsAlive, queryWithDeadline } from './server-connection.ts'
 import { nameOf } from './shared-use-lock.ts'
 import { attachOrStart } from './start-server.ts'
 import { forgetAddress, readAddress, reservation, writeAddress } from './up-address.ts'
 
 const longestPause = 5000
 
-export const keeperName = () => nameOf(process.pid)
+export const serverConnectionName = () => nameOf(process.pid)
 
-export class Keeper {
-  readonly #home: Home
+export class ServerHandle {
+  readonly #home: DataDir
   readonly #options: { fsync: boolean; clock: Clock; log: Log }
   readonly #leaving = new AbortController()
   #client: pg.Client | undefined
@@ -27,7 +27,7 @@ export class Keeper {
   #reviving: Promise<void> | undefined
   #left: Promise<void> | undefined
 
-  constructor(home: Home, client: pg.Client, options: { fsync: boolean; clock: Clock; log: Log }) {
+  constructor(home: DataDir, client: pg.Client, options: { fsync: boolean; clock: Clock; log: Log }) {
     this.#home = home
     this.#options = options
     this.#hold(client)
@@ -38,7 +38,7 @@ export class Keeper {
     const client = this.#client
     const alive =
       client !== undefined &&
-      (await ask(client, 'select 1').then(
+      (await queryWithDeadline(client, 'select 1').then(
         () => true,
         () => false,
       ))
@@ -54,7 +54,7 @@ export class Keeper {
   async reserve(address: string): Promise<string | undefined> {
     const client = this.#client
     if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
-    const { ours } = await ask(client, 'select pg_try_advisory_lock($1) as ours', [reservation])
+    const { ours } = await queryWithDeadline(client, 'select pg_try_advisory_lock($1) as ours', [reservation])
     if (!ours) return readAddress(this.#home, this.#options.clock)
     this.#address = address
     await writeAddress(this.#home, address)
@@ -65,7 +65,7 @@ export class Keeper {
   async reservedBy(): Promise<string | undefined> {
     const client = this.#client
     if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
-    const { taken } = await ask(
+    const { taken } = await queryWithDeadline(
       client,
       `select exists (
          select from pg_locks
@@ -93,7 +93,7 @@ export class Keeper {
   #lost(client: pg.Client | undefined): void {
     if (client === undefined || this.#client !== client) return
     this.#client = undefined
-    void hangUp(client)
+    void closeConnection(client)
     if (!this.#leaving.signal.aborted) void this.#keepTrying()
   }
 
@@ -109,7 +109,7 @@ export class Keeper {
     const { fsync, clock } = this.#options
     if (this.#client || this.#leaving.signal.aborted) return
     const { client } = await attachOrStart(this.#home, {
-      name: keeperName(),
+      name: serverConnectionName(),
       fsync,
       clock,
       signal: this.#leaving.signal,
@@ -130,7 +130,7 @@ export class Keeper {
       } catch (error) {
         if (signal.aborted) return
         if (pause === 100) log.error({ err: error }, 'the embedded PostgreSQL went away and cannot be brought back yet')
-        await idle(pause, signal)
+        await unrefSleep(pause, signal)
       }
     }
   }

@@ -10,7 +10,7 @@
 import type pg from 'pg'
 import { lockKeys } from '../lib/lock-keys.ts'
 import { commandLine } from './platform/os-processes.ts'
-import { ask } from './server-connection.ts'
+import { queryWithDeadline } from './server-connection.ts'
 
 const { presence } = lockKeys
 
@@ -18,21 +18,21 @@ const { presence } = lockKeys
 export const nameOf = (pid: number) => `retoma keeper ${pid}`
 
 /** False: the last process to leave is about to stop the server. */
-export async function enter(client: pg.Client): Promise<boolean> {
-  const { shared } = await ask(client, 'select pg_try_advisory_lock_shared($1) as shared', [presence])
+export async function enterSharedUse(client: pg.Client): Promise<boolean> {
+  const { shared } = await queryWithDeadline(client, 'select pg_try_advisory_lock_shared($1) as shared', [presence])
   return shared === true
 }
 
 /** True: this process was the last, and no process enters while this connection lives. */
-export async function giveBack(client: pg.Client): Promise<boolean> {
-  await ask(client, 'select pg_advisory_unlock_all()')
-  const { alone } = await ask(client, 'select pg_try_advisory_lock($1) as alone', [presence])
+export async function leaveSharedUse(client: pg.Client): Promise<boolean> {
+  await queryWithDeadline(client, 'select pg_advisory_unlock_all()')
+  const { alone } = await queryWithDeadline(client, 'select pg_try_advisory_lock($1) as alone', [presence])
   return alone === true
 }
 
 /** True if any lock belongs to a live process. A lock under a name without a pid counts as a live process. */
 export async function othersLive(client: pg.Client): Promise<boolean> {
-  const { names } = await ask(
+  const { names } = await queryWithDeadline(
     client,
     `select coalesce(array_agg(application_name), '{}') as names
      from pg_locks join pg_stat_activity using (pid)

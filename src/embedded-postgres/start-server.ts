@@ -11,13 +11,13 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { isRetomaError, say } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Answer, knock, port } from './connect-probe.ts'
-import { type Home, serverFolder } from './data-dir.ts'
+import { type ProbeAnswer, port, probeServer } from './connect-probe.ts'
+import { type DataDir, serverFolder } from './data-dir.ts'
 import { type Launch, launch } from './launch-server.ts'
 import { answeringPid, clearStale, livePid, pidfile } from './pidfile.ts'
-import { hangUp } from './server-connection.ts'
-import { folderTrouble, serverTrouble, type Words } from './server-errors.ts'
-import { enter } from './shared-use-lock.ts'
+import { closeConnection } from './server-connection.ts'
+import { folderError, serverError, type Words } from './server-errors.ts'
+import { enterSharedUse } from './shared-use-lock.ts'
 
 /** Orphaned backends of a killed server keep the shared memory for 2 to 3 s. */
 const patience = 15_000
@@ -42,7 +42,7 @@ interface Coming {
   signal?: AbortSignal
 }
 
-export async function attachOrStart(home: Home, options: Coming): Promise<Attached> {
+export async function attachOrStart(home: DataDir, options: Coming): Promise<Attached> {
   const launches: Launch[] = []
   try {
     return await comeInOrLaunch(home, options, launches)
@@ -53,7 +53,7 @@ export async function attachOrStart(home: Home, options: Coming): Promise<Attach
   }
 }
 
-async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): Promise<Attached> {
+async function comeInOrLaunch(home: DataDir, options: Coming, launches: Launch[]): Promise<Attached> {
   const { clock, signal } = options
   const begun = clock.now().getTime()
   let heard = begun
@@ -73,7 +73,7 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
       ours = undefined
       // The last process to leave removes a socket folder outside the data folder; then the folder is created again.
       const others = typeof why === 'string' && othersAtWork.test(why)
-      if (!others && (await isFolder(home.socket))) throw await serverTrouble(home, 'start', why)
+      if (!others && (await isFolder(home.socket))) throw await serverError(home, 'start', why)
     }
     // Waits until the launched server has a pid file and listens, so a caller that aborts can stop the server.
     const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
@@ -85,33 +85,33 @@ async function comeInOrLaunch(home: Home, options: Coming, launches: Launch[]): 
       launches.push(ours)
     }
     if (now.getTime() - heard > patience || now.getTime() - begun > recoveryPatience)
-      throw await serverTrouble(home, 'answer', why)
+      throw await serverError(home, 'answer', why)
     await clock.sleep(pause)
   }
 }
 
-async function comeIn(home: Home, name: string, ours: Launch | undefined): Promise<Answer> {
+async function comeIn(home: DataDir, name: string, ours: Launch | undefined): Promise<ProbeAnswer> {
   try {
-    const answer = await knock(home.socket, name)
+    const answer = await probeServer(home.socket, name)
     if (answer.is !== 'up') return answer
     const { client } = answer
     if (ours && !ours.ended && (await answeringPid(client, home.data)) !== ours.pid) {
-      await hangUp(client)
+      await closeConnection(client)
       const why = say(
         'another was launched at the same time and has not ended yet',
         'outro foi iniciado ao mesmo tempo e ainda não terminou',
       )
       return { is: 'starting', why }
     }
-    const entered = await enter(client).catch(() => undefined)
+    const entered = await enterSharedUse(client).catch(() => undefined)
     if (entered) return answer
-    await hangUp(client)
+    await closeConnection(client)
     return entered === undefined
       ? { is: 'silent', why: say('it does not answer', 'ele não responde') }
       : { is: 'starting', why: say('whoever used it last is stopping it', 'quem o usou por último está parando-o') }
   } catch (error) {
-    const trouble = folderTrouble(home.folder, error)
-    throw isRetomaError(trouble) ? trouble : await serverTrouble(home, 'answer', (error as Error).message)
+    const trouble = folderError(home.folder, error)
+    throw isRetomaError(trouble) ? trouble : await serverError(home, 'answer', (error as Error).message)
   }
 }
 

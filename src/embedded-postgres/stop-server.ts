@@ -7,9 +7,9 @@ import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { say } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Home } from './data-dir.ts'
+import type { DataDir } from './data-dir.ts'
 import { lingers, pidfile, readNote } from './pidfile.ts'
-import { serverTrouble } from './server-errors.ts'
+import { serverError } from './server-errors.ts'
 
 /** A checkpoint may take time; after SIGQUIT the server itself kills remaining processes after 5 s. */
 const patience = { SIGINT: 20_000, SIGQUIT: 10_000 }
@@ -17,7 +17,7 @@ const pause = 15
 
 /** `SIGQUIT` alone for a recovering server: on SIGINT during recovery, PostgreSQL 18 may wait for its helper processes for ever. */
 export async function stopServer(
-  home: Home,
+  home: DataDir,
   pid: number | undefined,
   clock: Clock,
   signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
@@ -30,11 +30,11 @@ export async function stopServer(
     while ((await lingers(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
   if (await lingers(pid, home.data))
-    throw await serverTrouble(home, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
+    throw await serverError(home, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
   if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
 }
 
-async function removeOutsideSocket(home: Home): Promise<void> {
+async function removeOutsideSocket(home: DataDir): Promise<void> {
   if (dirname(home.socket) === home.folder) return
   await rmdir(home.socket).catch(() => {})
 }

@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises'
 import type { Clock } from '../lib/clock.ts'
 import { lockKeys } from '../lib/lock-keys.ts'
-import { type Home, ownFolder } from './data-dir.ts'
+import { type DataDir, ownFolder } from './data-dir.ts'
 import { inFolder, readOwn, writeOwn } from './data-dir-files.ts'
 
 export const { reservation } = lockKeys
@@ -14,12 +14,12 @@ const pause = 20
 
 const sign = 'address'
 
-export async function writeAddress(home: Home, address: string): Promise<void> {
+export async function writeAddress(home: DataDir, address: string): Promise<void> {
   await writeOwn(ownFolder(home), sign, `${address}\n`)
 }
 
 /** Waits a moment, because a process writes the address shortly after the reservation. */
-export async function readAddress(home: Home, clock: Clock): Promise<string> {
+export async function readAddress(home: DataDir, clock: Clock): Promise<string> {
   for (let left = patience; left > 0; left -= pause) {
     const text = await readOwn(ownFolder(home), sign).catch(() => '')
     if (text.trim() !== '') return text.trim()
@@ -28,6 +28,6 @@ export async function readAddress(home: Home, clock: Clock): Promise<string> {
   return 'an address it has not told yet'
 }
 
-export async function forgetAddress(home: Home): Promise<void> {
+export async function forgetAddress(home: DataDir): Promise<void> {
   await inFolder(ownFolder(home), at => rm(`${at}/${sign}`, { force: true }))
 }

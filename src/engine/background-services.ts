@@ -6,32 +6,32 @@
  * watchdog from its checks. After stop() nothing runs.
  */
 
-import type { BatchEnds } from '../batches/batch-completion.ts'
+import type { BatchCompletion } from '../batches/batch-completion.ts'
 import type { StalledBatch } from '../batches/batch-stall.ts'
 import { batchTick } from '../batches/batch-tick.ts'
 import { armProbes } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
-import { createGuards, type Guards, lookEveryMs as guardEveryMs } from '../guards/guard-tick.ts'
+import { createGuards, type Guards, pollIntervalMs as guardEveryMs } from '../guards/guard-tick.ts'
 import type { Guard } from '../guards/model/guard.ts'
-import { Incidents, lookEveryMs as incidentEveryMs, notifyQueue } from '../incidents/incident-check.ts'
+import { IncidentCheck, pollIntervalMs as incidentEveryMs, notifyQueue } from '../incidents/incident-check.ts'
 import type { Notify } from '../incidents/notice-job.ts'
 import { watchEvery } from '../jobs/model/policy.ts'
 import type { FinalState } from '../jobs/model/state.ts'
-import type { Waiters } from '../jobs/settle-listeners.ts'
+import type { SettleListeners } from '../jobs/settle-listeners.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { janitorTick } from '../maintenance/janitor.ts'
-import { Sampler } from '../metrics/job-count-sampler.ts'
-import { buryTheDead } from '../recovery/apply-crash-reports.ts'
+import { JobCountSampler } from '../metrics/job-count-sampler.ts'
+import { applyCrashReports } from '../recovery/apply-crash-reports.ts'
 import { recoverFromDeadProcesses } from '../recovery/dead-processes.ts'
 import type { Overdue } from '../recovery/sql/expired-jobs.ts'
 import { type FindingView, viewFindings } from '../recovery/sql/findings.ts'
 import { type Tick, Watchdog } from '../recovery/watchdog.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
-import { createScheduler, lookEveryMs, type Scheduler } from '../schedules/scheduler.ts'
-import type { Crew } from '../worker/worker-pool.ts'
+import { createScheduler, pollIntervalMs, type Scheduler } from '../schedules/scheduler.ts'
+import type { WorkerPool } from '../worker/worker-pool.ts'
 
 const janitorMs = 60_000
 /** For this long a new process checks for ended processes of its machine. */
@@ -39,13 +39,13 @@ const beginningMs = 30_000
 /** The janitor is never urgent, while jobs that wait for a starting process are. */
 const janitorAfterMs = 3000
 
-export interface RoundsOptions {
+export interface BackgroundServicesOptions {
   db: Db
   clock: Clock
   log: Log
-  crew: Crew
-  waiters: Waiters
-  ends: BatchEnds
+  crew: WorkerPool
+  waiters: SettleListeners
+  ends: BatchCompletion
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
@@ -54,7 +54,7 @@ export interface RoundsOptions {
 }
 
 /** The changes and findings of a single pass of all services. */
-export interface Passed {
+export interface MaintenanceReport {
   /** Workers declared dead. */
   dead: string[]
   /** Orphans: jobs of dead workers. */
@@ -70,13 +70,13 @@ export interface Passed {
 
 const idsOf = (jobs: readonly { id: string }[]): string[] => jobs.map(each => each.id)
 
-export class Rounds {
-  readonly #given: RoundsOptions
+export class BackgroundServices {
+  readonly #given: BackgroundServicesOptions
   readonly #dog: Watchdog
   readonly #scheduler: Scheduler
   readonly #guards: Guards
-  readonly #incidents: Incidents | undefined
-  readonly #sampler: Sampler
+  readonly #incidents: IncidentCheck | undefined
+  readonly #sampler: JobCountSampler
   #begun: number | undefined
   /** Workers of this machine that existed at the start and have not certainly ended. */
   #before: readonly string[] | undefined
@@ -87,14 +87,14 @@ export class Rounds {
   #notifying: Loop | undefined
   #sampling: Promise<void> | undefined
 
-  constructor(given: RoundsOptions) {
-    const fired = (queue: string) => given.crew.tell(queue)
+  constructor(given: BackgroundServicesOptions) {
+    const fired = (queue: string) => given.crew.wake(queue)
     this.#given = given
     this.#dog = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired })
     this.#guards = createGuards({ ...given, fired })
-    if (given.notify !== undefined) this.#incidents = new Incidents({ ...given, writing: given.notify.writing })
-    this.#sampler = new Sampler(given)
+    if (given.notify !== undefined) this.#incidents = new IncidentCheck({ ...given, writing: given.notify.writing })
+    this.#sampler = new JobCountSampler(given)
   }
 
   /** Starts the services until stop(): watchdog and janitor always, the others if they are configured. */
@@ -111,7 +111,7 @@ export class Rounds {
     this.#given.crew.listen()
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()), janitorAfterMs)
-    if (schedules.length > 0) this.#schedules ??= ticking('scheduler', lookEveryMs, () => this.schedule())
+    if (schedules.length > 0) this.#schedules ??= ticking('scheduler', pollIntervalMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
     if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())
   }
@@ -120,10 +120,10 @@ export class Rounds {
    * Recovers jobs of earlier processes: from the crash reports of the supervisor, and from processes that ended without a report.
    * The latter only for workers that existed when this process began: a killed process may take some seconds to end.
    */
-  async bury(): Promise<void> {
-    await buryTheDead({
+  async applyCrashReports(): Promise<void> {
+    await applyCrashReports({
       ...this.#given,
-      tell: this.#given.crew.tell,
+      wake: this.#given.crew.wake,
       crashed: jobs => this.#sampler.count({ crashed: jobs }),
     })
     const { clock } = this.#given
@@ -146,7 +146,7 @@ export class Rounds {
   }
 
   async tick(): Promise<undefined> {
-    await this.bury()
+    await this.applyCrashReports()
     await this.#follow(await this.#dog.tick())
   }
 
@@ -163,13 +163,13 @@ export class Rounds {
     const { db, clock, ends, log, crew, waiters } = this.#given
     if (stopped) {
       await crew.goOn()
-      for (const queue of await armProbes(db, clock.instant())) crew.tell(queue)
+      for (const queue of await armProbes(db, clock.instant())) crew.wake(queue)
     }
     if (!batches) return []
-    const still = await batchTick({ db, clock, ask: ids => ends.ask(ids) })
+    const still = await batchTick({ db, clock, checkCompletion: ids => ends.check(ids) })
     for (const { id, state, reason, queue } of still) {
       log.warn({ batch: id, state, ...reason }, 'a batch made no progress')
-      if (queue !== null) crew.tell(queue)
+      if (queue !== null) crew.wake(queue)
       waiters.settled(id)
     }
     return still
@@ -177,7 +177,7 @@ export class Rounds {
 
   #moved(jobs: readonly { id: string; queue: string }[]): void {
     const { crew, waiters } = this.#given
-    for (const queue of new Set(jobs.map(each => each.queue))) crew.tell(queue)
+    for (const queue of new Set(jobs.map(each => each.queue))) crew.wake(queue)
     for (const { id } of jobs) waiters.settled(id)
   }
 
@@ -190,7 +190,7 @@ export class Rounds {
   }
 
   /** Runs a single pass of all services, for callers that run only now and then. */
-  async once(): Promise<Passed> {
+  async once(): Promise<MaintenanceReport> {
     const { db, schedules, guards } = this.#given
     const tick = await this.#dog.once()
     const batches = await this.#follow(tick)
@@ -233,7 +233,7 @@ export class Rounds {
     if (this.#incidents === undefined) return
     const { crew } = this.#given
     const { made, left } = await this.#incidents.look()
-    if (made) crew.tell(notifyQueue)
+    if (made) crew.wake(notifyQueue)
     if (crew.isEmpty && (left || (made && when === 'at once'))) await crew.deliver()
   }
 

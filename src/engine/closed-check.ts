@@ -15,7 +15,7 @@ import { checkArguments, type Parameter } from './method-parameters.ts'
 const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
 const lastAnswersMs = 5000
 
-export class Gate {
+export class ClosedCheck {
   readonly #end: () => Promise<void>
   #closed: Promise<void> | undefined
   readonly #underWay = new Set<Promise<unknown>>()

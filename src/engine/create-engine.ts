@@ -6,56 +6,56 @@
  * runs and no connection is open.
  */
 import { setMaxListeners } from 'node:events'
-import { createGuesses } from '../auth/brute-force-throttle.ts'
+import { createGuessThrottle } from '../auth/brute-force-throttle.ts'
 import { createTokens } from '../auth/tokens.ts'
-import { createBatches } from '../batches/batch-actions.ts'
-import { BatchEnds } from '../batches/batch-completion.ts'
+import { createBatchActions } from '../batches/batch-actions.ts'
+import { BatchCompletion } from '../batches/batch-completion.ts'
 import type { AnyBatch } from '../batches/model/batch.ts'
-import { checkBatches, createSubmits, findBatch } from '../batches/submit-batch.ts'
-import { createHinter } from '../claiming/sql/wake-up.ts'
-import { createOwn } from '../database/app-transaction.ts'
+import { checkBatches, createBatchSubmitter, findBatch } from '../batches/submit-batch.ts'
+import { createWakeHints } from '../claiming/sql/wake-up.ts'
+import { createAppTransactions } from '../database/app-transaction.ts'
 import { type Db, openDb } from '../database/db.ts'
 import { checkSchema, migrate } from '../database/migrate.ts'
 import { withCode } from '../database/pg-errors.ts'
 import { Admission } from '../enqueue/admission.ts'
-import { createInbox } from '../enqueue/enqueue.ts'
-import { createTogether } from '../enqueue/enqueue-mixed.ts'
-import { createSharedWrite } from '../enqueue/insert-batcher.ts'
-import { Registry } from '../enqueue/kind-registry.ts'
-import { Depths } from '../enqueue/queue-depth.ts'
-import { createErasing } from '../erasure/erase.ts'
-import { Feed } from '../events/event-feed.ts'
+import { createEnqueuer } from '../enqueue/enqueue.ts'
+import { createMixedEnqueuer } from '../enqueue/enqueue-mixed.ts'
+import { createInsertBatcher } from '../enqueue/insert-batcher.ts'
+import { KindRegistry } from '../enqueue/kind-registry.ts'
+import { QueueDepths } from '../enqueue/queue-depth.ts'
+import { createEraser } from '../erasure/erase.ts'
+import { EventFeed } from '../events/event-feed.ts'
 import { createEvents } from '../events/events.ts'
-import { createExplains } from '../explain/explain.ts'
+import { createExplainer } from '../explain/explain.ts'
 import { createFiles } from '../files/file-streams.ts'
-import { checkGuards, createGuardDesk } from '../guards/guard-actions.ts'
+import { checkGuards, createGuardActions } from '../guards/guard-actions.ts'
 import type { Guard } from '../guards/model/guard.ts'
-import { createOnces } from '../idempotency/idempotent-request.ts'
+import { createIdempotentRequests } from '../idempotency/idempotent-request.ts'
 import { checkNotify, type Notify, notifyJob } from '../incidents/notice-job.ts'
-import { tellerState } from '../incidents/sql/incident-changes.ts'
-import { createBulk } from '../jobs/bulk-actions.ts'
-import { createDesk } from '../jobs/job-actions.ts'
+import { noticeJobState } from '../incidents/sql/incident-changes.ts'
+import { createBulkActions } from '../jobs/bulk-actions.ts'
+import { createJobActions } from '../jobs/job-actions.ts'
 import { checkRetention } from '../jobs/model/retention.ts'
 import type { FinalState } from '../jobs/model/state.ts'
-import { Waiters } from '../jobs/settle-listeners.ts'
-import { probe, viewWorkers } from '../jobs/sql/job-view.ts'
+import { SettleListeners } from '../jobs/settle-listeners.ts'
+import { pingDatabase, viewWorkers } from '../jobs/sql/job-view.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { randomName } from '../lib/random.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { checkLimits } from '../limits/model/queue-limits.ts'
 import { applyLimits, createQueues } from '../limits/queue-actions.ts'
-import { createLimits, type RateLimits } from '../limits/rate-limiter.ts'
+import { createRateLimiter, type RateLimits } from '../limits/rate-limiter.ts'
 import { readTick } from '../maintenance/sql/read-doctor-facts.ts'
 import { createMeter } from '../metrics/metrics-registry.ts'
 import { createStats } from '../metrics/stats.ts'
 import { createProviders } from '../providers/provider-actions.ts'
 import { viewFindings } from '../recovery/sql/findings.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
-import { checkSchedules, createTimetable } from '../schedules/schedule-actions.ts'
-import { Crew } from '../worker/worker-pool.ts'
-import { Rounds } from './background-services.ts'
-import { Gate } from './closed-check.ts'
+import { checkSchedules, createScheduleActions } from '../schedules/schedule-actions.ts'
+import { WorkerPool } from '../worker/worker-pool.ts'
+import { BackgroundServices } from './background-services.ts'
+import { ClosedCheck } from './closed-check.ts'
 import type { DrivenEngine, Engine } from './engine-api.ts'
 import {
   checkEngineOptions,
@@ -69,16 +69,16 @@ import { fileParameters, parameters } from './method-parameters.ts'
 
 export { openDb } from '../database/db.ts'
 export { checkedInputs } from '../enqueue/check-inputs.ts'
-export type { Made, Order } from '../enqueue/enqueue-mixed.ts'
-export type { Exactly } from '../idempotency/idempotent-request.ts'
-export { forgotten, type Kept, type Once } from '../idempotency/stored-response.sql.ts'
+export type { EnqueuedJob, JobRequest } from '../enqueue/enqueue-mixed.ts'
+export type { Replayable } from '../idempotency/idempotent-request.ts'
+export { forgotten, type IdempotencyKey, type StoredResponse } from '../idempotency/stored-response.sql.ts'
 export type { NotifyOptions } from '../incidents/notice-job.ts'
-export type { JobDetail, Pressed } from '../jobs/job-actions.ts'
-export type { PressedQueue } from '../limits/queue-actions.ts'
+export type { JobActionResult, JobDetail } from '../jobs/job-actions.ts'
+export type { QueueActionResult } from '../limits/queue-actions.ts'
 export type { RateLimits } from '../limits/rate-limiter.ts'
 export type { WorkOptions } from '../worker/work-options.ts'
 export type { WorkerHandle } from '../worker/worker-pool.ts'
-export type { Passed } from './background-services.ts'
+export type { MaintenanceReport } from './background-services.ts'
 export type { DrivenEngine, Engine } from './engine-api.ts'
 export { type EngineOptions, rateLimitsOf } from './engine-options.ts'
 
@@ -113,10 +113,11 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
   try {
     if (options.migrate === false) await checkSchema(db)
     else await migrate(db)
-    const registry = new Registry(db, clock)
+    const registry = new KindRegistry(db, clock)
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
-    if (notify !== undefined) await registry.add(notifyJob({ ...notify, clock, stateOf: job => tellerState(db, job) }))
+    if (notify !== undefined)
+      await registry.add(notifyJob({ ...notify, clock, stateOf: job => noticeJobState(db, job) }))
     const changed = await applyLimits(db, limits, clock.instant())
     const { batches = [] } = options
     const parts = {
@@ -146,7 +147,7 @@ interface Parts {
   directUrl: string
   log: Log
   clock: Clock
-  registry: Registry
+  registry: KindRegistry
   retention: Record<FinalState, Duration>
   batches: readonly AnyBatch[]
   schedules: readonly Schedule[]
@@ -160,27 +161,37 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const { db, log, clock, registry, schedules, guards, workerMemory } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction listens for half a second
-  const waiters = new Waiters()
+  const waiters = new SettleListeners()
   const sender = randomName('e')
-  const hinter = createHinter({ db, clock, log, sender })
-  const feed = new Feed(parts)
-  const ends = new BatchEnds({
+  const hinter = createWakeHints({ db, clock, log, sender })
+  const feed = new EventFeed(parts)
+  const ends = new BatchCompletion({
     db,
     clock,
     log,
-    tell: queue => crew.tell(queue),
+    wake: queue => crew.wake(queue),
     goOn: () => crew.goOn(),
     paused: batch => crew.paused(batch),
     changed: batch => waiters.settled(batch),
     closing: closing.signal,
   })
-  const { hint, claimed, held, unheld } = hinter
-  const crew: Crew = new Crew({ ...parts, waiters, ends, sender, hint, claimed, held, unheld, doors: () => recheck() })
-  const rounds = new Rounds({ ...parts, crew, waiters, ends })
+  const { hint, claimed, claimsBlocked: held, claimsUnblocked: unheld } = hinter
+  const crew: WorkerPool = new WorkerPool({
+    ...parts,
+    waiters,
+    ends,
+    sender,
+    hint,
+    claimed,
+    claimsBlocked: held,
+    claimsUnblocked: unheld,
+    doors: () => recheck(),
+  })
+  const rounds = new BackgroundServices({ ...parts, crew, waiters, ends })
   const stop = () => Promise.all([crew.stop(), rounds.stop()])
-  const tell = crew.tell
+  const tell = crew.wake
   for (const queue of changed) tell(queue)
-  const gate = new Gate(close)
+  const gate = new ClosedCheck(close)
 
   async function close(): Promise<void> {
     closing.abort()
@@ -197,34 +208,34 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     await leave()
   }
 
-  const depths = new Depths(db, clock)
-  const writeShared = createSharedWrite({ db, clock })
+  const depths = new QueueDepths(db, clock)
+  const writeShared = createInsertBatcher({ db, clock })
   const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
   /** The claims of the queue are unblocked: tells the workers of this process and of the others. */
   const tellAnew = (queue: string) => {
-    crew.unheld(queue)
-    hinter.unheld(queue)
+    crew.claimsUnblocked(queue)
+    hinter.claimsUnblocked(queue)
   }
-  const { cancelBatch, resumeBatch, ...batches } = createBatches({
+  const { cancelBatch, resumeBatch, ...batches } = createBatchActions({
     db,
     clock,
     ends,
     tell,
     tellAnew,
     hold(queue, batch) {
-      crew.holdBack(queue, batch)
-      hinter.held(queue, batch)
+      crew.returnUnstarted(queue, batch)
+      hinter.claimsBlocked(queue, batch)
     },
     changed: batch => waiters.settled(batch),
   })
-  const batchMoved = (batch: string) => ends.ask([batch])
-  const limitDesk = createLimits(parts)
-  const guesses = createGuesses(limitDesk)
-  const own = createOwn({ db })
+  const batchMoved = (batch: string) => ends.check([batch])
+  const limitDesk = createRateLimiter(parts)
+  const guesses = createGuessThrottle(limitDesk)
+  const own = createAppTransactions({ db })
   const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
-    ...createInbox({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
-    ...createTogether({
+    ...createEnqueuer({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
+    ...createMixedEnqueuer({
       db,
       clock,
       registry,
@@ -232,11 +243,11 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       admit: (queue, groups) => admission.admit(queue, groups),
       tell,
     }),
-    ...createOnces({ db, clock, transaction: own.transaction }),
+    ...createIdempotentRequests({ db, clock, transaction: own.transaction }),
     ...own,
     ...createQueues({ db, clock, tell: tellAnew }),
-    ...createSubmits({ db, clock, registry, depths, tell, ask: batchMoved }),
-    ...createDesk({
+    ...createBatchSubmitter({ db, clock, registry, depths, tell, ask: batchMoved }),
+    ...createJobActions({
       db,
       clock,
       waiters,
@@ -246,13 +257,13 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       closing: closing.signal,
     }),
     ...batches,
-    ...createErasing({ db, clock }),
-    ...createBulk({ db, clock, batchMoved, tell }),
+    ...createEraser({ db, clock }),
+    ...createBulkActions({ db, clock, batchMoved, tell }),
     ...createEvents({ db, clock, feed, closing: closing.signal }),
-    ...createExplains({ db, clock }),
+    ...createExplainer({ db, clock }),
     ...createStats({ db, clock }),
-    ...createTimetable({ db, clock, schedules, depths, tell }),
-    ...createGuardDesk({ db, clock, guards, tell, closing: closing.signal }),
+    ...createScheduleActions({ db, clock, schedules, depths, tell }),
+    ...createGuardActions({ db, clock, guards, tell, closing: closing.signal }),
     ...limitDesk,
     ...createProviders({ db, clock, goOn: () => crew.goOn() }),
     ...guesses,
@@ -261,12 +272,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
     workers: () => viewWorkers(db, clock.instant()),
-    ping: () => probe(db, 2000),
+    ping: () => pingDatabase(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => crew.claimLag(),
     async work(options = {}) {
       // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
-      await rounds.bury()
+      await rounds.applyCrashReports()
       const worker = await crew.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
       rounds.watch()
       return worker

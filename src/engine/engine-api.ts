@@ -3,57 +3,57 @@
  * line and `retoma/testing` use only this interface.
  */
 
-import type { Guesses } from '../auth/brute-force-throttle.ts'
+import type { GuessThrottle } from '../auth/brute-force-throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Batches } from '../batches/batch-actions.ts'
 import type { AnyBatch } from '../batches/model/batch.ts'
-import type { Submits } from '../batches/submit-batch.ts'
-import type { Own } from '../database/app-transaction.ts'
-import type { Inbox } from '../enqueue/enqueue.ts'
-import type { Together } from '../enqueue/enqueue-mixed.ts'
-import type { Erasing } from '../erasure/erase.ts'
+import type { BatchSubmitter } from '../batches/submit-batch.ts'
+import type { AppTransactions } from '../database/app-transaction.ts'
+import type { Enqueuer } from '../enqueue/enqueue.ts'
+import type { MixedEnqueuer } from '../enqueue/enqueue-mixed.ts'
+import type { Eraser } from '../erasure/erase.ts'
 import type { Events } from '../events/events.ts'
-import type { Explains } from '../explain/explain.ts'
+import type { Explainer } from '../explain/explain.ts'
 import type { Files } from '../files/file-streams.ts'
-import type { GuardDesk } from '../guards/guard-actions.ts'
-import type { Onces } from '../idempotency/idempotent-request.ts'
-import type { Bulk } from '../jobs/bulk-actions.ts'
-import type { Desk } from '../jobs/job-actions.ts'
+import type { GuardActions } from '../guards/guard-actions.ts'
+import type { IdempotentRequests } from '../idempotency/idempotent-request.ts'
+import type { BulkActions } from '../jobs/bulk-actions.ts'
+import type { JobActions } from '../jobs/job-actions.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { WorkerView } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Queues } from '../limits/queue-actions.ts'
-import type { LimitDesk } from '../limits/rate-limiter.ts'
+import type { RateLimiter } from '../limits/rate-limiter.ts'
 import type { Meter } from '../metrics/metrics-registry.ts'
 import type { StatsDesk } from '../metrics/stats.ts'
 import type { Providers } from '../providers/provider-actions.ts'
 import type { FindingView } from '../recovery/sql/findings.ts'
-import type { Timetable } from '../schedules/schedule-actions.ts'
+import type { ScheduleActions } from '../schedules/schedule-actions.ts'
 import type { WorkOptions } from '../worker/work-options.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { WorkerHandle } from '../worker/worker-pool.ts'
-import type { Passed } from './background-services.ts'
+import type { MaintenanceReport } from './background-services.ts'
 
 export interface Engine
-  extends Inbox,
-    Together,
-    Onces,
-    Submits,
-    Desk,
-    Bulk,
+  extends Enqueuer,
+    MixedEnqueuer,
+    IdempotentRequests,
+    BatchSubmitter,
+    JobActions,
+    BulkActions,
     Batches,
     Queues,
-    Timetable,
-    GuardDesk,
-    LimitDesk,
+    ScheduleActions,
+    GuardActions,
+    RateLimiter,
     Providers,
-    Guesses,
+    GuessThrottle,
     Tokens,
     Events,
-    Explains,
+    Explainer,
     StatsDesk,
-    Own,
-    Erasing,
+    AppTransactions,
+    Eraser,
     AsyncDisposable {
   /** Files in PostgreSQL, visible to every process on every host. */
   readonly files: Files
@@ -79,7 +79,7 @@ export interface Engine
    * Runs a single pass of these services, for an external cron. If a worker is silent, the pass takes the ten seconds between the
    * suspicion and the verdict; otherwise it ends at once.
    */
-  watchOnce(): Promise<Passed>
+  watchOnce(): Promise<MaintenanceReport>
   /** The findings of the watchdog: hung, slow, starved; each for as long as the problem lasts. At most 500. */
   findings(): Promise<FindingView[]>
   /** The source of time of the engine. */

@@ -204,7 +204,7 @@ export function rateLimitsOf(
 }
 
 /** Location of the database. */
-export interface Home {
+export interface DatabaseHome {
   url: string
   /** Address without the pooler, if a pooler is used. */
   directUrl: string | undefined
@@ -213,7 +213,7 @@ export interface Home {
 }
 
 /** Answers the database URL, or starts or joins the embedded PostgreSQL, which close() leaves. Logs the choice. */
-export async function databaseHome(options: ResolvedOptions, log: Log): Promise<Home> {
+export async function databaseHome(options: ResolvedOptions, log: Log): Promise<DatabaseHome> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, dataDir = '.retoma', embeddedByDefault } = options
   if (url !== undefined) {
     log.info({ database: options.databaseName ?? addressOf(url) }, 'the database of this engine')

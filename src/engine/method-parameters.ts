@@ -19,9 +19,9 @@ import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { EventsFilter } from '../events/model/event.ts'
 import type { FileHome, Files } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
-import type { Once } from '../idempotency/stored-response.sql.ts'
+import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
 import type { BulkFilter } from '../jobs/bulk-actions.ts'
-import type { By } from '../jobs/model/actor.ts'
+import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
 import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
@@ -162,7 +162,7 @@ const ids = value('ids', (given, at) => {
 })
 const work = value('work', fn)
 
-const by = object<By>('options', { by: left })
+const by = object<ActedBy>('options', { by: left })
 const page = { limit: left, after: text }
 
 const enqueueOptions: Checks<EnqueueOptions> = {
@@ -205,7 +205,7 @@ const bulkFilter: Checks<BulkFilter> = {
 }
 /** For actions on every job that matches the filter. */
 const allOf = object<BulkFilter>('filter', bulkFilter, { required: true, defined: Object.keys(bulkFilter) })
-const once = object<Once>(
+const once = object<IdempotencyKey>(
   'once',
   { who: storedText, route: storedText, key: storedText, hash: bytes },
   { required: true, whole: true },
@@ -259,14 +259,14 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
   resume: [id, by],
   skip: [id, value('reason', left), by],
   cancelJobs: [allOf, by],
-  retryJobs: [allOf, object<By & { after?: string }>('options', { by: left, after: text })],
+  retryJobs: [allOf, object<ActedBy & { after?: string }>('options', { by: left, after: text })],
   batch: [id],
   batches: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
   items: [id, object<ItemFilter & PageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
   failures: [id],
   pause: [id, by],
   unpause: [id, by],
-  retryFailed: [id, object<By & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] })],
+  retryFailed: [id, object<ActedBy & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] })],
   setPriority: [id, value('priority', left), by],
   queues: [],
   pauseQueue: [named('queue'), by],
@@ -285,7 +285,7 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
           'o nome de um guard, ou o que defineGuard fez',
         )
     }),
-    object<By & { dryRun?: boolean }>('options', { by: left, dryRun: bool }),
+    object<ActedBy & { dryRun?: boolean }>('options', { by: left, dryRun: bool }),
   ],
   limit: [limit],
   peekLimit: [limit],

@@ -10,22 +10,22 @@
 import type { Db } from '../database/db.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
-import { span } from '../lib/values/format-duration.ts'
+import { spanText } from '../lib/values/format-duration.ts'
 import type { Rate } from '../limits/model/queue-limits.ts'
 import { allowanceOf, rateLimited } from '../limits/model/rate-window.ts'
 import { takeHits } from '../limits/sql/count-hits.ts'
-import type { Depths } from './queue-depth.ts'
+import type { QueueDepths } from './queue-depth.ts'
 
 type Group = string | null
 
 export class Admission {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #depths: Depths
+  readonly #depths: QueueDepths
   readonly #isOff: boolean
 
   /** `isOff`: only the queue depth is limited, groups are not. */
-  constructor(given: { db: Db; clock: Clock; depths: Depths; isOff: boolean }) {
+  constructor(given: { db: Db; clock: Clock; depths: QueueDepths; isOff: boolean }) {
     this.#db = given.db
     this.#clock = given.clock
     this.#depths = given.depths
@@ -72,7 +72,7 @@ export class Admission {
 function refuseLargest({ limit, per }: Rate, of: ReadonlyMap<string, number>): void {
   const most = Math.max(...of.values())
   if (most <= limit) return
-  const time = span(per / 1000)
+  const time = spanText(per / 1000)
   refuseOption(
     'inputs',
     `they hold ${most} jobs of one group, and ${limit} in ${time} may come in: give smaller lists`,

@@ -8,47 +8,51 @@
 
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
-import { type Exactly, exactlyOnce } from '../idempotency/idempotent-request.ts'
-import type { Kept, Once } from '../idempotency/stored-response.sql.ts'
+import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
+import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type AnyJob, isJob } from '../jobs/model/job.ts'
 import type { State } from '../jobs/model/state.ts'
 import { statesOf } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkedInputs } from './check-inputs.ts'
 import type { Enqueued, NewJob } from './enqueue.sql.ts'
-import type { SharedWrite } from './insert-batcher.ts'
-import { isFull, writeJobs } from './insert-jobs.ts'
-import type { Registry } from './kind-registry.ts'
-import { checkEnqueueOptions, duesOf, type EnqueueOptions } from './model/enqueue-options.ts'
+import type { InsertBatcher } from './insert-batcher.ts'
+import { insertJobs, isFull } from './insert-jobs.ts'
+import type { KindRegistry } from './kind-registry.ts'
+import { checkEnqueueOptions, dueTimesOf, type EnqueueOptions } from './model/enqueue-options.ts'
 
-export interface Order {
+export interface JobRequest {
   job: AnyJob
   input: unknown
   options?: EnqueueOptions
 }
 
 /** `state`: any state, if the job existed already. */
-export type Made = Enqueued & { state: State }
+export type EnqueuedJob = Enqueued & { state: State }
 
-export interface Together {
+export interface MixedEnqueuer {
   /** Answers in the order of the list. */
-  enqueueTogether(orders: readonly Order[]): Promise<Made[]>
+  enqueueTogether(orders: readonly JobRequest[]): Promise<EnqueuedJob[]>
   /** `answer`: the response to store; a repetition gets the stored response and creates nothing. */
-  enqueueOnce(orders: readonly Order[], once: Once, answer: (made: Made[]) => Kept): Promise<Exactly<Made[]>>
+  enqueueOnce(
+    orders: readonly JobRequest[],
+    once: IdempotencyKey,
+    answer: (made: EnqueuedJob[]) => StoredResponse,
+  ): Promise<Replayable<EnqueuedJob[]>>
 }
 
-export function createTogether(given: {
+export function createMixedEnqueuer(given: {
   db: Db
   clock: Clock
-  registry: Registry
-  writeShared: SharedWrite
+  registry: KindRegistry
+  writeShared: InsertBatcher
   /** Admits jobs of these groups to the queue, or throws. */
   admit: (queue: string, groups: readonly (string | null)[]) => Promise<void>
   tell: (queue: string, delayMs?: number, job?: string) => void
-}): Together {
+}): MixedEnqueuer {
   const { db, clock, registry, writeShared, admit, tell } = given
 
-  async function checked(orders: readonly Order[]): Promise<NewJob[]> {
+  async function checked(orders: readonly JobRequest[]): Promise<NewJob[]> {
     for (const [index, order] of orders.entries()) {
       refuseUnknownOptions(Object(order), ['job', 'input', 'options'], `orders[${index}].`)
       if (!isJob(order?.job)) refuseOption(`orders[${index}].job`, 'it is made by defineJob', 'é feito por defineJob')
@@ -65,10 +69,10 @@ export function createTogether(given: {
     return jobs
   }
 
-  async function write(jobs: readonly NewJob[], run: Run): Promise<Made[]> {
-    const made: Made[] = []
+  async function write(jobs: readonly NewJob[], run: Run): Promise<EnqueuedJob[]> {
+    const made: EnqueuedJob[] = []
     for (const chunk of chunksOf(jobs)) {
-      const enqueued = await writeJobs(run, chunk.map(index => jobs[index]!), clock.instant()) // biome-ignore format: one call
+      const enqueued = await insertJobs(run, chunk.map(index => jobs[index]!), clock.instant()) // biome-ignore format: one call
       chunk.forEach((index, i) => {
         made[index] = { ...enqueued[i]!, state: 'waiting' }
       })
@@ -78,12 +82,12 @@ export function createTogether(given: {
     return made.map(each => (each.created ? each : { ...each, state: states.get(each.id) ?? 'waiting' }))
   }
 
-  const writeOne = async (job: NewJob): Promise<Made[]> => [{ ...(await writeShared(job)), state: 'waiting' }]
+  const writeOne = async (job: NewJob): Promise<EnqueuedJob[]> => [{ ...(await writeShared(job)), state: 'waiting' }]
 
-  function announce(jobs: readonly NewJob[], made: readonly Made[]): void {
+  function announce(jobs: readonly NewJob[], made: readonly EnqueuedJob[]): void {
     if (made.every(each => !each.created)) return
     for (const [queue, those] of byQueue(jobs)) {
-      for (const wait of duesOf(those, clock.now())) tell(queue, wait, made.length === 1 ? made[0]!.id : undefined)
+      for (const wait of dueTimesOf(those, clock.now())) tell(queue, wait, made.length === 1 ? made[0]!.id : undefined)
     }
   }
 

@@ -74,7 +74,7 @@ const insertAlike = {
 }
 
 /** Inserts jobs that differ only in `inputs`, which are JSON texts. Returns the ids in the same order. */
-export async function enqueueAlike(
+export async function enqueueUniform(
   run: Run,
   shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey' | 'version' | 'trace'>,
   inputs: readonly string[],

@@ -5,21 +5,21 @@
  * `enqueueMany` at its chunk with an error that names the item, and the chunks written before stay.
  */
 
-import { runIn, type Transaction } from '../database/caller-transaction.ts'
+import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db, Run } from '../database/db.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { AnyJob, Job } from '../jobs/model/job.ts'
 import type { Clock } from '../lib/clock.ts'
 import { traceparent } from '../lib/trace.ts'
 import type { Admission } from './admission.ts'
-import { type Enqueued, enqueueAlike, type NewJob } from './enqueue.sql.ts'
-import type { SharedWrite } from './insert-batcher.ts'
-import { isFull, writeJobs } from './insert-jobs.ts'
-import type { Registry } from './kind-registry.ts'
+import { type Enqueued, enqueueUniform, type NewJob } from './enqueue.sql.ts'
+import type { InsertBatcher } from './insert-batcher.ts'
+import { insertJobs, isFull } from './insert-jobs.ts'
+import type { KindRegistry } from './kind-registry.ts'
 import {
   type CheckedOptions,
   checkEnqueueOptions,
-  duesOf,
+  dueTimesOf,
   type EnqueueOptions,
   optionsOfItem,
 } from './model/enqueue-options.ts'
@@ -41,7 +41,7 @@ export interface EnqueuedMany {
 }
 
 /** NoInfer: only the job determines the input type; a looser argument must not widen the type. */
-export interface Inbox {
+export interface Enqueuer {
   enqueue<Input>(
     job: Job<Input, unknown>,
     input: NoInfer<Input>,
@@ -54,17 +54,17 @@ export interface Inbox {
   ): Promise<EnqueuedMany>
 }
 
-export function createInbox(given: {
+export function createEnqueuer(given: {
   db: Db
   clock: Clock
-  registry: Registry
+  registry: KindRegistry
   /** For a job without a unique key: joins the insert with other enqueues at the same time. */
-  writeShared: SharedWrite
+  writeShared: InsertBatcher
   admission: Admission
   /** Wakes workers here and in other processes: the queue may have ready jobs. */
   tell: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
-}): Inbox {
+}): Enqueuer {
   const { db, clock, registry, writeShared, admission, tell, closing } = given
 
   /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
@@ -76,17 +76,17 @@ export function createInbox(given: {
     }
   }
 
-  const write = (jobs: NewJob[], run: Run) => writeJobs(run, jobs, clock.instant())
+  const write = (jobs: NewJob[], run: Run) => insertJobs(run, jobs, clock.instant())
 
   async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
     const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version, trace: traceparent() }
     const texts = items.map(item => item.text)
-    const ids = await enqueueAlike(run, shared, texts, clock.instant())
+    const ids = await enqueueUniform(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
   }
 
   function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined, job?: string): void {
-    for (const wait of duesOf(asked, clock.now())) {
+    for (const wait of dueTimesOf(asked, clock.now())) {
       if (tx) tellLater(queue, wait)
       else tell(queue, wait, job)
     }
@@ -95,7 +95,7 @@ export function createInbox(given: {
   return {
     async enqueue(job, input, given) {
       const { tx, ...options } = given ?? {}
-      const run = tx === undefined ? db.run : runIn(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
@@ -109,7 +109,7 @@ export function createInbox(given: {
 
     async enqueueMany(job, inputs, given) {
       const { tx, each, ...options } = given ?? {}
-      const run = tx === undefined ? db.run : runIn(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
       for (const name of ['key', 'ref'] as const) {
         if (name in options)
           refuseOption(

@@ -11,9 +11,9 @@ import type { Db } from '../database/db.ts'
 import { sqlState } from '../database/pg-errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Enqueued, NewJob } from './enqueue.sql.ts'
-import { writeJobs } from './insert-jobs.ts'
+import { insertJobs } from './insert-jobs.ts'
 
-export type SharedWrite = (job: NewJob) => Promise<Enqueued>
+export type InsertBatcher = (job: NewJob) => Promise<Enqueued>
 
 interface Waiting {
   job: NewJob
@@ -26,12 +26,12 @@ const mostBytes = 4 * 1024 * 1024
 /** The next statement is planned and read while the previous statement commits. */
 const mostAtOnce = 2
 
-export function createSharedWrite({ db, clock }: { db: Db; clock: Clock }): SharedWrite {
+export function createInsertBatcher({ db, clock }: { db: Db; clock: Clock }): InsertBatcher {
   const waiting: Waiting[] = []
   let onTheirWay = 0
 
   const write = (some: readonly Waiting[]) =>
-    writeJobs(db.run, some.map(each => each.job), clock.instant()) // biome-ignore format: one call
+    insertJobs(db.run, some.map(each => each.job), clock.instant()) // biome-ignore format: one call
 
   async function send(some: readonly Waiting[]): Promise<void> {
     try {

@@ -6,7 +6,7 @@ import { RetomaError, say } from '../errors/errors.ts'
 import { type Enqueued, enqueueJobs, type NewJob } from './enqueue.sql.ts'
 
 /** Throws `key_locked` if an open transaction has a unique key of these jobs. */
-export const writeJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> =>
+export const insertJobs = (run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> =>
   enqueueJobs(run, jobs, now).catch(lockedKeyOf(jobs))
 
 /** Translates a lock timeout of an insert of `jobs` to `key_locked`. */

@@ -11,7 +11,7 @@ import type { AnyJob } from '../jobs/model/job.ts'
 import { registerKinds } from '../jobs/sql/job-kind.ts'
 import type { Clock } from '../lib/clock.ts'
 
-export class Registry {
+export class KindRegistry {
   readonly #db: Db
   readonly #clock: Clock
   readonly #jobs = new Map<string, AnyJob>()

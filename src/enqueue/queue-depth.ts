@@ -11,7 +11,7 @@ import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Depth, depthOf } from '../limits/sql/queue.ts'
-import { roomAfterSeconds } from './model/queue-full-retry-after.ts'
+import { queueFullRetryAfter } from './model/queue-full-retry-after.ts'
 
 interface Sample extends Depth {
   /** Jobs added by this process since the count. */
@@ -34,7 +34,7 @@ const unlimitedMs = 5000
 /** Counts of this period determine the drain rate. */
 const rememberedMs = 60_000
 
-export class Depths {
+export class QueueDepths {
   readonly #db: Db
   readonly #clock: Clock
   readonly #samples = new Map<string, Sample>()
@@ -71,7 +71,7 @@ export class Depths {
     const counts = this.#counts.get(queue) ?? []
     const now = this.#clock.elapsed()
     const samples = counts.map(({ at, gone }) => ({ ageSeconds: (now - at) / 1000, ended: gone }))
-    return roomAfterSeconds(samples, counts.at(-1)?.gone ?? 0, over)
+    return queueFullRetryAfter(samples, counts.at(-1)?.gone ?? 0, over)
   }
 
   /** Concurrent callers share a single count. */

@@ -5,7 +5,7 @@
  * finish a begun erase on their own.
  */
 
-import { follow } from '../batches/batch-tick.ts'
+import { continueCascade } from '../batches/batch-tick.ts'
 import { finalBatchStates } from '../batches/model/batch-state.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
@@ -13,10 +13,10 @@ import { removeDropped } from '../files/sql/file-removal.ts'
 import { finalStates } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
-import { markErased } from './sql/erase-batch.ts'
+import { markBatchErased } from './sql/erase-batch.ts'
 import { eraseJob } from './sql/erase-job.ts'
 
-export interface Erasing {
+export interface Eraser {
   /**
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
    * already erased. Throws `batch_state`.
@@ -34,11 +34,11 @@ export interface Erasing {
 const rounds = 20
 const filesAtOnce = 100
 
-export function createErasing({ db, clock }: { db: Db; clock: Clock }): Erasing {
+export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
   const removeFiles = async () => {
     while ((await removeDropped(db, filesAtOnce)) === filesAtOnce);
   }
-  const bites = (id: string) => follow(db, clock, id, Number.POSITIVE_INFINITY)
+  const bites = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
 
   return {
     async eraseBatch(id) {
@@ -46,7 +46,7 @@ export function createErasing({ db, clock }: { db: Db; clock: Clock }): Erasing 
       let erased = false
       for (let left = rounds; ; left--) {
         await bites(id)
-        const found = await markErased(db, id, clock.instant())
+        const found = await markBatchErased(db, id, clock.instant())
         if (found === undefined) break
         if (found === 'marked') erased = true
         else if (left === 0 || !isIn(finalBatchStates, found))

@@ -7,7 +7,7 @@
  */
 
 import type { EngineEvent, Subject } from './model/event.ts'
-import type { Place } from './model/event-cursor.ts'
+import type { EventPosition } from './model/event-cursor.ts'
 import { phaseOf, stateOf } from './model/followed-snapshot.ts'
 import type { EventRow } from './sql/read-events.ts'
 
@@ -15,13 +15,17 @@ import type { EventRow } from './sql/read-events.ts'
 export type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
 
 /** An event, and the change of the reader's place. */
-export interface Step {
+export interface DerivedStep {
   told: Told
-  change: Partial<Place>
+  change: Partial<EventPosition>
 }
 
 /** `place`: the reader's place before the event. */
-export function retell({ pos, at, type, jobId, batchId, data }: EventRow, of: Subject, place: Place): Step[] {
+export function deriveEvents(
+  { pos, at, type, jobId, batchId, data }: EventRow,
+  of: Subject,
+  place: EventPosition,
+): DerivedStep[] {
   const ids = { at: new Date(at), jobId, batchId }
   const itself = { type, ...ids, data } as Told
   const isItem = type === 'state' && jobId !== null && batchId !== null && of.job === undefined
@@ -36,7 +40,7 @@ export function retell({ pos, at, type, jobId, batchId, data }: EventRow, of: Su
   const state = (data: { from: string; to: string; reason: string | null }): Told => ({ type: 'state', ...ids, data })
   const phase = phaseOf(to, of.job && attempt)
   const wasTold = place.half === true && place.pos === pos
-  const steps: Step[] = []
+  const steps: DerivedStep[] = []
   // A batch changes from `submitting` to `running` without an event.
   const before = stateOf(place.phase)
   if (of.batch !== undefined && !wasTold && before !== null && before !== from)

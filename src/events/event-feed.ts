@@ -8,16 +8,16 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { passes } from '../database/pg-errors.ts'
+import { isTransient } from '../database/pg-errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { EngineEvent } from './model/event.ts'
-import { type Glance, glanceAtBatch, glanceAtJob } from './model/followed-snapshot.ts'
-import { type EventRow, type Look, lookForEvents } from './sql/read-events.ts'
+import { type FollowedSnapshot, snapshotOfBatch, snapshotOfJob } from './model/followed-snapshot.ts'
+import { type EventPoll, type EventRow, pollEvents } from './sql/read-events.ts'
 import { placeEvents } from './sql/write-events.ts'
 
-export const lookEveryMs = 250
+export const pollIntervalMs = 250
 const bite = 2000
 /**
  * Behind a long transaction a poll scans dead rows; the next poll then comes later, so that polls take at most a tenth of the
@@ -33,7 +33,7 @@ const atOnce = 50
 const breathMs = 8
 
 /** The result of a poll, for all listeners. */
-export interface News {
+export interface FeedUpdate {
   events: readonly EventRow[]
   /** All events up to this position have been delivered. */
   frontier: number
@@ -41,15 +41,15 @@ export interface News {
   given: number
   at: Date
   /** undefined: the row was not requested, or further events come before the row; null: the row is deleted. */
-  glance(id: string): Glance | null | undefined
+  glance(id: string): FollowedSnapshot | null | undefined
   /** Event objects made by a listener, shared with all listeners that would make the same event. */
   readonly made: Map<string, EngineEvent>
 }
 
-export interface Listener {
+export interface FeedListener {
   /** The followed job or batch, besides events. */
   readonly of: { readonly job?: string; readonly batch?: string }
-  take(news: News): void
+  take(news: FeedUpdate): void
   fail(error: unknown): void
 }
 
@@ -59,12 +59,12 @@ interface Session {
   ending: AbortController
 }
 
-export class Feed {
+export class EventFeed {
   readonly #db: Db
   readonly #clock: Clock
   readonly #log: Log
   /** Each listener with the identity of its join: a listener that left and came back has a new identity. */
-  readonly #listeners = new Map<Listener, object>()
+  readonly #listeners = new Map<FeedListener, object>()
   #frontier = 0
   /** A session lasts from the first listener to the last; results of a poll of an earlier session are dropped. */
   #session: Session | undefined
@@ -82,7 +82,7 @@ export class Feed {
   }
 
   /** Delivers events after `pos` from now on. false: a gap would result, because the feed is already further. */
-  join(listener: Listener, pos: number): boolean {
+  join(listener: FeedListener, pos: number): boolean {
     if (this.#session !== undefined && this.#frontier > pos) return false
     this.#listeners.set(listener, {})
     if (this.#session === undefined) this.#begin(pos)
@@ -90,7 +90,7 @@ export class Feed {
     return true
   }
 
-  leave(listener: Listener): void {
+  leave(listener: FeedListener): void {
     this.#listeners.delete(listener)
     if (this.#listeners.size > 0 || this.#session === undefined) return
     const { loop, ending } = this.#session
@@ -112,7 +112,7 @@ export class Feed {
     this.#session = session
     session.loop = loop({
       clock: this.#clock,
-      every: lookEveryMs,
+      every: pollIntervalMs,
       tick: () => this.#tick(session),
       failed: error => this.#failed(error),
     })
@@ -124,30 +124,30 @@ export class Feed {
       const begun = this.#clock.elapsed()
       const found = await this.#look()
       const cost = this.#clock.elapsed() - begun
-      if (this.#session !== session) return lookEveryMs
+      if (this.#session !== session) return pollIntervalMs
       const told = await this.#tell(found.look, found.asked, session.ending.signal)
-      if (this.#session !== session) return lookEveryMs
+      if (this.#session !== session) return pollIntervalMs
       const more = found.look.events.length >= bite
       if (!more && !(found.look.unplaced && (await placeEvents(this.#db)) > 0))
-        return Math.max(lookEveryMs - told, Math.min(cost * share, rarestMs))
+        return Math.max(pollIntervalMs - told, Math.min(cost * share, rarestMs))
     }
   }
 
-  async #look(): Promise<{ look: Look; asked: Set<string> }> {
+  async #look(): Promise<{ look: EventPoll; asked: Set<string> }> {
     const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))
     const given = { after: this.#frontier, limit: bite, jobs, batches }
-    const look = await lookForEvents(this.#db, given, this.#clock.instant())
+    const look = await pollEvents(this.#db, given, this.#clock.instant())
     return { look, asked: new Set([...jobs, ...batches]) }
   }
 
   /** Answers the duration of the delivery. */
-  async #tell(look: Look, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
+  async #tell(look: EventPoll, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
     const { events, jobs, batches, removed, given, at } = look
     const begun = this.#clock.elapsed()
     this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
-    const glances = new Map([...jobs.map(glanceAtJob), ...batches.map(glanceAtBatch)].map(each => [each.id, each]))
+    const glances = new Map([...jobs.map(snapshotOfJob), ...batches.map(snapshotOfBatch)].map(each => [each.id, each]))
     const isAll = events.length < bite
     const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
     const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
@@ -163,7 +163,7 @@ export class Feed {
   /** A database outage passes; any other error goes to every listener. */
   #failed(error: unknown): void {
     this.#log.debug({ err: error }, 'events could not be read; trying again')
-    if (!passes(error)) for (const listener of [...this.#listeners.keys()]) listener.fail(error)
+    if (!isTransient(error)) for (const listener of [...this.#listeners.keys()]) listener.fail(error)
   }
 }
 

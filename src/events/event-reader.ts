@@ -8,15 +8,15 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { passes } from '../database/pg-errors.ts'
+import { isTransient } from '../database/pg-errors.ts'
 import { RetomaError, say } from '../errors/errors.ts'
-import { orAborted } from '../lib/abortable.ts'
+import { unlessAborted } from '../lib/abortable.ts'
 import type { Clock } from '../lib/clock.ts'
-import { retell, type Told } from './derive-events.ts'
-import { type Feed, type Listener, lookEveryMs, type News } from './event-feed.ts'
+import { deriveEvents, type Told } from './derive-events.ts'
+import { type EventFeed, type FeedListener, type FeedUpdate, pollIntervalMs } from './event-feed.ts'
 import type { EngineEvent, Subject } from './model/event.ts'
-import { cursorOf, type Place } from './model/event-cursor.ts'
-import { type Glance, stateOf } from './model/followed-snapshot.ts'
+import { cursorOf, type EventPosition } from './model/event-cursor.ts'
+import { type FollowedSnapshot, stateOf } from './model/followed-snapshot.ts'
 import { boundsOfEvents, type EventRow, readEvents } from './sql/read-events.ts'
 import { placeAllEvents } from './sql/write-events.ts'
 
@@ -24,28 +24,28 @@ import { placeAllEvents } from './sql/write-events.ts'
 const mostQueued = 1000
 const pageSize = 500
 
-export class Follower implements Listener {
+export class EventReader implements FeedListener {
   readonly of: Subject
   readonly #db: Db
   readonly #clock: Clock
-  readonly #feed: Feed
+  readonly #feed: EventFeed
   readonly #signal: AbortSignal
-  #queue: { event: EngineEvent; place: Place }[] = []
-  #given: Place = { pos: 0, phase: null, stamp: null }
+  #queue: { event: EngineEvent; place: EventPosition }[] = []
+  #given: EventPosition = { pos: 0, phase: null, stamp: null }
   /** The place after all queued events. */
-  #ahead: Place = this.#given
+  #ahead: EventPosition = this.#given
   #joined = false
   #over = false
   #fault: { error: unknown } | undefined
   #progressedAt = Number.NEGATIVE_INFINITY
   #idle: { seconds: number; at: number } | undefined
-  #news: News | undefined
+  #news: FeedUpdate | undefined
   #wake = () => {}
   #hasLooked = () => {}
   /** Resolves with the first poll result, when the start of the stream is known. */
   readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
 
-  constructor(given: { db: Db; clock: Clock; feed: Feed; of: Subject; signal: AbortSignal }) {
+  constructor(given: { db: Db; clock: Clock; feed: EventFeed; of: Subject; signal: AbortSignal }) {
     this.of = given.of
     this.#db = given.db
     this.#clock = given.clock
@@ -63,7 +63,7 @@ export class Follower implements Listener {
     return this.#idle === undefined ? null : this.#idle.seconds + (this.#clock.elapsed() - this.#idle.at) / 1000
   }
 
-  async *read(after: Place | undefined): AsyncGenerator<EngineEvent, undefined> {
+  async *read(after: EventPosition | undefined): AsyncGenerator<EngineEvent, undefined> {
     const woken = () => this.#wake()
     this.#signal.addEventListener('abort', woken)
     try {
@@ -84,7 +84,7 @@ export class Follower implements Listener {
     }
   }
 
-  async #begin(after: Place | undefined): Promise<void> {
+  async #begin(after: EventPosition | undefined): Promise<void> {
     // A stream without a start position begins now: earlier events without a position must not get a position after the start.
     if (after === undefined) await this.#ask(() => placeAllEvents(this.#db))
     const bounds = await this.#ask(() => boundsOfEvents(this.#db, this.of))
@@ -94,7 +94,7 @@ export class Follower implements Listener {
     if (after === undefined) this.#joined = this.#feed.join(this, bounds.last)
   }
 
-  #startAt(place: Place): void {
+  #startAt(place: EventPosition): void {
     this.#queue = []
     this.#given = this.#ahead = place
   }
@@ -119,7 +119,7 @@ export class Follower implements Listener {
     this.#joined = this.#feed.join(this, this.#ahead.pos)
   }
 
-  take(news: News): void {
+  take(news: FeedUpdate): void {
     if (!this.#joined || this.#over) return
     this.#hasLooked()
     // The queue left over from earlier polls counts; a single poll may bring more to a consumer that keeps up.
@@ -135,7 +135,7 @@ export class Follower implements Listener {
     this.#wake()
   }
 
-  #lookAt(news: News): void {
+  #lookAt(news: FeedUpdate): void {
     this.#moveTo(news.frontier)
     const id = this.of.job ?? this.of.batch
     const glance = id === undefined ? undefined : news.glance(id)
@@ -158,7 +158,7 @@ export class Follower implements Listener {
    * Emits state and progress derived from the current row. All stored events up to this point are already queued, so the order is
    * right.
    */
-  #derive(glance: Glance, at: Date): void {
+  #derive(glance: FollowedSnapshot, at: Date): void {
     const ids = { at, jobId: this.of.job ?? null, batchId: glance.batchId }
     const ends = glance.over && !glance.pending
     const tellState = () => {
@@ -169,7 +169,7 @@ export class Follower implements Listener {
     const tellProgress = () => {
       if (glance.stamp === null || glance.stamp === this.#ahead.stamp) return
       const now = this.#clock.elapsed()
-      if (!ends && now - this.#progressedAt < lookEveryMs) return
+      if (!ends && now - this.#progressedAt < pollIntervalMs) return
       this.#progressedAt = now
       this.#push({ type: 'progress', ...ids, data: glance.progress }, { stamp: glance.stamp })
     }
@@ -184,10 +184,10 @@ export class Follower implements Listener {
   }
 
   #pushRow(row: EventRow): void {
-    for (const { told, change } of retell(row, this.of, this.#ahead)) this.#push(told, change)
+    for (const { told, change } of deriveEvents(row, this.of, this.#ahead)) this.#push(told, change)
   }
 
-  #push(told: Told, change: Partial<Place>): void {
+  #push(told: Told, change: Partial<EventPosition>): void {
     const before = cursorOf(this.#ahead)
     this.#ahead = { ...this.#ahead, ...(change.pos === undefined ? {} : { half: false }), ...change }
     const event = this.#shared(told, before, cursorOf(this.#ahead))
@@ -222,10 +222,10 @@ export class Follower implements Listener {
   async #ask<T>(work: () => Promise<T>): Promise<T | undefined> {
     while (!this.#signal.aborted) {
       try {
-        return await orAborted(work(), this.#signal)
+        return await unlessAborted(work(), this.#signal)
       } catch (error) {
-        if (!passes(error)) throw error
-        await this.#clock.sleep(lookEveryMs, this.#signal)
+        if (!isTransient(error)) throw error
+        await this.#clock.sleep(pollIntervalMs, this.#signal)
       }
     }
     return undefined

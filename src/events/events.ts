@@ -5,8 +5,8 @@ import { RetomaError, say } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
-import type { Feed } from './event-feed.ts'
-import { Follower } from './event-reader.ts'
+import type { EventFeed } from './event-feed.ts'
+import { EventReader } from './event-reader.ts'
 import type { EngineEvent, EventsFilter, Subject } from './model/event.ts'
 import { readCursor } from './model/event-cursor.ts'
 
@@ -34,13 +34,13 @@ export interface Events {
 
 const known = ['job', 'batch', 'after', 'signal']
 
-export function createEvents(given: { db: Db; clock: Clock; feed: Feed; closing: AbortSignal }): Events {
+export function createEvents(given: { db: Db; clock: Clock; feed: EventFeed; closing: AbortSignal }): Events {
   return {
     events(filter = {}) {
       const { of, after, signal } = check(filter)
       const ending = new AbortController()
       const end = () => ending.abort()
-      const follower = new Follower({ ...given, of, signal: ending.signal })
+      const follower = new EventReader({ ...given, of, signal: ending.signal })
 
       async function* read(): AsyncGenerator<EngineEvent, undefined> {
         const signals = [given.closing, ...(signal ? [signal] : [])]

@@ -44,12 +44,12 @@ export class AttemptClock {
   }
 
   /** The total time during which another job blocked this attempt. */
-  get stoodMs(): number {
+  get blockedMs(): number {
     return this.#stoodMs
   }
 
   /** Another job blocked the loop for `ms`. Not discounted twice if the attempt waited meanwhile. */
-  stoodStill(ms: number): void {
+  discountBlockedTime(ms: number): void {
     this.#stoodMs += ms
     if (this.#waits === 0) this.#deadline += ms
   }
@@ -61,7 +61,7 @@ export class AttemptClock {
 
   stolen(ms: number): void {
     this.#stolenMs += ms
-    this.stoodStill(ms)
+    this.discountBlockedTime(ms)
   }
 
   /**

@@ -4,18 +4,18 @@
  * Invariant: never throws. Reading a result may throw; this error then decides the outcome.
  */
 
-import type { Claimed } from '../claiming/sql/claim.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { isRetomaError } from '../errors/errors.ts'
-import { handBackOf, isNoChildFree } from '../jobs/model/deferral.ts'
+import { deferralOf, isNoChildFree } from '../jobs/model/deferral.ts'
 import { decide, type Ended, type Outcome, unanswered } from '../jobs/model/outcome.ts'
 import type { Policy } from '../jobs/model/policy.ts'
 import type { Random } from '../lib/random.ts'
-import { discreet } from './redact-outcome.ts'
+import { redactOutcome } from './redact-outcome.ts'
 
 export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
 interface About {
-  claimed: Claimed
+  claimed: ClaimedJob
   policy: Policy
   /** The reason of the abort; undefined: no abort. */
   reason: Error | undefined
@@ -24,7 +24,7 @@ interface About {
   random: Random
 }
 
-export function endOf(ended: Ended, about: About): AttemptEnd {
+export function outcomeOf(ended: Ended, about: About): AttemptEnd {
   try {
     return judge(ended, about)
   } catch (thrown) {
@@ -39,7 +39,7 @@ function judge(ended: Ended, about: About): AttemptEnd {
   if (reason === undefined || !('thrown' in ended)) return decided(ended, about)
   if (isRetomaError(reason, 'lease_lost')) return { state: 'lost' }
   // The signal aborted, but the handler was deferring the job anyway.
-  if (handBackOf(ended.thrown) !== undefined) return decided(ended, about)
+  if (deferralOf(ended.thrown) !== undefined) return decided(ended, about)
   if (isRetomaError(reason, 'worker_stopping')) return { state: 'released' }
   // After a timeout the failure is the timeout; the handler's error is kept as the cause.
   if (ended.thrown !== reason) reason.cause = ended.thrown
@@ -48,6 +48,6 @@ function judge(ended: Ended, about: About): AttemptEnd {
 
 function decided(ended: Ended, { claimed, policy, probed, random }: About): Outcome {
   const outcome = decide(claimed, policy, ended, random())
-  if (probed === undefined || !('thrown' in ended)) return discreet(outcome)
-  return discreet(unanswered(claimed, outcome, ended.thrown, probed))
+  if (probed === undefined || !('thrown' in ended)) return redactOutcome(outcome)
+  return redactOutcome(unanswered(claimed, outcome, ended.thrown, probed))
 }

@@ -9,10 +9,10 @@
  * Most jobs use neither signal nor log, so both are built on first use.
  */
 
-import type { Claimed } from '../claiming/sql/claim.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
-import type { Children } from '../isolation/child-pool.ts'
-import type { Run } from '../isolation/child-run.ts'
+import type { ChildPool } from '../isolation/child-pool.ts'
+import type { ChildRun } from '../isolation/child-run.ts'
 import type { Isolate } from '../isolation/isolated-calls.ts'
 import { handlerOf, isolationOf } from '../isolation/isolation-mode.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
@@ -28,15 +28,15 @@ import { decodeValue } from '../lib/values/value-codec.ts'
 import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
 import { nameOf } from '../worker/sql/heartbeat.ts'
 import { AttemptClock, type Awake } from './attempt-clock.ts'
-import { type AttemptEnd, endOf } from './attempt-outcome.ts'
+import { type AttemptEnd, outcomeOf } from './attempt-outcome.ts'
 import { closeSpan, spanOf } from './attempt-span.ts'
-import { runAs } from './current-job.ts'
+import { runAsJob } from './current-job.ts'
 import { Context } from './handler-context.ts'
-import { type Keeper, Kept } from './handler-services.ts'
-import { type Away, sendAway } from './isolated-attempt.ts'
-import type { Landed } from './model/write-result.ts'
-import type { Transacted } from './step-transaction.ts'
-import { Patience } from './stop-grace.ts'
+import { type AttemptStorage, HandlerServices } from './handler-services.ts'
+import { type IsolatedAttempt, runIsolated } from './isolated-attempt.ts'
+import type { WriteResult } from './model/write-result.ts'
+import type { StepTransactionResult } from './step-transaction.ts'
+import { StopGrace } from './stop-grace.ts'
 
 export interface AttemptOptions {
   /** The worker id. */
@@ -46,7 +46,7 @@ export interface AttemptOptions {
   random: Random
   /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
-  keeper: Keeper
+  keeper: AttemptStorage
   /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
   /** The time of the attempt runs again. */
@@ -54,7 +54,7 @@ export interface AttemptOptions {
   /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   abandoned: (more: 1 | -1) => void
   /** The children for isolated attempts; undefined inside a child. */
-  children?: Children
+  children?: ChildPool
   /** Runs functions in child processes: by this worker, or from inside a child by request to the parent. */
   isolate: Isolate
   /** The memory limit of the worker process. */
@@ -65,7 +65,7 @@ export interface AttemptOptions {
 const leastStolenMs = 100
 
 export class Attempt {
-  readonly claimed: Claimed
+  readonly claimed: ClaimedJob
   /** Identifies the attempt among all attempts of a worker. */
   readonly name: string
   readonly job: AnyJob
@@ -82,12 +82,12 @@ export class Attempt {
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
   #reason: Error | undefined
-  #leave: ((ended: Ended | Away) => void) | undefined
+  #leave: ((ended: Ended | IsolatedAttempt) => void) | undefined
   #ended = false
-  #patience: Patience | undefined
-  #kept: Kept | undefined
+  #patience: StopGrace | undefined
+  #kept: HandlerServices | undefined
   /** The run in a thread or process, for an isolated attempt. */
-  #away: Run | undefined
+  #away: ChildRun | undefined
   /** The part of `stolenMs` of the isolated run that is already discounted. */
   #stolenMs = 0
   /** The number of isolated functions under way. */
@@ -97,7 +97,7 @@ export class Attempt {
   /** Undefined: tracing is off. */
   #span: Span | undefined
 
-  constructor(claimed: Claimed, job: AnyJob, options: AttemptOptions) {
+  constructor(claimed: ClaimedJob, job: AnyJob, options: AttemptOptions) {
     this.claimed = claimed
     this.name = nameOf(claimed)
     this.job = job
@@ -121,7 +121,7 @@ export class Attempt {
   }
 
   /** The outcome is decided, and the handler still runs. */
-  get isLeftBehind(): boolean {
+  get isOverrunning(): boolean {
     return this.#ended && !this.#handled
   }
 
@@ -169,7 +169,7 @@ export class Attempt {
     this.#reason = reason
     this.#controller?.abort(reason)
     this.#away?.abort(reason)
-    this.#patience = new Patience({
+    this.#patience = new StopGrace({
       ...this.#options,
       stopping: forGood,
       leave: () => void this.#leaveBehind(reason),
@@ -227,7 +227,7 @@ export class Attempt {
         const [asked] = this.#probes ?? []
         const probed = asked ?? claimed.tries_for ?? undefined
         const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
-        const end = 'end' in ended ? ended.end : endOf(ended, about)
+        const end = 'end' in ended ? ended.end : outcomeOf(ended, about)
         resolve(end)
         if (this.#span !== undefined) closeSpan(this.#span, end, ended)
       }
@@ -249,9 +249,9 @@ export class Attempt {
 
   /** Runs the handler, then waits for the writes the handler began. */
   async #handle(): Promise<void> {
-    let ended: Ended | Away
+    let ended: Ended | IsolatedAttempt
     try {
-      const parsing = runAs(this.claimed, false, () => this.job.parse(this.#input))
+      const parsing = runAsJob(this.claimed, false, () => this.job.parse(this.#input))
       const parsed = parsing instanceof Promise ? await parsing : parsing
       ended =
         'problem' in parsed
@@ -267,24 +267,24 @@ export class Attempt {
     this.#leave!(ended)
   }
 
-  async #work(input: unknown): Promise<Ended | Away> {
+  async #work(input: unknown): Promise<Ended | IsolatedAttempt> {
     const { job, claimed } = this
     const { children, log } = this.#options
     const isolation = children === undefined ? 'inline' : isolationOf(job, claimed.care)
     if (isolation === 'inline') {
       const run = job.run ?? (await handlerOf(job))
       return {
-        returned: await runAs(claimed, this.#followed, () => run(new Context(this, log), input as never)),
+        returned: await runAsJob(claimed, this.#followed, () => run(new Context(this, log), input as never)),
       }
     }
     // The signal aborted meanwhile: the handler need not begin.
     if (this.#reason !== undefined) return { thrown: this.#reason }
-    const away = sendAway(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
+    const away = runIsolated(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
     this.#away = away.run
     return away.ended
   }
 
-  async #closed(kept: Kept, ended: Ended): Promise<Ended> {
+  async #closed(kept: HandlerServices, ended: Ended): Promise<Ended> {
     const left = await kept.close()
     if ('thrown' in ended) return ended
     if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
@@ -305,7 +305,7 @@ export class Attempt {
   }
 
   /** Aborts the handler's signal if the write finds the lease lost. */
-  readonly told = async <Answer extends Landed | Transacted>(
+  readonly told = async <Answer extends WriteResult | StepTransactionResult>(
     ask: (awake: Awake) => Promise<Answer>,
   ): Promise<Answer> => {
     const { id, attempt } = this.claimed
@@ -339,8 +339,8 @@ export class Attempt {
   readonly goBack = (noChild: Error): void => this.abort(noChild, false)
 
   /** Builds the services of the context on first use. */
-  host(): Kept {
-    this.#kept ??= new Kept(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
+  host(): HandlerServices {
+    this.#kept ??= new HandlerServices(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
     return this.#kept
   }
 

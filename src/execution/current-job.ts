@@ -6,22 +6,22 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-export interface Current {
+export interface CurrentJob {
   readonly id: string
   readonly attempt: number
   readonly kind: string
 }
 
-const followed = new AsyncLocalStorage<Current>()
+const followed = new AsyncLocalStorage<CurrentJob>()
 let open = 0
-let starting: Current | undefined
+let starting: CurrentJob | undefined
 
 /** Runs the handler of a job. `follow`: the job is known after the first `await` too. Without `follow` no promise is created here. */
-export function runAs<T>(job: Current, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
+export function runAsJob<T>(job: CurrentJob, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
   return follow ? runFollowed(job, work) : begin(job, work)
 }
 
-function begin<T>(job: Current, work: () => T): T {
+function begin<T>(job: CurrentJob, work: () => T): T {
   const before = starting
   starting = job
   try {
@@ -31,7 +31,7 @@ function begin<T>(job: Current, work: () => T): T {
   }
 }
 
-async function runFollowed<T>(job: Current, work: () => T | Promise<T>): Promise<T> {
+async function runFollowed<T>(job: CurrentJob, work: () => T | Promise<T>): Promise<T> {
   open++
   try {
     return await followed.run(job, () => begin(job, work))
@@ -40,4 +40,4 @@ async function runFollowed<T>(job: Current, work: () => T | Promise<T>): Promise
   }
 }
 
-export const currentJob = (): Current | undefined => starting ?? followed.getStore()
+export const currentJob = (): CurrentJob | undefined => starting ?? followed.getStore()

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../lib/clock.ts'
 
-export class Alarm {
+export class DeadlineTimer {
   readonly #clock: Clock
   readonly #ring: () => number
   #due = Number.POSITIVE_INFINITY

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Attempt } from './attempt.ts'
-import { Alarm } from './deadline-timer.ts'
+import { DeadlineTimer } from './deadline-timer.ts'
 
 export interface DeadlinesOptions {
   clock: Clock
@@ -19,11 +19,11 @@ export interface DeadlinesOptions {
 export class Deadlines {
   readonly #options: DeadlinesOptions
   /** Fires at the first deadline. */
-  readonly #alarm: Alarm
+  readonly #alarm: DeadlineTimer
 
   constructor(options: DeadlinesOptions) {
     this.#options = options
-    this.#alarm = new Alarm(options.clock, () => this.#timeOut())
+    this.#alarm = new DeadlineTimer(options.clock, () => this.#timeOut())
   }
 
   /** The first deadline, at the earliest. */
@@ -45,9 +45,9 @@ export class Deadlines {
   }
 
   /** Extends all deadlines by `ms`, except the deadline of the attempt named `culprit`, if known. */
-  stoodStill(ms: number, culprit?: string): void {
+  discountBlockedTime(ms: number, culprit?: string): void {
     for (const attempt of this.#options.attempts)
-      if (attempt.running && attempt.name !== culprit) attempt.time.stoodStill(ms)
+      if (attempt.running && attempt.name !== culprit) attempt.time.discountBlockedTime(ms)
   }
 
   /** Stops the timer for good. */

@@ -1,6 +1,6 @@
 /** Gives a handler the context of its attempt. The context builds its parts on first use, because most jobs use none. */
 
-import type { Answer } from '../database/leased-connection.ts'
+import type { QueryResult } from '../database/leased-connection.ts'
 import { RetomaError, type Saying, say } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { checkIsolated, type IsolatedCall } from '../isolation/model/isolated-call.ts'
@@ -23,8 +23,8 @@ import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../li
 import { askProvider, type ProviderHost } from '../providers/ask-provider.ts'
 import { each } from './each.ts'
 import { checkStepName } from './model/step.ts'
-import { refuseInside, runInside } from './nested-call-check.ts'
-import type { Place } from './progress-writer.ts'
+import { refuseInsideTransaction, runInsideTransaction } from './nested-call-check.ts'
+import type { ProgressWriter } from './progress-writer.ts'
 import type { Steps } from './steps.ts'
 
 /** The attempt, as the context sees it. `host` is called on the first use of steps, files, progress or providers. */
@@ -42,11 +42,11 @@ interface Running {
 
 export interface ContextHost extends ProviderHost {
   readonly steps: Steps
-  readonly place: Place
+  readonly place: ProgressWriter
   readonly files: JobFiles
   /** Estimates the database clock without a query, in milliseconds. */
   now(): number
-  look(query: JobQuery): Promise<Answer>
+  look(query: JobQuery): Promise<QueryResult>
   /** Returns the result of the isolated function, encoded by lib/values/value-codec.ts. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
@@ -116,7 +116,7 @@ export class Context implements JobContext {
   get transaction(): JobContext['transaction'] {
     return (name, run, options) => {
       const inside = (tx: JobTransaction, signal: AbortSignal) =>
-        runInside(this.#running, name, async () => run(tx, signal))
+        runInsideTransaction(this.#running, name, async () => run(tx, signal))
       return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
     }
   }
@@ -201,7 +201,7 @@ export class Context implements JobContext {
   /** Runs a call of the handler. A step without `await` is reported when the handler ends. */
   #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
     const work = async () => {
-      refuseInside(this.#running, what)
+      refuseInsideTransaction(this.#running, what)
       return begin()
     }
     return heard(work())

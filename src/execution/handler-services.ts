@@ -5,8 +5,8 @@
  * Invariant: `close()` waits for everything the handler has begun. The attempt's time pauses during waits for the database.
  */
 
-import type { Claimed } from '../claiming/sql/claim.ts'
-import type { Answer } from '../database/leased-connection.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
+import type { QueryResult } from '../database/leased-connection.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { type FileView, opened } from '../files/model/file.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
@@ -17,40 +17,40 @@ import type { Random } from '../lib/random.ts'
 import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
 import type { AttemptClock, Awake } from './attempt-clock.ts'
 import type { ContextHost } from './handler-context.ts'
-import type { Landed } from './model/write-result.ts'
-import { type Noted, Place } from './progress-writer.ts'
-import type { Transacted } from './step-transaction.ts'
+import type { WriteResult } from './model/write-result.ts'
+import { type ProgressNote, ProgressWriter } from './progress-writer.ts'
+import type { StepTransactionResult } from './step-transaction.ts'
 import { Steps } from './steps.ts'
 
 /** The storage of an attempt: checkpoints, progress, files, providers and warnings. */
-export interface Keeper {
+export interface AttemptStorage {
   /** Loads the checkpoints of earlier attempts; waits while the database is unreachable. */
-  load(claimed: Claimed, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
-  save(claimed: Claimed, name: string, value: string): Promise<Landed>
+  load(claimed: ClaimedJob, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
+  save(claimed: ClaimedJob, name: string, value: string): Promise<WriteResult>
   transact(
-    claimed: Claimed,
+    claimed: ClaimedJob,
     name: string,
     work: (tx: JobTransaction) => Promise<string>,
     signal: AbortSignal,
-  ): Promise<Transacted>
-  note(claimed: Claimed, note: Noted): Promise<Landed>
+  ): Promise<StepTransactionResult>
+  note(claimed: ClaimedJob, note: ProgressNote): Promise<WriteResult>
   /** Runs a read-only query for the handler; waits while the database is unreachable. */
-  look(query: JobQuery, signal: AbortSignal): Promise<Answer>
+  look(query: JobQuery, signal: AbortSignal): Promise<QueryResult>
   /** The state of the provider after `word`. Waits while the database is unreachable, except for the report of an answer. */
-  provider(claimed: Claimed, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
+  provider(claimed: ClaimedJob, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
   /** null: no such file. Waits while the database is unreachable; so do `piece` and `copy`. */
-  file(claimed: Claimed, id: string, signal: AbortSignal): Promise<FileView | null>
+  file(claimed: ClaimedJob, id: string, signal: AbortSignal): Promise<FileView | null>
   /** Throws `file_gone`. */
-  piece(claimed: Claimed, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
+  piece(claimed: ClaimedJob, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
   /** The path of a local copy of the file, kept until the attempt ends; null: no such file. */
-  copy(claimed: Claimed, id: string, signal: AbortSignal): Promise<string | null>
+  copy(claimed: ClaimedJob, id: string, signal: AbortSignal): Promise<string | null>
   /** Writes a warning to the job's history. */
-  warn(claimed: Claimed, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
+  warn(claimed: ClaimedJob, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
 }
 
 /** The attempt, as this file uses the attempt. */
 interface Of {
-  readonly claimed: Claimed
+  readonly claimed: ClaimedJob
   /** The instant of the claim, in milliseconds of this process. */
   readonly claimedAt: number
   readonly time: AttemptClock
@@ -58,13 +58,15 @@ interface Of {
   readonly running: boolean
   readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
   readonly tellProvider: (name: string, word: ProviderWord) => Promise<ProviderStand>
-  readonly told: <Answer extends Landed | Transacted>(ask: (awake: Awake) => Promise<Answer>) => Promise<Answer>
+  readonly told: <Answer extends WriteResult | StepTransactionResult>(
+    ask: (awake: Awake) => Promise<Answer>,
+  ) => Promise<Answer>
 }
 
 interface KeptOptions {
   clock: Clock
   random: Random
-  keeper: Keeper
+  keeper: AttemptStorage
   /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
@@ -76,10 +78,10 @@ interface KeptOptions {
 /** A bound for the names in a warning: `ctx.each` over a long list has many steps. */
 const mostNames = 20
 
-export class Kept implements ContextHost {
+export class HandlerServices implements ContextHost {
   readonly #of: Of
   readonly #options: KeptOptions
-  #place: Place | undefined
+  #place: ProgressWriter | undefined
   #steps: Steps | undefined
   readonly rest: (ms: number) => void
   readonly goBack: (noChild: Error) => void
@@ -96,10 +98,10 @@ export class Kept implements ContextHost {
     return this.#place !== undefined
   }
 
-  get place(): Place {
+  get place(): ProgressWriter {
     const { clock, keeper } = this.#options
     const { claimed, told } = this.#of
-    this.#place ??= new Place(clock, note => told(() => keeper.note(claimed, note)))
+    this.#place ??= new ProgressWriter(clock, note => told(() => keeper.note(claimed, note)))
     return this.#place
   }
 
@@ -108,7 +110,7 @@ export class Kept implements ContextHost {
     return this.#steps
   }
 
-  #makeSteps(place: Place): Steps {
+  #makeSteps(place: ProgressWriter): Steps {
     const of = this.#of
     const { claimed, time, told } = of
     const { clock, random, keeper, isTime } = this.#options
@@ -121,7 +123,7 @@ export class Kept implements ContextHost {
       },
       get stoodMs() {
         isTime()
-        return time.stoodMs
+        return time.blockedMs
       },
       load: () => time.waiting(() => keeper.load(claimed, of.signal)),
       async save(name, value) {
@@ -137,7 +139,7 @@ export class Kept implements ContextHost {
     })
   }
 
-  look(query: JobQuery): Promise<Answer> {
+  look(query: JobQuery): Promise<QueryResult> {
     return this.#of.time.waiting(() => this.#options.keeper.look(query, this.#of.signal))
   }
 

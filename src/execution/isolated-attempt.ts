@@ -4,9 +4,9 @@
  */
 
 import { RetomaError, say } from '../errors/errors.ts'
-import type { Children } from '../isolation/child-pool.ts'
-import type { Errand, Nature } from '../isolation/child-protocol.ts'
-import type { Run } from '../isolation/child-run.ts'
+import type { ChildPool } from '../isolation/child-pool.ts'
+import type { ChildTask, Nature } from '../isolation/child-protocol.ts'
+import type { ChildRun } from '../isolation/child-run.ts'
 import { workOf } from '../isolation/isolation-mode.ts'
 import type { Ended } from '../jobs/model/outcome.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
@@ -15,16 +15,16 @@ import type { Log } from '../lib/logging/log.ts'
 import { encodeValue } from '../lib/values/value-codec.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './attempt-outcome.ts'
-import type { Keeper } from './handler-services.ts'
+import type { AttemptStorage } from './handler-services.ts'
 
 /** The outcome as the child reported it. */
-export interface Away {
+export interface IsolatedAttempt {
   end: AttemptEnd
 }
 
 interface Given {
-  children: Children
-  keeper: Keeper
+  children: ChildPool
+  keeper: AttemptStorage
   log: Log
   /** The database clock. */
   now: number
@@ -32,16 +32,16 @@ interface Given {
   memoryBytes?: number | undefined
 }
 
-export function sendAway(
+export function runIsolated(
   attempt: Attempt,
   isolation: Exclude<Isolation, 'inline'>,
   input: unknown,
   { children, keeper, log, now, memoryBytes: worker }: Given,
-): { run: Run; ended: Promise<Ended | Away> } {
+): { run: ChildRun; ended: Promise<Ended | IsolatedAttempt> } {
   const { claimed, job, told } = attempt
   const { policy } = job
   const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
-  const errand: Errand = {
+  const errand: ChildTask = {
     job: { ...claimed, version: job.version, policy },
     claimed: { ...claimed, input: null, care: null, started_ms: now, trace: attempt.trace },
     input: textOf(job.kind, input),
@@ -71,7 +71,7 @@ export function sendAway(
   return { run, ended: run.ended.then(ended => known(ended, facts, log)) }
 }
 
-function known(ended: Awaited<Run['ended']>, facts: Record<string, unknown>, log: Log): Ended | Away {
+function known(ended: Awaited<ChildRun['ended']>, facts: Record<string, unknown>, log: Log): Ended | IsolatedAttempt {
   if ('end' in ended) return { end: ended.end as AttemptEnd }
   if (!('handBack' in ended)) return ended
   log.warn({ ...facts, why: ended.handBack }, 'the child of this job died, which is not its doing; it goes back')

@@ -11,7 +11,7 @@ const inside = new AsyncLocalStorage<{ attempt: object; step: string }>()
 let open = 0
 
 // Switched off while no transaction is open: with AsyncLocalStorage, Node 20 tracks every promise of the process and slows down all jobs.
-export async function runInside<T>(attempt: object, step: string, work: () => Promise<T>): Promise<T> {
+export async function runInsideTransaction<T>(attempt: object, step: string, work: () => Promise<T>): Promise<T> {
   open++
   try {
     return await inside.run({ attempt, step }, work)
@@ -21,7 +21,7 @@ export async function runInside<T>(attempt: object, step: string, work: () => Pr
 }
 
 /** Throws if called inside a transaction of the same attempt. */
-export function refuseInside(attempt: object, what: string): void {
+export function refuseInsideTransaction(attempt: object, what: string): void {
   const at = inside.getStore()
   if (at?.attempt === attempt)
     throw doNotRetry(new RetomaError('in_transaction', { what: `ctx.${what}`, step: at.step }))

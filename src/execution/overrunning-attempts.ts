@@ -4,7 +4,7 @@
  */
 import type { Attempt } from './attempt.ts'
 
-export class LeftBehind {
+export class OverrunningAttempts {
   readonly #all = new Map<Attempt, Promise<void>>()
 
   get size(): number {

@@ -9,9 +9,9 @@
  * Writes are sequential: of two writes for the same job in a flush, PostgreSQL takes only one, and possibly the older.
  */
 import type { Clock } from '../lib/clock.ts'
-import type { Landed } from './model/write-result.ts'
+import type { WriteResult } from './model/write-result.ts'
 
-export interface Noted {
+export interface ProgressNote {
   checkpoint?: string
   resume?: string
   progress?: string
@@ -19,11 +19,11 @@ export interface Noted {
 
 const everyMs = 1000
 
-export class Place {
+export class ProgressWriter {
   readonly #clock: Clock
-  readonly #write: (note: Noted) => Promise<Landed>
+  readonly #write: (note: ProgressNote) => Promise<WriteResult>
   readonly #ended = new AbortController()
-  #pending: Noted | undefined
+  #pending: ProgressNote | undefined
   #notedAt = Number.NEGATIVE_INFINITY
   readonly #begunAt: number
   /** True if a value from the handler is pending. */
@@ -31,24 +31,24 @@ export class Place {
   /** The last write begun. */
   #writing: Promise<unknown> = Promise.resolve()
 
-  constructor(clock: Clock, write: (note: Noted) => Promise<Landed>) {
+  constructor(clock: Clock, write: (note: ProgressNote) => Promise<WriteResult>) {
     this.#clock = clock
     this.#write = write
     this.#begunAt = clock.elapsed()
   }
 
   /** Writes soon, and before the attempt ends. */
-  note(noted: Noted): void {
+  note(noted: ProgressNote): void {
     this.#owed = true
     this.#gather(noted, this.#notedAt)
   }
 
   /** Writes within 1 s if the attempt lasts that long. */
-  mention(noted: Noted): void {
+  mention(noted: ProgressNote): void {
     this.#gather(noted, Math.max(this.#notedAt, this.#begunAt))
   }
 
-  #gather(noted: Noted, since: number): void {
+  #gather(noted: ProgressNote, since: number): void {
     const waits = this.#pending !== undefined
     this.#pending = { ...this.#pending, ...noted }
     if (waits || this.#ended.signal.aborted) return
@@ -57,7 +57,7 @@ export class Place {
   }
 
   /** Writes at once and is awaited. */
-  keep(noted: Noted): Promise<Landed> {
+  keep(noted: ProgressNote): Promise<WriteResult> {
     const all = { ...this.#taken(), ...noted }
     return this.#inTurn(() => all)
   }
@@ -74,14 +74,14 @@ export class Place {
     return this.#inTurn(() => this.#taken())
   }
 
-  #taken(): Noted | undefined {
+  #taken(): ProgressNote | undefined {
     const noted = this.#pending
     this.#pending = undefined
     this.#owed = false
     return noted
   }
 
-  #inTurn(take: () => Noted | undefined): Promise<Landed> {
+  #inTurn(take: () => ProgressNote | undefined): Promise<WriteResult> {
     const written = this.#writing.then(() => {
       const noted = take()
       if (noted === undefined) return 'landed'

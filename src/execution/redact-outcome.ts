@@ -2,7 +2,7 @@
 import type { Failure, Outcome } from '../jobs/model/outcome.ts'
 import { withoutSecrets } from '../lib/values/redact.ts'
 
-export function discreet(outcome: Outcome): Outcome {
+export function redactOutcome(outcome: Outcome): Outcome {
   if (outcome.state === 'handed_back') {
     const { pause, trouble } = outcome
     if (trouble) return { ...outcome, trouble: { ...trouble, message: withoutSecrets(trouble.message) } }

@@ -8,17 +8,17 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { Loan } from '../database/leased-connection.ts'
+import type { LeasedConnection } from '../database/leased-connection.ts'
 import { sqlState } from '../database/pg-errors.ts'
-import { beginFenced, commitFenced, undo } from '../database/transaction.ts'
-import { Tx } from '../database/user-transaction.ts'
+import { beginTransaction, commitTransaction, rollbackTransaction } from '../database/transaction.ts'
+import { UserTransaction } from '../database/user-transaction.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
-import { keepIn, keptBy } from './sql/fenced-transaction.ts'
+import { savedCheckpoint, saveInTransaction } from './sql/fenced-transaction.ts'
 
-export interface Transact {
+export interface StepTransaction {
   db: Db
   clock: Clock
   worker: string
@@ -30,12 +30,12 @@ export interface Transact {
 }
 
 /** 'there': a transaction of this name is already committed; `value` is its checkpoint. */
-export type Transacted = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
+export type StepTransactionResult = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
 
 const mostCalls = 3
 const longestPauseMs = 5000
 
-export async function transact(given: Transact): Promise<Transacted> {
+export async function runStepTransaction(given: StepTransaction): Promise<StepTransactionResult> {
   for (let call = 1; ; call++) {
     const begun = await begin(given)
     const tried = await attempt(given, begun)
@@ -46,62 +46,68 @@ export async function transact(given: Transact): Promise<Transacted> {
 }
 
 interface Begun {
-  loan: Loan
+  loan: LeasedConnection
   mark: string
 }
 
-async function begin({ db, clock, signal }: Transact): Promise<Begun> {
+async function begin({ db, clock, signal }: StepTransaction): Promise<Begun> {
   for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
     signal.throwIfAborted()
-    let loan: Loan | undefined
+    let loan: LeasedConnection | undefined
     try {
-      loan = await db.lend()
-      return { loan, mark: await beginFenced(loan) }
+      loan = await db.leaseConnection()
+      return { loan, mark: await beginTransaction(loan) }
     } catch {
-      loan?.giveBack('in doubt')
+      loan?.release('in doubt')
       await clock.sleep(pause, signal)
     }
   }
 }
 
 /** `failed`: nothing is committed, and another call may succeed. */
-async function attempt(given: Transact, { loan, mark }: Begun): Promise<Transacted | { failed: unknown }> {
+async function attempt(
+  given: StepTransaction,
+  { loan, mark }: Begun,
+): Promise<StepTransactionResult | { failed: unknown }> {
   const { worker, job, name, work, signal, clock } = given
-  const tx = new Tx(loan, name, signal)
+  const tx = new UserTransaction(loan, name, signal)
   try {
     const value = await tx.during(work)
     signal.throwIfAborted()
-    const how = await keepIn(loan, { ...job, worker, name, value, mark }, clock.instant())
+    const how = await saveInTransaction(loan, { ...job, worker, name, value, mark }, clock.instant())
     signal.throwIfAborted()
     if (how === 'kept') return await commit(given, loan)
-    await undo(loan)
+    await rollbackTransaction(loan)
     if (how === 'lost') return { how }
     if (how === 'there') return await settled(given, undefined)
     throw doNotRetry(new RetomaError('transaction_control', { step: name }))
   } catch (error) {
-    await undo(loan)
+    await rollbackTransaction(loan)
     if (signal.aborted) throw signal.reason
     return tx.judge(error)
   }
 }
 
-async function commit(given: Transact, loan: Loan): Promise<Transacted | { failed: unknown }> {
+async function commit(
+  given: StepTransaction,
+  loan: LeasedConnection,
+): Promise<StepTransactionResult | { failed: unknown }> {
   try {
-    await commitFenced(loan)
-    loan.giveBack('ended')
+    await commitTransaction(loan)
+    loan.release('ended')
     return { how: 'landed' }
   } catch (error) {
     // A deferred constraint failed, or the answer was lost: the checkpoint decides.
-    loan.giveBack('in doubt')
+    loan.release('in doubt')
     return settled(given, error)
   }
 }
 
 /** Reads the checkpoint to learn whether the transaction is committed. `error`: the reason of the doubt. */
-async function settled(given: Transact, error: unknown): Promise<Transacted | { failed: unknown }> {
+async function settled(given: StepTransaction, error: unknown): Promise<StepTransactionResult | { failed: unknown }> {
   const { db, clock, job, name, signal } = given
   for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    const kept = await keptBy(db, job.id, name).catch(() => 'away' as const)
+    const kept = await savedCheckpoint(db, job.id, name).catch(() => 'away' as const)
     if (kept === 'away') {
       signal.throwIfAborted()
       await clock.sleep(pause, signal)

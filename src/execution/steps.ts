@@ -7,16 +7,16 @@
 
 import { RetomaError, type Saying, say } from '../errors/errors.ts'
 import { backoffAfter } from '../jobs/model/backoff.ts'
-import { handBackOf } from '../jobs/model/deferral.ts'
+import { deferralOf } from '../jobs/model/deferral.ts'
 import type { JobTransaction, StepOptions } from '../jobs/model/job-context.ts'
-import { doNotRetry, isFinal } from '../jobs/model/outcome.ts'
+import { doNotRetry, isNonRetryable } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { inSpan } from '../lib/trace.ts'
 import { decodeValue, encodeValue } from '../lib/values/value-codec.ts'
 import { type CheckedStep, checkStepName, checkStepOptions } from './model/step.ts'
-import type { Landed } from './model/write-result.ts'
-import type { Transacted } from './step-transaction.ts'
+import type { WriteResult } from './model/write-result.ts'
+import type { StepTransactionResult } from './step-transaction.ts'
 
 /** The attempt, as the steps see it. */
 export interface StepHost {
@@ -29,9 +29,13 @@ export interface StepHost {
   /** Loads the checkpoints of earlier attempts. */
   load(): Promise<ReadonlyMap<string, unknown>>
   /** Resolves with a certain write result. On a lost lease the attempt's signal has aborted by then. */
-  save(name: string, value: string): Promise<Landed>
+  save(name: string, value: string): Promise<WriteResult>
   /** Like `save`, with the queries of `work` in the same transaction; `work` returns the text to save. */
-  transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<Transacted>
+  transact(
+    name: string,
+    work: (tx: JobTransaction) => Promise<string>,
+    signal: AbortSignal,
+  ): Promise<StepTransactionResult>
 }
 
 export class Steps {
@@ -120,7 +124,8 @@ export class Steps {
       try {
         return await once()
       } catch (error) {
-        if (failures >= attempts || signal.aborted || isFinal(error) || handBackOf(error) !== undefined) throw error
+        if (failures >= attempts || signal.aborted || isNonRetryable(error) || deferralOf(error) !== undefined)
+          throw error
         await clock.sleep(backoffAfter(failures, backoff, random()), signal)
       }
     }

@@ -5,7 +5,7 @@
 import { abandonAfter } from '../jobs/model/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 
-export interface PatienceOptions {
+export interface StopGraceOptions {
   clock: Clock
   graceMs: number
   stopping: boolean
@@ -14,14 +14,14 @@ export interface PatienceOptions {
   abandon: () => void
 }
 
-export class Patience {
+export class StopGrace {
   readonly #over = new AbortController()
 
-  constructor(options: PatienceOptions) {
+  constructor(options: StopGraceOptions) {
     void this.#wait(options)
   }
 
-  async #wait({ clock, graceMs, stopping, leave, abandon }: PatienceOptions): Promise<void> {
+  async #wait({ clock, graceMs, stopping, leave, abandon }: StopGraceOptions): Promise<void> {
     const { signal } = this.#over
     const grace = stopping ? graceMs : Math.min(graceMs, abandonAfter)
     await clock.sleep(grace, signal)

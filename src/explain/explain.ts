@@ -23,7 +23,7 @@ import { explainQueueFacts, queueNames } from './sql/queue-facts.ts'
 /** The subject of an explanation: a job, a batch or a queue. */
 export type Explained = { job: string } | { batch: string } | { queue: string }
 
-export interface Explains {
+export interface Explainer {
   /**
    * Explains why the subject does not advance, and whether to wait or act. Read-only; the cost does not depend on the number of
    * waiting jobs.
@@ -31,7 +31,7 @@ export interface Explains {
   explain(what: Explained, options?: { language?: Language }): Promise<Explanation>
 }
 
-export function createExplains({ db, clock }: { db: Db; clock: Clock }): Explains {
+export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explainer {
   async function ofJob(id: string, language: Language): Promise<Explanation> {
     const facts = isId(id) ? await explainJobFacts(db, id, clock.instant()) : undefined
     if (facts !== undefined) return explanationOf(explainJob(facts), facts, language)

@@ -5,7 +5,7 @@
  * breaks off, the file is removed at once, or by the janitor if the removal fails. An incomplete file cannot be opened.
  */
 import { createHash } from 'node:crypto'
-import { runIn, type Transaction } from '../database/caller-transaction.ts'
+import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
@@ -66,7 +66,7 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
       const strange = asked.find(id => !isId(id))
       if (strange !== undefined) throw noSuchFile(strange)
       if (!isId(batch ?? job)) throw noSuchHome(batch, job)
-      const run = tx === undefined ? db.run : runIn(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
       const there = await keepFiles(run, asked, { batch: batch ?? null, job: job ?? null }).catch(error => {
         throw isMissing(error) ? noSuchHome(batch, job) : error
       })

@@ -17,7 +17,7 @@ interface Of {
   files: Map<string, Promise<string>>
 }
 
-export class Copies {
+export class LocalFileCopies {
   readonly #place: string
   #folder: Promise<string> | undefined
   readonly #of = new Map<string, Of>()
@@ -96,7 +96,7 @@ async function write(folder: Promise<string>, { id, name, bytes }: OpenFile): Pr
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
 /** Removes the folders of ended processes; returns the number of removed folders. */
-export async function removeLeftCopies(place: string): Promise<number> {
+export async function removeLeftoverCopies(place: string): Promise<number> {
   let removed = 0
   for (const name of await readdir(place)) {
     const [, pid, birth] = new RegExp(`^${prefix}(\\d+)-(\\d+)-`).exec(name) ?? []

@@ -7,30 +7,30 @@ import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition } from '../errors/invalid-option.ts'
-import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type GuardRun, previewGuard, runGuard } from './guard-run.ts'
 import { asGuardError, refusalOf } from './guard-tick.ts'
 import type { Guard } from './model/guard.ts'
 import { aboutOf, type GuardView, noteTurn, takeTurn, viewGuards } from './sql/guard-runs.ts'
 
-export interface GuardDesk {
+export interface GuardActions {
   /** The guards of this engine and the guards of other processes, by name. */
   guards(): Promise<GuardView[]>
   /**
    * Runs a guard now, regardless of the schedule of its sweeps, and marks all lost rows. `which` may be a guard object the engine
    * was not created with. Throws `unknown_guard`, or the reason of a failed run.
    */
-  runGuard(which: string | Guard, options?: { dryRun?: boolean } & By): Promise<GuardRun>
+  runGuard(which: string | Guard, options?: { dryRun?: boolean } & ActedBy): Promise<GuardRun>
 }
 
-export function createGuardDesk(given: {
+export function createGuardActions(given: {
   db: Db
   clock: Clock
   guards: readonly Guard[]
   tell: (queue: string) => void
   closing: AbortSignal
-}): GuardDesk {
+}): GuardActions {
   const { db, clock, guards, tell, closing } = given
   return {
     async guards() {
@@ -40,7 +40,7 @@ export function createGuardDesk(given: {
     },
 
     async runGuard(which, { dryRun = false, ...pressing } = {}) {
-      const by = checkBy(pressing)
+      const by = checkActor(pressing)
       const guard = typeof which === 'string' ? find(guards, which) : which
       checkGuards([guard])
       const now = () => clock.instant()

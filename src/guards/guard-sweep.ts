@@ -19,7 +19,7 @@ import { type LostRow, markLost, type RefusedRow, type RowKey } from './sql/mark
 const mostKeys = 1000
 const mostRefused = 100
 
-export interface Swept {
+export interface GuardSweepResult {
   marked: number
   /** The marked rows, the oldest signal first; at most 1,000. */
   rows: { key: RowKey; signalAt: Date }[]
@@ -43,9 +43,17 @@ export interface SweepOptions {
 }
 
 /** Throws errors that are not caused by single rows. */
-export async function sweep({ db, guard, counted, atMostMs, bites, signal, now }: SweepOptions): Promise<Swept> {
+export async function sweep({
+  db,
+  guard,
+  counted,
+  atMostMs,
+  bites,
+  signal,
+  now,
+}: SweepOptions): Promise<GuardSweepResult> {
   const table = await readGuardedTable(db, guard)
-  const swept: Swept = { marked: 0, rows: [], jobs: 0, refused: [], warnings: table.warnings, more: true }
+  const swept: GuardSweepResult = { marked: 0, rows: [], jobs: 0, refused: [], warnings: table.warnings, more: true }
   const refused: string[] = []
   const refuse = (rows: readonly RefusedRow[]) => {
     refused.push(...rows.map(each => each.row.place))

@@ -8,19 +8,19 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { passes } from '../database/pg-errors.ts'
+import { isTransient } from '../database/pg-errors.ts'
 import { isRetomaError, type RetomaError, type Saying, say } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { type Swept, sweep } from './guard-sweep.ts'
+import { type GuardSweepResult, sweep } from './guard-sweep.ts'
 import type { Guard } from './model/guard.ts'
-import { type GuardError, lookAtGuards, noteTurn, winTurn } from './sql/guard-runs.ts'
+import { type GuardError, noteTurn, readGuards, winTurn } from './sql/guard-runs.ts'
 
 /** Chunks in a tick: a process that stops does not wait for a backlog of millions. The next tick continues at once. */
 const bites = 20
 /** Time limit of a statement on a table without an index; beyond it the guard reports `guard_slow`. */
 const atMostMs = 6000
-export const lookEveryMs = 60_000
+export const pollIntervalMs = 60_000
 
 export interface Guards {
   /** Answers the milliseconds until the next guard is due. */
@@ -47,7 +47,7 @@ export function createGuards(given: {
     const now = () => clock.instant()
     const swept = await sweep({ db, guard, counted: true, atMostMs, bites, now }).catch(error => {
       // Database outage: this process keeps the sweep and continues after the outage.
-      if (passes(error) && !isRetomaError(error, 'guard_slow')) throw error
+      if (isTransient(error) && !isRetomaError(error, 'guard_slow')) throw error
       return error as Error
     })
     if (swept instanceof Error) log.debug({ err: swept, guard: name }, 'a guard failed')
@@ -64,7 +64,7 @@ export function createGuards(given: {
     if (swept instanceof Error || !swept.more) begun.delete(name)
   }
 
-  function tell({ name, enqueue }: Guard, { marked, jobs, rows, warnings }: Swept): void {
+  function tell({ name, enqueue }: Guard, { marked, jobs, rows, warnings }: GuardSweepResult): void {
     if (jobs > 0) fired(enqueue!.job.queue)
     if (marked > 0)
       log.info({ guard: name, marked, sample: rows.slice(0, 5).map(each => each.key) }, 'a guard marked rows')
@@ -77,8 +77,8 @@ export function createGuards(given: {
 
   return {
     async tick() {
-      if (guards.length === 0) return lookEveryMs
-      const looked = await lookAtGuards(db, guards, clock.instant())
+      if (guards.length === 0) return pollIntervalMs
+      const looked = await readGuards(db, guards, clock.instant())
       const waits = new Map(looked.map(each => [each.name, each.waitMs]))
       let trouble: unknown
       for (const guard of guards) {
@@ -90,7 +90,7 @@ export function createGuards(given: {
       if (trouble !== undefined) throw trouble
       if (begun.size > 0) return 0
       const after = guards.map(({ name, every }) => waits.get(name) || every)
-      return Math.min(lookEveryMs, ...after)
+      return Math.min(pollIntervalMs, ...after)
     },
   }
 }

@@ -5,7 +5,7 @@
 export const hookName = 'retoma.current'
 
 /** The job of the running code. */
-export interface Running {
+export interface RunningJob {
   id: string
   attempt: number
   kind: string
@@ -13,12 +13,12 @@ export interface Running {
   leftMs: number
 }
 
-type Current = () => Running | undefined
+type Current = () => RunningJob | undefined
 
 const asked = new Set<Current>()
 
 /** Registers `current`; the returned function removes `current` again. */
-export function answerHeart(current: Current): () => void {
+export function installCurrentJobHook(current: Current): () => void {
   if (asked.size === 0) install()
   asked.add(current)
   return () => void asked.delete(current)

@@ -6,7 +6,7 @@
  */
 import { lateMs } from './process-pauses.ts'
 
-export class LoopWatch {
+export class EventLoopWatch {
   readonly #everyMs: number
   #lookedAt: number
   #countedFrom: number
@@ -18,7 +18,7 @@ export class LoopWatch {
   }
 
   /** Milliseconds since the last turn of the loop; a turning loop never shows more than a few hundred. */
-  stoodMs(now: number, turnAt: number): number {
+  blockedMs(now: number, turnAt: number): number {
     if (now - this.#lookedAt > this.#everyMs + lateMs) this.#countedFrom = now
     this.#lookedAt = now
     return Math.max(now - Math.max(turnAt, this.#countedFrom), 0)

@@ -10,11 +10,11 @@ import pg from 'pg'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
 import { withDeadline } from '../lib/deadline.ts'
-import { beat, beatValues, type Vitals } from '../worker/sql/heartbeat.ts'
+import { beat, beatValues, type HeartbeatPayload } from '../worker/sql/heartbeat.ts'
 
-export interface Pulse {
+export interface HeartbeatConnection {
   /** Returns false if the worker was declared dead. */
-  beat(id: string, vitals: Vitals): Promise<boolean>
+  beat(id: string, vitals: HeartbeatPayload): Promise<boolean>
   /** Ends within 0.5 s even if the database does not answer. */
   end(): Promise<void>
 }
@@ -29,7 +29,7 @@ interface Link {
 }
 
 /** `lost`: called if the connection breaks from outside. */
-export function openPulse(url: string, deadlineMs: number, lost: () => void): Pulse {
+export function openHeartbeatConnection(url: string, deadlineMs: number, lost: () => void): HeartbeatConnection {
   let link: Link | undefined
 
   function hangUp(): void {
@@ -67,7 +67,7 @@ export function openPulse(url: string, deadlineMs: number, lost: () => void): Pu
     return made
   }
 
-  async function send(id: string, vitals: Vitals): Promise<boolean> {
+  async function send(id: string, vitals: HeartbeatPayload): Promise<boolean> {
     if (link !== undefined && link.named !== id) hangUp()
     const { client, shared } = link ?? (await connect(id))
     const values = beatValues(id, vitals, null)

@@ -6,12 +6,12 @@
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/loop.ts'
-import type { Vitals } from '../worker/sql/heartbeat.ts'
-import type { Pulse } from './heartbeat-connection.sql.ts'
+import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
+import type { HeartbeatConnection } from './heartbeat-connection.sql.ts'
 
-export interface BeatsOptions {
+export interface HeartbeatLoopOptions {
   url: string
-  vitals: () => Vitals
+  vitals: () => HeartbeatPayload
   /** A heartbeat with these facts was written. */
   landed: () => void
   dead: (id: string) => void
@@ -29,9 +29,9 @@ const longestPauseMs = 1000
  */
 const firstBeatMs = 2000
 
-export class Beats {
-  readonly #options: BeatsOptions
-  #pulse: Promise<Pulse> | undefined
+export class HeartbeatLoop {
+  readonly #options: HeartbeatLoopOptions
+  #pulse: Promise<HeartbeatConnection> | undefined
   #beatsFrom = Number.POSITIVE_INFINITY
   readonly #loop: Loop
   #id: string | undefined
@@ -39,7 +39,7 @@ export class Beats {
   #told = false
   #failures = 0
 
-  constructor(options: BeatsOptions) {
+  constructor(options: HeartbeatLoopOptions) {
     this.#options = options
     this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
   }
@@ -87,9 +87,9 @@ export class Beats {
     }
   }
 
-  #open(): Promise<Pulse> {
+  #open(): Promise<HeartbeatConnection> {
     this.#pulse ??= import('./heartbeat-connection.sql.ts').then(
-      ({ openPulse }) => openPulse(this.#options.url, deadlineMs, () => this.soon()),
+      ({ openHeartbeatConnection }) => openHeartbeatConnection(this.#options.url, deadlineMs, () => this.soon()),
       error => {
         // The next heartbeat tries again.
         this.#pulse = undefined

@@ -9,11 +9,11 @@ import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
-import { newSigns, type Signs, sign } from './shared-state.ts'
-import type { FromHeart, HeartTask, ToHeart } from './thread-messages.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { newSharedState, type SharedState, slot } from './shared-state.ts'
+import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 
-export interface HeartOptions {
+export interface HeartbeatThreadOptions {
   url: string
   log: Log
   queues: readonly string[]
@@ -32,20 +32,20 @@ const endMs = 2000
 /** Limits of the thread's own heap, which holds little more than a connection. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }
 
-export class Heart {
-  readonly signs: Signs
+export class HeartbeatThread {
+  readonly sharedState: SharedState
   #thread: Worker | undefined
 
-  constructor(options: HeartOptions) {
+  constructor(options: HeartbeatThreadOptions) {
     const { url, queues, killWhenHung, memoryBytes, silentMs, log, dead, silent } = options
-    this.signs = newSigns(queues.length)
-    this.signs[sign.turnAt] = sharedElapsed()
-    this.signs[sign.beatAt] = sharedElapsed()
-    const task: HeartTask = {
+    this.sharedState = newSharedState(queues.length)
+    this.sharedState[slot.turnAt] = sharedElapsed()
+    this.sharedState[slot.beatAt] = sharedElapsed()
+    const task: HeartbeatThreadData = {
       url,
-      signs: this.signs,
+      signs: this.sharedState,
       queues,
-      papers: papersFolder(),
+      papers: crashReportFolder(),
       killWhenHung,
       memoryBytes,
       silentMs,
@@ -65,7 +65,7 @@ export class Heart {
       return
     }
     const thread = this.#thread
-    thread.on('message', (message: FromHeart) => {
+    thread.on('message', (message: FromHeartbeatThread) => {
       if ('dead' in message) dead(message.dead)
       else if ('silent' in message) silent()
       else log[message.line.level](message.line.facts, message.line.message)
@@ -81,12 +81,12 @@ export class Heart {
 
   /** False: the main loop must write the heartbeats. */
   get isBeating(): boolean {
-    return this.#thread !== undefined && sharedElapsed() - this.signs[sign.beatAt]! < lateMs
+    return this.#thread !== undefined && sharedElapsed() - this.sharedState[slot.beatAt]! < lateMs
   }
 
   /** Writes heartbeats for the worker `id` from now on. */
   live(id: string): void {
-    this.signs[sign.beatAt] = sharedElapsed()
+    this.sharedState[slot.beatAt] = sharedElapsed()
     this.#post({ live: id })
   }
 
@@ -95,13 +95,13 @@ export class Heart {
     if (thread === undefined) return
     this.#thread = undefined
     // The thread is still starting and has nothing to end in order.
-    if (this.signs[sign.hears] === 0) return void (await thread.terminate())
+    if (this.sharedState[slot.hears] === 0) return void (await thread.terminate())
     const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
-    thread.postMessage({ end: true } satisfies ToHeart)
+    thread.postMessage({ end: true } satisfies ToHeartbeatThread)
     await withDeadline(gone, endMs, () => new Error('too late')).catch(() => thread.terminate())
   }
 
-  #post(message: ToHeart): void {
+  #post(message: ToHeartbeatThread): void {
     this.#thread?.postMessage(message)
   }
 }
@@ -112,4 +112,4 @@ const entry = new URL(
   import.meta.url,
 )
 
-const startThread = (task: HeartTask): Worker => new Worker(entry, { workerData: task, resourceLimits })
+const startThread = (task: HeartbeatThreadData): Worker => new Worker(entry, { workerData: task, resourceLimits })

@@ -6,13 +6,13 @@
  */
 import type { Session } from 'node:inspector'
 import { withDeadline } from '../lib/deadline.ts'
-import { hookName, type Running } from './current-job-hook.ts'
+import { hookName, type RunningJob } from './current-job-hook.ts'
 
-export interface Seen {
+export interface MainThreadStack {
   /** The innermost frame first; null: native code, or no answer. */
   stack: string | null
   /** The job of the running code, if known. */
-  job: Running | null
+  job: RunningJob | null
 }
 
 interface Frame {
@@ -26,7 +26,7 @@ const mostFrames = 20
 const mostAsked = 5
 const expression = `globalThis[Symbol.for('${hookName}')]?.()`
 
-export async function lookAtMain(deadlineMs: number): Promise<Seen> {
+export async function readMainThreadStack(deadlineMs: number): Promise<MainThreadStack> {
   const { Session } = await import('node:inspector')
   const session = new Session()
   try {
@@ -39,7 +39,7 @@ export async function lookAtMain(deadlineMs: number): Promise<Seen> {
   }
 }
 
-async function look(session: Session): Promise<Seen> {
+async function look(session: Session): Promise<MainThreadStack> {
   session.connectToMainThread()
   const urls = new Map<string, string>()
   session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url))
@@ -62,11 +62,11 @@ async function look(session: Session): Promise<Seen> {
 }
 
 /** Evaluates in the frames from the innermost on: frames of Node's own code cannot see our hook. */
-async function jobOf(session: Session, frames: readonly Frame[]): Promise<Running | null> {
+async function jobOf(session: Session, frames: readonly Frame[]): Promise<RunningJob | null> {
   for (const { callFrameId } of frames.slice(0, mostAsked)) {
     const given = { callFrameId, expression, silent: true, returnByValue: true }
     const { result } = await ask<{ result: { value?: unknown } }>(session, 'Debugger.evaluateOnCallFrame', given)
-    if (typeof result.value === 'string') return JSON.parse(result.value) as Running
+    if (typeof result.value === 'string') return JSON.parse(result.value) as RunningJob
   }
   return null
 }

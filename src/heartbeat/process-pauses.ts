@@ -4,32 +4,33 @@
  *
  * A pause is reported once, whichever thread wakes first: the look before the pause identifies the pause.
  */
-import { type Signs, sign } from './shared-state.ts'
+import { type SharedState, slot } from './shared-state.ts'
 
 /** The interval of looks by the heartbeat thread, and the delay from which the whole process counts as paused. */
-export const lookMs = 200
+export const checkIntervalMs = 200
 export const lateMs = 1000
 
 /** Called by the heartbeat thread at each look. */
-export function noteLook(signs: Signs, now: number): void {
-  const before = signs[sign.lookedAt]!
-  if (before > 0 && now - before > lookMs + lateMs) {
-    signs[sign.stoppedMs] = now - before - lookMs
-    signs[sign.stoppedFrom] = before
+export function noteCheck(signs: SharedState, now: number): void {
+  const before = signs[slot.lookedAt]!
+  if (before > 0 && now - before > checkIntervalMs + lateMs) {
+    signs[slot.stoppedMs] = now - before - checkIntervalMs
+    signs[slot.stoppedFrom] = before
   }
-  signs[sign.lookedAt] = now
+  signs[slot.lookedAt] = now
 }
 
-export class Stops {
+export class ProcessPauses {
   #told = 0
 
   /** Milliseconds of a pause since the last turn of the loop, if not reported before. */
-  since(turnAt: number, signs: Signs, now: number): number {
-    const lookedAt = signs[sign.lookedAt]!
+  since(turnAt: number, signs: SharedState, now: number): number {
+    const lookedAt = signs[slot.lookedAt]!
     // The heartbeat thread has not looked since the pause.
-    if (lookedAt > 0 && now - lookedAt > lookMs + lateMs) return this.#tell(lookedAt, now - lookedAt - lookMs)
-    const from = signs[sign.stoppedFrom]!
-    const ms = signs[sign.stoppedMs]!
+    if (lookedAt > 0 && now - lookedAt > checkIntervalMs + lateMs)
+      return this.#tell(lookedAt, now - lookedAt - checkIntervalMs)
+    const from = signs[slot.stoppedFrom]!
+    const ms = signs[slot.stoppedMs]!
     return from + ms > turnAt ? this.#tell(from, ms) : 0
   }
 

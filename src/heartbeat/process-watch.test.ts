@@ -3,27 +3,30 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readCulprit } from '../supervisor/crash-report-files.ts'
-import { isMarked } from '../supervisor/status-files.ts'
-import type { Seen } from './main-thread-stack.ts'
-import { lookMs } from './process-pauses.ts'
-import { Guard } from './process-watch.ts'
-import { newSigns, sign } from './shared-state.ts'
-import type { HeartTask, Line } from './thread-messages.ts'
+import { readSuspectedJob } from '../supervisor/crash-report-files.ts'
+import { hasStatusFile } from '../supervisor/status-files.ts'
+import type { MainThreadStack } from './main-thread-stack.ts'
+import { checkIntervalMs } from './process-pauses.ts'
+import { ProcessWatch } from './process-watch.ts'
+import { newSharedState, slot } from './shared-state.ts'
+import type { HeartbeatThreadData, ThreadLogLine } from './thread-messages.ts'
 
-const spinning: Seen = {
+const spinning: MainThreadStack = {
   stack: 'spin (a.js:3) < run (a.js:9)',
   job: { id: '7', attempt: 2, kind: 'k', leftMs: 60_000 },
 }
-const late = (leftMs: number): Seen => ({ stack: 'spin (a.js:3)', job: { id: '7', attempt: 2, kind: 'k', leftMs } })
-const native: Seen = { stack: null, job: null }
+const late = (leftMs: number): MainThreadStack => ({
+  stack: 'spin (a.js:3)',
+  job: { id: '7', attempt: 2, kind: 'k', leftMs },
+})
+const native: MainThreadStack = { stack: null, job: null }
 
-function guarding(given: Partial<HeartTask> & { seen?: Seen; supervised?: boolean } = {}) {
+function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack; supervised?: boolean } = {}) {
   const papers = given.supervised ? mkdtempSync(join(tmpdir(), 'retoma-guard-')) : undefined
   if (papers) onTestFinished(() => rmSync(papers, { recursive: true }))
-  const signs = newSigns(0)
-  const lines: Line[] = []
-  const task: HeartTask = {
+  const signs = newSharedState(0)
+  const lines: ThreadLogLine[] = []
+  const task: HeartbeatThreadData = {
     url: '',
     queues: [],
     papers,
@@ -36,9 +39,9 @@ function guarding(given: Partial<HeartTask> & { seen?: Seen; supervised?: boolea
     signs,
   }
   const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, looks: 0, news: 0, killed: 0 }
-  signs[sign.turnAt] = seen.now
-  signs[sign.running] = 3
-  const guard = new Guard({
+  signs[slot.turnAt] = seen.now
+  signs[slot.running] = 3
+  const guard = new ProcessWatch({
     task,
     voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
     look: async () => {
@@ -51,14 +54,14 @@ function guarding(given: Partial<HeartTask> & { seen?: Seen; supervised?: boolea
     kill: () => void seen.killed++,
   })
   const pass = async (ms: number, turns: boolean) => {
-    for (let left = ms; left > 0; left -= lookMs) {
-      seen.now += lookMs
-      if (turns) signs[sign.turnAt] = seen.now - 50
+    for (let left = ms; left > 0; left -= checkIntervalMs) {
+      seen.now += checkIntervalMs
+      if (turns) signs[slot.turnAt] = seen.now - 50
       guard.tick()
       await new Promise(resolve => setImmediate(resolve))
     }
   }
-  const culprit = () => (papers === undefined ? null : readCulprit(papers))
+  const culprit = () => (papers === undefined ? null : readSuspectedJob(papers))
   return {
     guard,
     signs,
@@ -78,13 +81,13 @@ test('a loop that stands still for five seconds is told of once, with the job an
   expect(guard.blocked).toBe(null)
   await stand(200)
   expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
-  expect(signs[sign.blockedJob]).toBe(7)
+  expect(signs[slot.blockedJob]).toBe(7)
   await stand(20_000)
   expect(lines).toMatchObject([{ level: 'error', message: 'the main loop is blocked by job 7, in spin (a.js:3)' }])
   expect(seen).toMatchObject({ looks: 1, killed: 0 })
   await turn(400)
   expect(guard.blocked).toBe(null)
-  expect(signs[sign.blockedJob]).toBe(0)
+  expect(signs[slot.blockedJob]).toBe(0)
   expect(guard.unblockedMs).toBeLessThan(600)
   expect(lines).toHaveLength(2)
   guard.landed()
@@ -96,9 +99,9 @@ test('in native code nobody is named, save who runs alone', async () => {
   await stand(5200)
   expect(guard.blocked).toMatchObject({ job: null, stack: 'in native code' })
   expect(lines).toMatchObject([{ message: 'the main loop is blocked, in native code', facts: { running: 3 } }])
-  signs[sign.running] = 1
-  signs[sign.soleJob] = 9
-  signs[sign.soleAttempt] = 1
+  signs[slot.running] = 1
+  signs[slot.soleJob] = 9
+  signs[slot.soleAttempt] = 1
   expect(guard.blocked).toMatchObject({ job: '9', attempt: 1 })
 })
 
@@ -110,7 +113,7 @@ test('who could not be named at first is looked for again, and told once found',
   seen.main = spinning
   await stand(5200)
   expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
-  expect(signs[sign.blockedJob]).toBe(7)
+  expect(signs[slot.blockedJob]).toBe(7)
   await stand(20_000)
   expect(lines.map(line => line.message)).toEqual([
     'the main loop is blocked, in native code',
@@ -121,7 +124,7 @@ test('who could not be named at first is looked for again, and told once found',
 test('supervised: the job on the stack that is out of time ends its process and is named, at its own time', async () => {
   const { signs, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
   await turn(1000)
-  signs[sign.dueAt] = seen.now + 3000
+  signs[slot.dueAt] = seen.now + 3000
   await stand(3600)
   expect(seen).toMatchObject({ looks: 1, killed: 0 })
   seen.main = late(-100)
@@ -132,7 +135,7 @@ test('supervised: the job on the stack that is out of time ends its process and 
 
 test('that a neighbour is out of time behind a blocked loop kills nobody', async () => {
   const { signs, seen, culprit, stand } = guarding({ supervised: true })
-  signs[sign.dueAt] = seen.now + 2000
+  signs[slot.dueAt] = seen.now + 2000
   await stand(20_000)
   expect(seen.killed).toBe(0)
   expect(culprit()).toBe(null)
@@ -140,14 +143,14 @@ test('that a neighbour is out of time behind a blocked loop kills nobody', async
 
 test('supervised: where nobody can be named the process is ended once all that run are out of time, and nobody is', async () => {
   const { signs, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
-  signs[sign.dueAt] = seen.now + 2000
-  signs[sign.allDueAt] = seen.now + 9000
+  signs[slot.dueAt] = seen.now + 2000
+  signs[slot.allDueAt] = seen.now + 9000
   await stand(8000)
   expect(seen.killed).toBe(0)
   await stand(3000)
   expect(seen.killed).toBeGreaterThan(0)
   expect(culprit()).toBe(null)
-  expect(isMarked(papers!, 'hung')).toBe(true)
+  expect(hasStatusFile(papers!, 'hung')).toBe(true)
 })
 
 test.each([
@@ -155,7 +158,7 @@ test.each([
   ['told to, it does', true, 1],
 ])('without a supervisor it kills nothing: %s', async (_, killWhenHung, least) => {
   const { signs, seen, stand } = guarding({ killWhenHung, seen: late(-1) })
-  signs[sign.dueAt] = seen.now + 2000
+  signs[slot.dueAt] = seen.now + 2000
   await stand(8000)
   expect(Math.min(seen.killed, 1)).toBe(least)
 })
@@ -204,7 +207,7 @@ test('over its memory while a job blocks the loop, it is named though the first 
   })
   await turn(1000)
   seen.memory = 1001
-  await stand(lookMs)
+  await stand(checkIntervalMs)
   expect(seen.killed).toBe(1)
   expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
 })

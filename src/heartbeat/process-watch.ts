@@ -7,22 +7,22 @@
  * `killWhenHung` is set.
  */
 import { hungAfter } from '../jobs/model/policy.ts'
-import { nameCulprit } from '../supervisor/crash-report-files.ts'
-import { mark } from '../supervisor/status-files.ts'
+import { recordSuspectedJob } from '../supervisor/crash-report-files.ts'
+import { writeStatusFile } from '../supervisor/status-files.ts'
 import type { Blocked } from '../worker/sql/heartbeat.ts'
-import type { Running } from './current-job-hook.ts'
-import { LoopWatch } from './event-loop-watch.ts'
-import type { Seen } from './main-thread-stack.ts'
-import { lookMs, noteLook } from './process-pauses.ts'
-import { type Signs, sign } from './shared-state.ts'
-import type { Voice } from './thread-log.ts'
-import type { HeartTask } from './thread-messages.ts'
+import type { RunningJob } from './current-job-hook.ts'
+import { EventLoopWatch } from './event-loop-watch.ts'
+import type { MainThreadStack } from './main-thread-stack.ts'
+import { checkIntervalMs, noteCheck } from './process-pauses.ts'
+import { type SharedState, slot } from './shared-state.ts'
+import type { ThreadLog } from './thread-log.ts'
+import type { HeartbeatThreadData } from './thread-messages.ts'
 
-export interface GuardOptions {
-  task: HeartTask
-  voice: Voice
+export interface ProcessWatchOptions {
+  task: HeartbeatThreadData
+  voice: ThreadLog
   /** Reads the stack and the job of the main thread. */
-  look: () => Promise<Seen>
+  look: () => Promise<MainThreadStack>
   /** There is news for the next heartbeat. */
   news: () => void
   now: () => number
@@ -41,14 +41,14 @@ interface Block {
   since: number
   /** The blocked loop was logged. */
   told: boolean
-  seen: Seen | undefined
+  seen: MainThreadStack | undefined
   lookAgainAt: number
   nameAgainAt: number
 }
 
-export class Guard {
-  readonly #options: GuardOptions
-  readonly #watch: LoopWatch
+export class ProcessWatch {
+  readonly #options: ProcessWatchOptions
+  readonly #watch: EventLoopWatch
   #block: Block | undefined
   #busy = false
   #overCap = false
@@ -56,9 +56,9 @@ export class Guard {
   /** The value of the last tick. */
   memoryBytes = 0
 
-  constructor(options: GuardOptions) {
+  constructor(options: ProcessWatchOptions) {
     this.#options = options
-    this.#watch = new LoopWatch(lookMs, options.now())
+    this.#watch = new EventLoopWatch(checkIntervalMs, options.now())
   }
 
   /** The blocked loop for the heartbeat; null until the loop was blocked long enough to be logged. */
@@ -82,8 +82,8 @@ export class Guard {
   /** Never waits: slow checks run beside the tick, a single check at a time. */
   tick(): void {
     const { task, now, memory } = this.#options
-    noteLook(task.signs, now())
-    const stoodMs = this.#watch.stoodMs(now(), task.signs[sign.turnAt]!)
+    noteCheck(task.signs, now())
+    const stoodMs = this.#watch.blockedMs(now(), task.signs[slot.turnAt]!)
     this.memoryBytes = memory()
     if (stoodMs < standsMs) this.#turns()
     else this.#block ??= { since: now() - stoodMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
@@ -135,7 +135,7 @@ export class Guard {
     name(task.signs, job)
     news()
     const facts = {
-      ...(job === undefined ? { running: task.signs[sign.running] } : { job: job.id, attempt: job.attempt }),
+      ...(job === undefined ? { running: task.signs[slot.running] } : { job: job.id, attempt: job.attempt }),
       ms: Math.round(now() - block.since),
       stack: block.seen.stack ?? 'in native code',
     }
@@ -146,7 +146,7 @@ export class Guard {
   #maybeLate(block: Block): boolean {
     const { task, now } = this.#options
     // Perhaps no deadline is running, and an abandoned handler blocks the loop.
-    const due = task.signs[sign.dueAt] || task.signs[sign.allDueAt]!
+    const due = task.signs[slot.dueAt] || task.signs[slot.allDueAt]!
     const mayKill = task.papers !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
@@ -170,7 +170,7 @@ export class Guard {
   }
 
   #isAnybodyLate(block: Block): boolean {
-    const allDue = this.#options.task.signs[sign.allDueAt]!
+    const allDue = this.#options.task.signs[slot.allDueAt]!
     return block.told && allDue > 0 && this.#options.now() >= allDue
   }
 
@@ -187,14 +187,14 @@ export class Guard {
   }
 
   /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three looks. */
-  async #hungry(stoodMs: number): Promise<{ job: Running | undefined; seen: Seen }> {
+  async #hungry(stoodMs: number): Promise<{ job: RunningJob | undefined; seen: MainThreadStack }> {
     const seen = await this.#options.look()
     const job = this.#jobOn(seen)
     const { look, now, task } = this.#options
-    if ((job !== undefined && stoodMs >= standsMs) || task.signs[sign.running]! <= 1) return { job, seen }
+    if ((job !== undefined && stoodMs >= standsMs) || task.signs[slot.running]! <= 1) return { job, seen }
     const again = [await look(), await look()]
     // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
-    if (now() - task.signs[sign.turnAt]! >= standsMs) {
+    if (now() - task.signs[slot.turnAt]! >= standsMs) {
       const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
       return { job: this.#jobOn(found), seen: found ?? seen }
     }
@@ -202,11 +202,11 @@ export class Guard {
     return { job: isSame ? job : undefined, seen }
   }
 
-  #die(job: Running | undefined, seen: Seen, how: 'timeout' | 'memory', why: string): void {
+  #die(job: RunningJob | undefined, seen: MainThreadStack, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
     if (task.papers !== undefined) {
-      if (job === undefined) mark(task.papers, how === 'memory' ? 'memory' : 'hung')
-      else nameCulprit(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
+      if (job === undefined) writeStatusFile(task.papers, how === 'memory' ? 'memory' : 'hung')
+      else recordSuspectedJob(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }
     voice.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })
@@ -214,22 +214,22 @@ export class Guard {
   }
 
   /** The job on the stack; in native code, the job that runs alone. */
-  #jobOn(seen: Seen | undefined): Running | undefined {
+  #jobOn(seen: MainThreadStack | undefined): RunningJob | undefined {
     if (seen === undefined || seen.stack !== null) return seen?.job ?? undefined
     const { task, now } = this.#options
     const { signs } = task
-    const id = signs[sign.soleJob]!
-    if (id === 0 || signs[sign.running] !== 1) return undefined
-    const leftMs = signs[sign.dueAt]! - now()
-    return { id: String(id), attempt: signs[sign.soleAttempt]!, kind: '', leftMs }
+    const id = signs[slot.soleJob]!
+    if (id === 0 || signs[slot.running] !== 1) return undefined
+    const leftMs = signs[slot.dueAt]! - now()
+    return { id: String(id), attempt: signs[slot.soleAttempt]!, kind: '', leftMs }
   }
 }
 
-function name(signs: Signs, job: Running | undefined): void {
-  signs[sign.blockedJob] = job === undefined ? 0 : Number(job.id)
-  signs[sign.blockedAttempt] = job?.attempt ?? 0
+function name(signs: SharedState, job: RunningJob | undefined): void {
+  signs[slot.blockedJob] = job === undefined ? 0 : Number(job.id)
+  signs[slot.blockedAttempt] = job?.attempt ?? 0
 }
 
-const topOf = ({ stack }: Seen) => (stack === null ? ', in native code' : `, in ${stack.split(' < ')[0]}`)
+const topOf = ({ stack }: MainThreadStack) => (stack === null ? ', in native code' : `, in ${stack.split(' < ')[0]}`)
 
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)

@@ -4,7 +4,7 @@
  *
  * Instants are by `sharedElapsed`. Each number has a single writer; only `lagMs` is reset by its reader.
  */
-export const sign = {
+export const slot = {
   /** Written by the main loop: the instant of the last turn. */
   turnAt: 0,
   /** Written by the main loop: the longest delay of a turn since the last heartbeat. */
@@ -37,16 +37,17 @@ export const sign = {
   stoppedMs: 15,
 } as const
 
-const count = Object.keys(sign).length
+const count = Object.keys(slot).length
 
 /** Free slots follow, a number for each queue. */
-export type Signs = Float64Array
+export type SharedState = Float64Array
 
-export const newSigns = (queues: number): Signs => new Float64Array(new SharedArrayBuffer(8 * (count + queues)))
+export const newSharedState = (queues: number): SharedState =>
+  new Float64Array(new SharedArrayBuffer(8 * (count + queues)))
 
-export const freeOf = (signs: Signs, queue: number): number => signs[count + queue]!
+export const freeOf = (signs: SharedState, queue: number): number => signs[count + queue]!
 
-export function setFree(signs: Signs, queue: number, free: number): void {
+export function setFree(signs: SharedState, queue: number, free: number): void {
   signs[count + queue] = free
 }
 

@@ -7,37 +7,38 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
-import type { Vitals } from '../worker/sql/heartbeat.ts'
-import { Beats } from './heartbeat-loop.ts'
-import { lookAtMain } from './main-thread-stack.ts'
-import { lookMs } from './process-pauses.ts'
-import { Guard } from './process-watch.ts'
-import { freeOf, sign } from './shared-state.ts'
-import { createVoice } from './thread-log.ts'
-import type { FromHeart, HeartTask, ToHeart } from './thread-messages.ts'
+import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
+import { HeartbeatLoop } from './heartbeat-loop.ts'
+import { readMainThreadStack } from './main-thread-stack.ts'
+import { checkIntervalMs } from './process-pauses.ts'
+import { ProcessWatch } from './process-watch.ts'
+import { freeOf, slot } from './shared-state.ts'
+import { createThreadLog } from './thread-log.ts'
+import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 
-const task = workerData as HeartTask
+const task = workerData as HeartbeatThreadData
 const { signs } = task
 const port = parentPort!
-const tell = (message: FromHeart) => port.postMessage(message)
+const tell = (message: FromHeartbeatThread) => port.postMessage(message)
 const lookDeadlineMs = 600
 
-const guard = new Guard({
+const guard = new ProcessWatch({
   task,
-  voice: createVoice(task.style, line => tell({ line })),
-  look: () => (task.canLook ? lookAtMain(lookDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null })),
+  voice: createThreadLog(task.style, line => tell({ line })),
+  look: () =>
+    task.canLook ? readMainThreadStack(lookDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
   news: () => beats.soon(),
   now: sharedElapsed,
   memory: () => process.memoryUsage.rss(),
   kill: () => void process.kill(process.pid, 'SIGKILL'),
 })
 
-const beats = new Beats({
+const beats = new HeartbeatLoop({
   url: task.url,
   vitals,
   landed() {
-    signs[sign.beatAt] = sharedElapsed()
-    signs[sign.lagMs] = 0
+    signs[slot.beatAt] = sharedElapsed()
+    signs[slot.lagMs] = 0
     guard.landed()
   },
   dead: id => tell({ dead: id }),
@@ -45,16 +46,16 @@ const beats = new Beats({
   silent: () => tell({ silent: true }),
 })
 
-function vitals(): Vitals {
-  const stood = sharedElapsed() - signs[sign.turnAt]!
+function vitals(): HeartbeatPayload {
+  const stood = sharedElapsed() - signs[slot.turnAt]!
   return {
     memoryBytes: guard.memoryBytes,
-    loopLagMs: Math.max(signs[sign.lagMs]!, stood > 1000 ? stood : 0),
-    inFlightCount: signs[sign.running]!,
-    abandoned: signs[sign.abandoned]!,
+    loopLagMs: Math.max(signs[slot.lagMs]!, stood > 1000 ? stood : 0),
+    inFlightCount: signs[slot.running]!,
+    abandoned: signs[slot.abandoned]!,
     // A blocked loop starts no attempts.
     freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(signs, n)])),
-    unwrittenMs: signs[sign.unwrittenMs]!,
+    unwrittenMs: signs[slot.unwrittenMs]!,
     supervised: task.papers !== undefined,
     blocked: guard.blocked,
     unblockedMs: guard.unblockedMs,
@@ -62,11 +63,11 @@ function vitals(): Vitals {
 }
 
 guard.tick()
-const stopLooking = whileIdle(lookMs, () => guard.tick())
+const stopLooking = whileIdle(checkIntervalMs, () => guard.tick())
 
-port.on('message', (message: ToHeart) => {
+port.on('message', (message: ToHeartbeatThread) => {
   if ('live' in message) return beats.live(message.live)
   stopLooking()
   void beats.end().finally(() => process.exit())
 })
-signs[sign.hears] = 1
+signs[slot.hears] = 1

@@ -1,10 +1,10 @@
 /** Types of the start data of the heartbeat thread, and of the messages between this thread and the main thread. */
 import type { LogStyle } from '../lib/logging/log.ts'
-import type { Signs } from './shared-state.ts'
+import type { SharedState } from './shared-state.ts'
 
-export interface HeartTask {
+export interface HeartbeatThreadData {
   url: string
-  signs: Signs
+  signs: SharedState
   queues: readonly string[]
   /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
   papers: string | undefined
@@ -19,12 +19,12 @@ export interface HeartTask {
   canLook: boolean
 }
 
-export type ToHeart = { live: string } | { end: true }
+export type ToHeartbeatThread = { live: string } | { end: true }
 
-export interface Line {
+export interface ThreadLogLine {
   level: 'warn' | 'error'
   facts: Readonly<Record<string, unknown>>
   message: string
 }
 
-export type FromHeart = { dead: string } | { silent: true } | { line: Line }
+export type FromHeartbeatThread = { dead: string } | { silent: true } | { line: ThreadLogLine }

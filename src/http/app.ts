@@ -17,19 +17,19 @@ import { welcomePage, welcomePolicy } from './docs/welcome-page.ts'
 import { openApiOf } from './openapi.ts'
 import { languageOf } from './request/accept-language.ts'
 import { BodyBudget } from './request/body-budget.ts'
-import { answer } from './request/handle-request.ts'
-import { HeavyWork } from './request/heavy-requests.ts'
-import { refusal } from './response/error-response.ts'
+import { handleRequest } from './request/handle-request.ts'
+import { HeavyRequests } from './request/heavy-requests.ts'
+import { errorResponse } from './response/error-response.ts'
 import type { Peer, Route } from './route.ts'
-import { refuseClashes } from './route-conflicts.ts'
+import { refuseRouteConflicts } from './route-conflicts.ts'
 import { documentRoutes } from './routes/api-document.ts'
 import { engineRoutes } from './routes/index.ts'
-import { createDoorkeeper, type DoorOptions } from './security/authenticate.ts'
-import { type Place, placeOf } from './security/client-address.ts'
-import { secured } from './security/security-headers.ts'
+import { type AuthenticateOptions, createAuthenticator } from './security/authenticate.ts'
+import { type ClientAddress, clientAddressOf } from './security/client-address.ts'
+import { withSecurityHeaders } from './security/security-headers.ts'
 import { Streams } from './streaming/open-streams.ts'
 
-export interface AppOptions extends DoorOptions {
+export interface AppOptions extends AuthenticateOptions {
   log?: Log
   /** The path at which the app is mounted, such as /retoma. */
   basePath?: string
@@ -48,7 +48,7 @@ export interface App {
 export type FetchHandler = App & ((request: Request) => Promise<Response>)
 
 interface Bindings {
-  Bindings: { place: Place }
+  Bindings: { place: ClientAddress }
 }
 
 /** Returns all routes, including the documentation pages. */
@@ -74,25 +74,25 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
     refuseOption('engine', 'it is made by createEngine', 'é feito por createEngine')
   refuseUnknownOptions(options, known)
   const { log = silentLog, basePath = '' } = options
-  const doorkeeper = createDoorkeeper(engine, options)
+  const doorkeeper = createAuthenticator(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const bodies = new BodyBudget()
-  const heavyBodies = new HeavyWork()
+  const heavyBodies = new HeavyRequests()
   // At most one for each processor at a time: more would take processor time from GET /health, and end no sooner. A page of many widgets
   // must not be refused, so thousands may wait.
-  const heavyReads = new HeavyWork(undefined, 5000)
+  const heavyReads = new HeavyRequests(undefined, 5000)
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
   const routes = routesOf(options)
-  refuseClashes(routes)
+  refuseRouteConflicts(routes)
   for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
       const { place } = context.env
-      const who = await doorkeeper.admit(request, place, route)
-      const readmit = () => doorkeeper.admit(request, place, route)
-      return answer(route, {
+      const who = await doorkeeper.authenticate(request, place, route)
+      const readmit = () => doorkeeper.authenticate(request, place, route)
+      return handleRequest(route, {
         engine,
         log,
         streams,
@@ -114,15 +114,15 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   app.notFound(context => {
     const { method, path } = context.req
     const allowed = methodsAt(routes, path.slice(basePath.length))
-    if (allowed === '') return refusal(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
-    const answer = refusal(new RetomaError('method_not_allowed', { method, path, allowed }), context.req.raw, log)
+    if (allowed === '') return errorResponse(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
+    const answer = errorResponse(new RetomaError('method_not_allowed', { method, path, allowed }), context.req.raw, log)
     answer.headers.set('allow', allowed)
     return answer
   })
-  app.onError((error, context) => refusal(error, context.req.raw, log))
+  app.onError((error, context) => errorResponse(error, context.req.raw, log))
 
   /** Returns the response to a GET without the body. A streaming body is cancelled, because no client reads the body. */
-  async function head(request: Request, place: Place): Promise<Response> {
+  async function head(request: Request, place: ClientAddress): Promise<Response> {
     const whole = await app.fetch(new Request(request, { method: 'GET' }), { place })
     await whole.body?.cancel()
     return new Response(null, { status: whole.status, headers: whole.headers })
@@ -130,11 +130,11 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
 
   const fetch: App['fetch'] = async (request, peer = {}) => {
     const began = systemClock.elapsed()
-    const place = placeOf(request, peer, options)
+    const place = clientAddressOf(request, peer, options)
     const response = await (request.method === 'HEAD' ? head(request, place) : app.fetch(request, { place }))
     const { status } = response
     log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
-    return secured(response, place.secure)
+    return withSecurityHeaders(response, place.secure)
   }
   // The second argument that a framework passes is not a `peer`.
   return Object.assign((request: Request) => fetch(request), { fetch, endStreams: () => streams.end() })

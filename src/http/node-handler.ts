@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { App } from './app.ts'
-import { AnswerBudget } from './response/response-budget.ts'
+import { ResponseBudget } from './response/response-budget.ts'
 
 /** For the objects of node:http or of a framework; typed loosely, because not every program has Node's types. */
 export type NodeHandler = (request: object, response: object) => Promise<void>
@@ -20,7 +20,7 @@ interface Mounted extends IncomingMessage {
 }
 
 export function toNodeHandler(app: App): NodeHandler {
-  const answers = new AnswerBudget()
+  const answers = new ResponseBudget()
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const peer = { address: incoming.socket.remoteAddress, cut: () => void outgoing.destroy() }

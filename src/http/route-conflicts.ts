@@ -7,7 +7,7 @@ import { say } from '../errors/errors.ts'
 import { refuseDefinition } from '../errors/invalid-option.ts'
 import type { Route } from './route.ts'
 
-export function refuseClashes(routes: readonly Route[]): void {
+export function refuseRouteConflicts(routes: readonly Route[]): void {
   refuseSameCode(routes.flatMap(({ errors = [] }) => errors.filter(each => typeof each !== 'string')))
   const places = new Set<string>()
   for (const { method, path } of routes) {

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { Role } from '../auth/model/token.ts'
-import type { Engine, Once } from '../engine/create-engine.ts'
+import type { Engine, IdempotencyKey } from '../engine/create-engine.ts'
 import { type ErrorName, type Language, say } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../errors/invalid-option.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -54,7 +54,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   /** Authenticates the request again, for a long response: throws once the principal is no longer admitted. */
   readmit(): Promise<unknown>
   /** The idempotent request; undefined without an Idempotency-Key. */
-  once: Once | undefined
+  once: IdempotencyKey | undefined
   /** The parts of a multipart/form-data body on a route with `upload`; undefined: the body came as JSON, in `body`. */
   upload: AsyncIterable<Part> | undefined
 }

@@ -15,16 +15,16 @@ import { isLoopback } from '../lib/network-address.ts'
 import type { App } from './app.ts'
 import { cutIdle } from './connections/idle-timeout.ts'
 import { largestHeaders, refuseOnSocket } from './connections/malformed-request.ts'
-import { Arrivals } from './connections/slow-body-timeout.ts'
-import { refusal } from './response/error-response.ts'
-import { AnswerBudget } from './response/response-budget.ts'
+import { SlowBodyTimeout } from './connections/slow-body-timeout.ts'
+import { errorResponse } from './response/error-response.ts'
+import { ResponseBudget } from './response/response-budget.ts'
 import { type MarkedPeer, ownLoopback } from './security/client-address.ts'
-import { secured } from './security/security-headers.ts'
+import { withSecurityHeaders } from './security/security-headers.ts'
 
 const answerMs = 3000
 
 /** Timeouts for a client, in milliseconds. */
-export interface Patience {
+export interface ServerTimeouts {
   /** Until the headers are complete. */
   headers: number
   /** Until the body is complete too, or enough has arrived to continue waiting for the rest (http/connections/slow-body-timeout.ts). */
@@ -36,7 +36,7 @@ export interface Patience {
 }
 
 // Longer than the 60 s for which load balancers keep an unused connection: the load balancer should close first.
-const patient: Patience = { headers: 15_000, request: 120_000, idle: 75_000, keepAlive: 65_000 }
+const patient: ServerTimeouts = { headers: 15_000, request: 120_000, idle: 75_000, keepAlive: 65_000 }
 const mostConnections = 10_000
 const spareConnections = 500
 const mostRequestsOfOne = 100_000
@@ -47,7 +47,12 @@ export interface Server {
   close(): Promise<void>
 }
 
-export async function listen(app: App, host: string, port: number, patience: Patience = patient): Promise<Server> {
+export async function listen(
+  app: App,
+  host: string,
+  port: number,
+  patience: ServerTimeouts = patient,
+): Promise<Server> {
   const { server, arrivals } = serverOf(app, isLoopback(host), patience)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -73,8 +78,12 @@ export async function listen(app: App, host: string, port: number, patience: Pat
 
 const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
 
-function serverOf(app: App, local: boolean, patience: Patience): { server: HttpServer; arrivals: Arrivals } {
-  const answers = new AnswerBudget()
+function serverOf(
+  app: App,
+  local: boolean,
+  patience: ServerTimeouts,
+): { server: HttpServer; arrivals: SlowBodyTimeout } {
+  const answers = new ResponseBudget()
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const address = 'socket' in incoming ? incoming.socket.remoteAddress : undefined
@@ -86,7 +95,10 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
       return answers.admit(response, request, outgoing as ServerResponse)
     },
     // For input that cannot become a Request: no host, or an invalid URL.
-    { errorHandler: error => secured(refusal(asRefusal(error), new Request('http://localhost/')), false) },
+    {
+      errorHandler: error =>
+        withSecurityHeaders(errorResponse(asRefusal(error), new Request('http://localhost/')), false),
+    },
   )
   const server = createServer(
     {
@@ -108,7 +120,7 @@ function serverOf(app: App, local: boolean, patience: Patience): { server: HttpS
   // Node answers both without a body, or not at all.
   server.on('checkExpectation', incoming => refuseOnSocket(badExpectation, incoming.socket))
   server.on('connect', (_, socket) => refuseOnSocket(noTunnel, socket))
-  const arrivals = new Arrivals(patience.request)
+  const arrivals = new SlowBodyTimeout(patience.request)
   server.on('request', (incoming, outgoing) => {
     arrivals.add(incoming, () => {
       // If a response has begun, no second response is possible.

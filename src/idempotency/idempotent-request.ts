@@ -7,26 +7,40 @@
  * after a minute. Such work needs a unique key of its own if a repetition matters.
  */
 
-import type { Own } from '../database/app-transaction.ts'
+import type { AppTransactions } from '../database/app-transaction.ts'
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { sqlState } from '../database/pg-errors.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import type { Clock } from '../lib/clock.ts'
-import { dropKey, forgetAnswers, type Kept, keepAnswer, type Once, readKept, takeKey } from './stored-response.sql.ts'
+import {
+  dropKey,
+  eraseStoredResponses,
+  type IdempotencyKey,
+  readStoredResponse,
+  type StoredResponse,
+  storeResponse,
+  takeKey,
+} from './stored-response.sql.ts'
 
-export interface Onces {
+export interface IdempotentRequests {
   /**
    * `work` answers the response to store, which may be less than its value; if `work` throws, nothing is stored. Throws
    * `idempotency_conflict`, `idempotency_running`.
    */
-  once<T>(once: Once, work: () => Promise<{ value: T; keep: Kept }>): Promise<{ value: T } | { kept: Kept }>
+  once<T>(
+    once: IdempotencyKey,
+    work: () => Promise<{ value: T; keep: StoredResponse }>,
+  ): Promise<{ value: T } | { kept: StoredResponse }>
   /**
    * Commits the writes of `work` through `tx` together with the response, or neither; a repetition gets the stored response
    * without a call of `work`. All reads of `work` must use `tx` too: concurrent repetitions wait for `work`, each with a
    * connection. Throws `idempotency_conflict`, `idempotency_running`.
    */
-  transactionOnce(once: Once, work: (tx: JobTransaction) => Promise<Kept>): Promise<Exactly<Kept>>
+  transactionOnce(
+    once: IdempotencyKey,
+    work: (tx: JobTransaction) => Promise<StoredResponse>,
+  ): Promise<Replayable<StoredResponse>>
   /**
    * Call after erasing a resource created by an idempotent request of `route` (`post /letters`). Replaces the stored response by
    * the field `id`; repeating the request then fails with `not_found` instead of creating the resource again.
@@ -35,19 +49,19 @@ export interface Onces {
 }
 
 /** Throws if another request has the key, or the request is under way. */
-async function lookUp(run: Run, once: Once, now: Date | null): Promise<Kept | undefined> {
-  const found = await readKept(run, once, now)
+async function lookUp(run: Run, once: IdempotencyKey, now: Date | null): Promise<StoredResponse | undefined> {
+  const found = await readStoredResponse(run, once, now)
   if (found === undefined) return undefined
   if (!found.same) throw new RetomaError('idempotency_conflict', { key: once.key })
   if (found.status === null || found.body === null) throw running(once)
   return { status: found.status, body: found.body }
 }
 
-const running = ({ key }: Once) => new RetomaError('idempotency_running', { key }, { retryAfterSeconds: 1 })
+const running = ({ key }: IdempotencyKey) => new RetomaError('idempotency_running', { key }, { retryAfterSeconds: 1 })
 
 /** `made`: absent if a stored response was found and nothing was created. */
-export interface Exactly<T> {
-  kept: Kept
+export interface Replayable<T> {
+  kept: StoredResponse
   made?: T
 }
 
@@ -58,10 +72,10 @@ export interface Exactly<T> {
  */
 export async function exactlyOnce<T>(
   { db, clock }: { db: Db; clock: Clock },
-  once: Once,
+  once: IdempotencyKey,
   prepare: () => Promise<(run: Run) => Promise<T>>,
-  answer: (made: T) => Kept,
-): Promise<Exactly<T>> {
+  answer: (made: T) => StoredResponse,
+): Promise<Replayable<T>> {
   for (;;) {
     const before = await lookUp(db.run, once, clock.instant())
     if (before !== undefined) return { kept: before }
@@ -75,11 +89,11 @@ export async function exactlyOnce<T>(
 /** Runs inside the caller's transaction; undefined: another request had the key, which has expired. */
 async function inside<T>(
   run: Run,
-  once: Once,
+  once: IdempotencyKey,
   now: Date | null,
   make: (run: Run) => Promise<T>,
-  answer: (made: T) => Kept,
-): Promise<Exactly<T> | undefined> {
+  answer: (made: T) => StoredResponse,
+): Promise<Replayable<T> | undefined> {
   const at = await takeKey(run, once, now).catch(error => {
     // The first request has had the key for longer than the lock timeout.
     throw sqlState(error) === '55P03' ? running(once) : error
@@ -90,7 +104,7 @@ async function inside<T>(
   }
   const made = await make(run)
   const kept = answer(made)
-  await keepAnswer(run, once, at, kept)
+  await storeResponse(run, once, at, kept)
   return { kept, made }
 }
 
@@ -99,15 +113,15 @@ const runThrough =
   async <Row>({ text }: { text: string }, values: unknown[]) =>
     (await tx.query<Row>(text, values)).rows
 
-export function createOnces({
+export function createIdempotentRequests({
   db,
   clock,
   transaction,
 }: {
   db: Db
   clock: Clock
-  transaction: Own['transaction']
-}): Onces {
+  transaction: AppTransactions['transaction']
+}): IdempotentRequests {
   return {
     async transactionOnce(once, work) {
       for (;;) {
@@ -139,11 +153,11 @@ export function createOnces({
           await dropKey(db.run, once, at).catch(() => {}) // a leftover key is free after a minute
           throw error
         })
-        await keepAnswer(db.run, once, at, keep)
+        await storeResponse(db.run, once, at, keep)
         return { value }
       }
     },
 
-    forgetAnswers: (route, id) => forgetAnswers(db.run, route, id, clock.instant()),
+    forgetAnswers: (route, id) => eraseStoredResponses(db.run, route, id, clock.instant()),
   }
 }

@@ -8,7 +8,7 @@
 import type { Run } from '../database/db.ts'
 
 /** Caller, route and key of an idempotent request. */
-export interface Once {
+export interface IdempotencyKey {
   who: string
   route: string
   key: string
@@ -16,7 +16,7 @@ export interface Once {
   hash: Uint8Array
 }
 
-export interface Kept {
+export interface StoredResponse {
   status: number
   /** The body as sent. */
   body: string
@@ -36,8 +36,8 @@ const take = {
     returning at::text as at`,
 }
 
-/** Returns the instant of taking the key, which keepAnswer and dropKey need; undefined: another request has the key. */
-export async function takeKey(run: Run, once: Once, now: Date | null): Promise<string | undefined> {
+/** Returns the instant of taking the key, which storeResponse and dropKey need; undefined: another request has the key. */
+export async function takeKey(run: Run, once: IdempotencyKey, now: Date | null): Promise<string | undefined> {
   const [row] = await run<{ at: string }>(take, [...valuesOf(once), now])
   return row?.at
 }
@@ -51,7 +51,12 @@ const keep = {
     where who = $1 and route = $2 and key = $3 and body_hash = $4 and at = $5::timestamptz`,
 }
 
-export async function keepAnswer(run: Run, once: Once, at: string, { status, body }: Kept): Promise<void> {
+export async function storeResponse(
+  run: Run,
+  once: IdempotencyKey,
+  at: string,
+  { status, body }: StoredResponse,
+): Promise<void> {
   await run(keep, [...valuesOf(once), at, status, body])
 }
 
@@ -63,7 +68,7 @@ const drop = {
 }
 
 /** Releases the key of a request without a response, so a repetition may run. */
-export async function dropKey(run: Run, once: Once, at: string): Promise<void> {
+export async function dropKey(run: Run, once: IdempotencyKey, at: string): Promise<void> {
   await run(drop, [...valuesOf(once), at])
 }
 
@@ -76,9 +81,9 @@ const read = {
 }
 
 /** `status` null: the request is under way. undefined: no request has the key. */
-export async function readKept(
+export async function readStoredResponse(
   run: Run,
-  once: Once,
+  once: IdempotencyKey,
   now: Date | null,
 ): Promise<{ same: boolean; status: number | null; body: string | null } | undefined> {
   const [row] = await run<{ same: boolean; status: number | null; body: string | null }>(read, [...valuesOf(once), now])
@@ -99,8 +104,8 @@ const forget = {
 }
 
 /** Replaces the stored responses of the route for the resource `id` by a 404 with the id only. */
-export async function forgetAnswers(run: Run, route: string, id: string, now: Date | null): Promise<void> {
+export async function eraseStoredResponses(run: Run, route: string, id: string, now: Date | null): Promise<void> {
   await run(forget, [route, id, now])
 }
 
-const valuesOf = ({ who, route, key, hash }: Once) => [who, route, key, hash]
+const valuesOf = ({ who, route, key, hash }: IdempotencyKey) => [who, route, key, hash]

@@ -21,12 +21,12 @@ import {
   severityOf,
   type Writing,
 } from './model/notice.ts'
-import { type IncidentLook, lookForIncidents, type OpenIncident } from './sql/find-incidents.ts'
-import { closeIncidents, fadeIncidents, openIncidents, type Telling } from './sql/incident-changes.ts'
+import { type FoundIncidents, findIncidents, type OpenIncident } from './sql/find-incidents.ts'
+import { closeIncidents, fadeIncidents, type IncidentNotice, openIncidents } from './sql/incident-changes.ts'
 
 export const notifyQueue = 'retoma-notify'
 export const notifyKind = 'retoma.notify'
-export const lookEveryMs = 10_000
+export const pollIntervalMs = 10_000
 const job = { queue: notifyQueue, kind: notifyKind }
 
 /** `jobs.stuck` begins above this number of stuck jobs. */
@@ -40,7 +40,7 @@ const leftAfterMs = 4000
 /** Events that may come and go on their own. */
 const mayFlap: readonly IncidentEvent[] = ['queue.starved', 'jobs.stuck', 'watchdog.late']
 
-export class Incidents {
+export class IncidentCheck {
   readonly #given: { db: Db; clock: Clock; log: Log; writing: Writing }
   readonly #begunAt: number
 
@@ -52,8 +52,8 @@ export class Incidents {
   /** Answers whether notices were created, and whether there are notices that no worker claims. */
   async look(): Promise<{ made: boolean; left: boolean }> {
     const { db, clock, log } = this.#given
-    const rule = { queue: notifyQueue, apartMs: lookEveryMs * 0.9, readyMs: leftAfterMs }
-    const seen = await lookForIncidents(db, rule, clock.instant())
+    const rule = { queue: notifyQueue, apartMs: pollIntervalMs * 0.9, readyMs: leftAfterMs }
+    const seen = await findIncidents(db, rule, clock.instant())
     if (!seen.won) return { made: false, left: seen.ready }
     const tellings = this.#tellings([...seen.found, ...this.#measured(seen)], seen.told)
     const begun = tellings.length === 0 ? [] : await openIncidents(db, job, tellings, clock.instant())
@@ -63,7 +63,7 @@ export class Incidents {
   }
 
   /** Incidents computed from live measurements (stuck jobs, late watchdog) rather than from stored rows. */
-  #measured(seen: IncidentLook): Incident[] {
+  #measured(seen: FoundIncidents): Incident[] {
     const since = this.#given.clock.now().toISOString()
     const known = (event: IncidentEvent) => seen.open.some(each => each.event === event && each.subject === event)
     const found: Incident[] = []
@@ -80,15 +80,15 @@ export class Incidents {
   }
 
   /** Only after this process had the time for checks of its own: the watchdog of a restarted system is always late at first. */
-  #isLate({ watchdogMs }: IncidentLook): boolean {
+  #isLate({ watchdogMs }: FoundIncidents): boolean {
     const watching = this.#given.clock.elapsed() - this.#begunAt
     return watchdogMs !== null && watchdogMs > unwatchedAfter && watching > unwatchedAfter
   }
 
-  #tellings(found: readonly Incident[], told: IncidentLook['told']): Telling[] {
+  #tellings(found: readonly Incident[], told: FoundIncidents['told']): IncidentNotice[] {
     const counts = { ...told }
     const more = new Map<IncidentEvent, number>()
-    const tellings = found.map((incident): Telling => {
+    const tellings = found.map((incident): IncidentNotice => {
       const { event } = incident
       const severity = severityOf(event)
       const count = counts[event] ?? 0
@@ -109,7 +109,7 @@ export class Incidents {
   }
 
   /** Answers whether a notice of an end was created. */
-  async #clear(seen: IncidentLook): Promise<boolean> {
+  async #clear(seen: FoundIncidents): Promise<boolean> {
     const { db, clock, log, writing } = this.#given
     const at = clock.now().toISOString()
     const isOver = (each: OpenIncident) => {

@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import { hours, minutes, seconds } from '../lib/values/duration.ts'
 import { notifyKind, notifyQueue } from './incident-check.ts'
 import type { Notice, Writing } from './model/notice.ts'
-import { judgeAnswer } from './model/webhook-response.ts'
+import { judgeWebhookResponse } from './model/webhook-response.ts'
 import { postNotice, refusedBy, type Webhook } from './webhook.ts'
 
 export interface NotifyOptions {
@@ -85,7 +85,7 @@ export function notifyJob(given: {
       if (before !== undefined && !isFinal(before)) return snooze(minutes(1))
       if (before === 'failed' || before === 'cancelled') return skip('nobody was told that it began')
       const { status, retryAfter } = await postNotice(webhook, notice, ctx.id, { clock, signal: ctx.signal })
-      const judged = judgeAnswer(status, retryAfter, clock.now())
+      const judged = judgeWebhookResponse(status, retryAfter, clock.now())
       if (judged.what === 'told') return { status }
       if (judged.what === 'wait') return snooze(judged.delay)
       if (judged.what !== 'refused') throw refusedBy(status)

@@ -19,7 +19,7 @@ export interface Webhook {
   secret?: string | undefined
 }
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   status: number
   retryAfter: string | undefined
   ms: number
@@ -37,7 +37,7 @@ export async function postNotice(
   notice: Notice,
   id: string,
   { clock, signal }: { clock: Clock; signal?: AbortSignal },
-): Promise<WebhookAnswer> {
+): Promise<WebhookResponse> {
   const { event, severity, sentence, link, facts } = notice
   // Field order for readers; jsonb returns another order.
   const body = JSON.stringify({ event, severity, sentence, link, facts })
@@ -72,7 +72,7 @@ function exchange(
   headers: Record<string, string>,
   body: string,
   signal: AbortSignal,
-): Promise<Omit<WebhookAnswer, 'ms'>> {
+): Promise<Omit<WebhookResponse, 'ms'>> {
   return new Promise((resolve, reject) => {
     const to = new URL(url)
     const send = to.protocol === 'https:' ? secure : plain

@@ -3,7 +3,7 @@
 import { RetomaError, type Saying, say } from '../errors/errors.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { asText, cleanText } from '../lib/values/json.ts'
-import type { Remains } from './child.ts'
+import type { ChildExit } from './child.ts'
 import type { Nature } from './child-protocol.ts'
 import { unpackError } from './error-wire.ts'
 
@@ -17,7 +17,7 @@ export const placeName = (nature: Nature): Saying =>
   nature.isolation === 'process' ? say('process', 'processo') : say('thread', 'thread')
 
 /** `killed`: the parent killed the child because the child did not end after its signal. */
-export function crashOf(remains: Remains, nature: Nature, killed: boolean): Crash {
+export function crashOf(remains: ChildExit, nature: Nature, killed: boolean): Crash {
   const cause = causeOf(remains)
   const how = howOf(remains, nature, killed)
   const facts = { place: placeName(nature), how }
@@ -30,7 +30,7 @@ export function crashOf(remains: Remains, nature: Nature, killed: boolean): Cras
   }
 }
 
-function howOf(remains: Remains, nature: Nature, killed: boolean): Saying {
+function howOf(remains: ChildExit, nature: Nature, killed: boolean): Saying {
   const { signal, exitCode, words, error } = remains
   if (isOfMemory(remains)) return overMemory(nature)
   if (words?.how === 'uncaught') {
@@ -55,13 +55,13 @@ function overMemory({ memoryBytes }: Nature): Saying {
 }
 
 /** Reported by the child's memory watch, by V8 at the crash, or by Node for a thread. */
-const isOfMemory = ({ words, stderr, signal, error }: Remains): boolean =>
+const isOfMemory = ({ words, stderr, signal, error }: ChildExit): boolean =>
   words?.how === 'memory' ||
   (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY' ||
   (signal === 'SIGABRT' && /heap out of memory|Reached heap limit|invalid table size/i.test(stderr))
 
 /** The cause, with a stack that shows the place. */
-function causeOf({ words, error }: Remains): unknown {
+function causeOf({ words, error }: ChildExit): unknown {
   if (words?.how === 'uncaught') return unpackError(words.error)
   if (words?.how !== 'exit') return error
   const exit = new Error(`process.exit(${words.code})`)

@@ -9,12 +9,12 @@
 import { RetomaError } from '../errors/errors.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { idle } from '../lib/unref-timer.ts'
+import { unrefSleep } from '../lib/unref-timer.ts'
 import { asText } from '../lib/values/json.ts'
-import type { Child, Remains } from './child.ts'
+import type { Child, ChildExit } from './child.ts'
 import { crashOf, placeName } from './child-crash.ts'
-import type { CallErrand, Errand, Nature } from './child-protocol.ts'
-import { type Host, Run } from './child-run.ts'
+import type { CallTask, ChildTask, Nature } from './child-protocol.ts'
+import { type ChildHost, ChildRun } from './child-run.ts'
 import { startProcess } from './process-child.ts'
 import { startThread } from './thread-child.ts'
 
@@ -27,7 +27,7 @@ const warmMs = 60_000
 /** Long enough for a loaded machine; a hanging child is given up after this time. */
 const startWithinMs = 30_000
 
-export class Children {
+export class ChildPool {
   readonly #log: Log
   /** Idle children by loaded module and settings. */
   readonly #idle = new Map<string, Idle[]>()
@@ -45,9 +45,9 @@ export class Children {
     return this.#leftBehind
   }
 
-  run(errand: Errand | CallErrand, nature: Nature, host: Host): Run {
+  run(errand: ChildTask | CallTask, nature: Nature, host: ChildHost): ChildRun {
     const key = JSON.stringify([nature, errand.work])
-    return new Run(++this.#runs, errand, nature, host, {
+    return new ChildRun(++this.#runs, errand, nature, host, {
       take: () => this.#take(key, nature),
       giveBack: child => this.#giveBack(key, child),
       kill: child => this.#kill(child),
@@ -95,7 +95,7 @@ export class Children {
         void this.#kill(child)
         throw new RetomaError('child_not_started', { place, problem: died.message })
       }
-      const remains = died as Remains
+      const remains = died as ChildExit
       const last = remains.stderr.trim().split('\n').slice(-3).join(' ')
       const problem =
         remains.error === undefined ? crashOf(remains, nature, false).thrown.message : asText(remains.error)
@@ -125,7 +125,7 @@ export class Children {
       if (!this.#closed)
         this.#log.warn({ signal: remains.signal, code: remains.exitCode }, 'an idle child died; nobody is charged')
     })
-    void idle(warmMs, mine.taken.signal).then(() => {
+    void unrefSleep(warmMs, mine.taken.signal).then(() => {
       if (mine.taken.signal.aborted) return
       mine.taken.abort()
       forget()

@@ -13,7 +13,7 @@ import type { PackedError } from './error-wire.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
 
 /** The attempt for a child to run. */
-export interface Errand {
+export interface ChildTask {
   readonly job: {
     readonly id: string
     readonly attempt: number
@@ -38,7 +38,7 @@ export interface ModuleWork {
 }
 
 /** An isolated function for a child to call, on behalf of a handler elsewhere. */
-export interface CallErrand {
+export interface CallTask {
   readonly call: IsolatedCall
   readonly work: ModuleWork
 }
@@ -62,13 +62,13 @@ export interface Nature {
 }
 
 export type ToChild =
-  | { type: 'run'; run: number; errand: Errand | CallErrand }
+  | { type: 'run'; run: number; errand: ChildTask | CallTask }
   | { type: 'abort'; run: number; reason: PackedError }
   | { type: 'answer'; run: number; call: number; value?: unknown; error?: PackedError }
   /** The transaction is open: run its work. */
   | { type: 'work'; run: number; tx: number }
 
-export type Asked =
+export type StorageRequest =
   | { verb: 'load' }
   | { verb: 'save'; name: string; value: string }
   | { verb: 'note'; note: object }
@@ -84,7 +84,7 @@ export type Asked =
 
 export type ToParent =
   | { type: 'ready' }
-  | { type: 'call'; run: number; call: number; asked: Asked }
+  | { type: 'call'; run: number; call: number; asked: StorageRequest }
   /** The work of a transaction is done: the text to save, or the error. */
   | { type: 'worked'; run: number; tx: number; text?: string; error?: PackedError }
   /** The work of a transaction timed out or was aborted. */
@@ -101,10 +101,10 @@ export type ToParent =
   /** The function could not be loaded. */
   | { type: 'unusable'; run: number; error: PackedError }
   /** Sent by a thread only; a process writes its last words to descriptor 4 (process-child.ts). */
-  | { type: 'words'; words: Words }
+  | { type: 'words'; words: LastMessage }
 
 /** Reports of a child about itself and its end. `run`: the run of the code; undefined: unknown. */
-export type Words =
+export type LastMessage =
   /** The child has received this run; sent by a process only. */
   | { how: 'begun'; run: number }
   | { how: 'memory'; bytes: number; over: boolean }

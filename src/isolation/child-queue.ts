@@ -5,7 +5,7 @@
  * Invariant: never more turns at once than `most`. The delay is an estimate from recent durations; if the estimate is too long, `freed`
  * reports a free turn as soon as no call waits.
  */
-import { Turns } from '../lib/semaphore.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 
 /** The maximum wait of a call that keeps its caller's slot. */
 const shortWaitMs = 1000
@@ -15,7 +15,7 @@ const mostInTurn = 10
 /** The weight of the last call in the moving average. */
 const newest = 0.2
 
-export interface ChildLineOptions {
+export interface ChildQueueOptions {
   /** Milliseconds of this process. */
   elapsed: () => number
   sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -29,21 +29,21 @@ export interface Waiting {
   mayRefuse: () => boolean
 }
 
-export type Turn = { end: () => void } | { refusedFor: number } | 'aborted'
+export type ChildTurn = { end: () => void } | { refusedFor: number } | 'aborted'
 
-export class ChildLine {
+export class ChildQueue {
   readonly #most: number
-  readonly #turns: Turns
-  readonly #options: ChildLineOptions
+  readonly #turns: Semaphore
+  readonly #options: ChildQueueOptions
   /** The start of each running call. */
   readonly #begunAt = new Set<{ at: number }>()
   #meanMs = 0
   /** The expected turn of the last refused call. */
   #promisedAt = 0
 
-  constructor(most: number, options: ChildLineOptions) {
+  constructor(most: number, options: ChildQueueOptions) {
     this.#most = Math.max(most, 1)
-    this.#turns = new Turns(this.#most)
+    this.#turns = new Semaphore(this.#most)
     this.#options = options
   }
 
@@ -54,7 +54,7 @@ export class ChildLine {
     return this.#turns.free * Math.min(Math.max(inTurn, 1), mostInTurn)
   }
 
-  async take({ signal, mayRefuse }: Waiting): Promise<Turn> {
+  async take({ signal, mayRefuse }: Waiting): Promise<ChildTurn> {
     if (this.#expectedMs() > shortWaitMs && mayRefuse()) return { refusedFor: this.#delay() }
     const refused = new AbortController()
     const there = new AbortController()

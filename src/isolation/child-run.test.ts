@@ -1,11 +1,11 @@
 /** Tests a run without processes: a fake child receives, answers and dies on command. */
 import { expect, test } from 'vitest'
-import type { Child, Remains } from './child.ts'
-import type { Errand, Nature, ToChild, ToParent } from './child-protocol.ts'
-import { type Host, Run } from './child-run.ts'
+import type { Child, ChildExit } from './child.ts'
+import type { ChildTask, Nature, ToChild, ToParent } from './child-protocol.ts'
+import { type ChildHost, ChildRun } from './child-run.ts'
 
 const nature: Nature = { isolation: 'process', memoryBytes: null, environment: [], parentStoppedMs: 1000 }
-const killed: Remains = {
+const killed: ChildExit = {
   signal: 'SIGKILL',
   exitCode: null,
   memoryBytes: null,
@@ -16,10 +16,10 @@ const killed: Remains = {
 }
 
 /** `does` runs when the child receives a run. */
-function child(does: (say: (message: ToParent) => void, die: (remains: Remains) => void) => void): Child {
+function child(does: (say: (message: ToParent) => void, die: (remains: ChildExit) => void) => void): Child {
   let heard: (message: ToParent) => void = () => {}
-  let die: (remains: Remains) => void = () => {}
-  const died = new Promise<Remains>(resolve => {
+  let die: (remains: ChildExit) => void = () => {}
+  const died = new Promise<ChildExit>(resolve => {
     die = resolve
   })
   return {
@@ -37,11 +37,11 @@ function child(does: (say: (message: ToParent) => void, die: (remains: Remains) 
 }
 
 const answers = child(say => say({ type: 'ended', run: 1, end: 'well', grown: 0 }))
-const dies = (remains: Partial<Remains>) => child((_, die) => die({ ...killed, ...remains }))
+const dies = (remains: Partial<ChildExit>) => child((_, die) => die({ ...killed, ...remains }))
 
 async function runIn(...children: Child[]) {
   const taken: Child[] = []
-  const run = new Run(1, {} as Errand, nature, { began: () => {} } as unknown as Host, {
+  const run = new ChildRun(1, {} as ChildTask, nature, { began: () => {} } as unknown as ChildHost, {
     take: async () => {
       const next = children.shift() ?? dies({})
       taken.push(next)

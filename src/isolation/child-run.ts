@@ -8,14 +8,14 @@ import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { ProviderWord } from '../providers/model/provider.ts'
-import type { Child, Remains } from './child.ts'
+import type { Child, ChildExit } from './child.ts'
 import { type Crash, crashOf } from './child-crash.ts'
-import type { Asked, CallErrand, Errand, Nature, ToParent } from './child-protocol.ts'
+import type { CallTask, ChildTask, Nature, StorageRequest, ToParent } from './child-protocol.ts'
 import { originOf, type PackedError, packError, unpackError } from './error-wire.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
 
 /** The services of the parent for a child; results go to the child unchanged. */
-export interface Host {
+export interface ChildHost {
   /** The child has received the run. */
   began(): void
   load(): Promise<ReadonlyMap<string, unknown>>
@@ -33,20 +33,20 @@ export interface Host {
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
 
-export interface Lender {
+export interface ChildLender {
   take(): Promise<Child>
   giveBack(child: Child): void
   kill(child: Child): Promise<void>
 }
 
 /** `end`: the child's report. `handBack`: the child died, and this job did not cause the death. */
-export type RunEnd =
+export type ChildRunEnd =
   | { end: unknown }
   | { handBack: string }
   | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
 
 /** `unbegun`: the child died while idle, unnoticed. The run goes to another child. */
-type Tried = RunEnd | 'unbegun'
+type Tried = ChildRunEnd | 'unbegun'
 /** The number of further children to try. */
 const otherChildren = 3
 
@@ -63,13 +63,13 @@ interface Transaction {
   sent: unknown[]
 }
 
-export class Run {
-  readonly ended: Promise<RunEnd>
+export class ChildRun {
+  readonly ended: Promise<ChildRunEnd>
   readonly #number: number
-  readonly #errand: Errand | CallErrand
+  readonly #errand: ChildTask | CallTask
   readonly #nature: Nature
-  readonly #host: Host
-  readonly #lender: Lender
+  readonly #host: ChildHost
+  readonly #lender: ChildLender
   readonly #asked = new Set<Promise<unknown>>()
   readonly #transactions = new Map<number, Transaction>()
   /** Isolated functions called by the handler, in child processes. */
@@ -81,7 +81,7 @@ export class Run {
   #killed = false
   #over = false
 
-  constructor(number: number, errand: Errand | CallErrand, nature: Nature, host: Host, lender: Lender) {
+  constructor(number: number, errand: ChildTask | CallTask, nature: Nature, host: ChildHost, lender: ChildLender) {
     this.#number = number
     this.#errand = errand
     this.#nature = nature
@@ -122,7 +122,7 @@ export class Run {
     await Promise.race([this.ended, systemClock.sleep(endWithinMs)])
   }
 
-  async #go(): Promise<RunEnd> {
+  async #go(): Promise<ChildRunEnd> {
     try {
       for (let left = otherChildren; ; left--) {
         const ended = await this.#in(await this.#lender.take())
@@ -168,7 +168,7 @@ export class Run {
     return ended
   }
 
-  #judge(remains: Remains): Tried {
+  #judge(remains: ChildExit): Tried {
     const { words, begun } = remains
     if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
     if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unbegun'
@@ -192,7 +192,7 @@ export class Run {
     else open?.failed?.(known(open, message.error))
   }
 
-  async #call(call: number, asked: Asked): Promise<void> {
+  async #call(call: number, asked: StorageRequest): Promise<void> {
     const work = this.#do(asked)
     this.#asked.add(work)
     const answer = await work.then(
@@ -209,7 +209,7 @@ export class Run {
     }
   }
 
-  #do(asked: Asked): Promise<unknown> {
+  #do(asked: StorageRequest): Promise<unknown> {
     switch (asked.verb) {
       case 'load':
         return this.#host.load()

@@ -1,5 +1,5 @@
 /** Defines a child, a process or a thread, as the pool and a run use the child. */
-import type { ToChild, ToParent, Words } from './child-protocol.ts'
+import type { LastMessage, ToChild, ToParent } from './child-protocol.ts'
 
 export interface Child {
   /** Does nothing for a dead child, which `died` reports. Throws for a value that cannot be sent. */
@@ -8,7 +8,7 @@ export interface Child {
   hear(listener: (message: ToParent) => void): void
   /** Rejects if the child died first. */
   readonly ready: Promise<void>
-  readonly died: Promise<Remains>
+  readonly died: Promise<ChildExit>
   /** False: the child is dead, although `died` may not have resolved yet. */
   readonly isThere: boolean
   /** Kills the child; returns true if the child is dead. A thread in native code may survive. */
@@ -22,14 +22,14 @@ export interface Child {
 }
 
 /** The facts about a dead child. */
-export interface Remains {
+export interface ChildExit {
   signal: string | null
   exitCode: number | null
   /** The last known value. */
   memoryBytes: number | null
   /** The last part of stderr. */
   stderr: string
-  words: Words | null
+  words: LastMessage | null
   /** The last run that reached the child; undefined: unknown for a thread. */
   begun: number | undefined
   /** The error that ended a thread, as reported by Node. */

@@ -4,8 +4,8 @@
  */
 
 import { isRetomaError, type OwnError, RetomaError } from '../errors/errors.ts'
-import { isHandBack, marked } from '../jobs/model/deferral.ts'
-import { doNotRetry, isFinal } from '../jobs/model/outcome.ts'
+import { isDeferral, marked } from '../jobs/model/deferral.ts'
+import { doNotRetry, isNonRetryable } from '../jobs/model/outcome.ts'
 import { asText } from '../lib/values/json.ts'
 
 export type PackedError = Packed | { value: string }
@@ -38,8 +38,8 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       facts: isRetomaError(error) ? error.facts : undefined,
       own: isRetomaError(error) ? error.own : undefined,
       more: plainParts(error),
-      final: isFinal(error),
-      handBack: isHandBack(error),
+      final: isNonRetryable(error),
+      handBack: isDeferral(error),
       cause: error.cause === undefined || depth >= deepest ? undefined : packError(error.cause, undefined, depth + 1),
       origin: origin ?? origins.get(error),
     }

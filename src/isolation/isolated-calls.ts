@@ -15,10 +15,10 @@ import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { placeName } from './child-crash.ts'
-import type { Children } from './child-pool.ts'
+import type { ChildPool } from './child-pool.ts'
 import type { CallEnd, Nature } from './child-protocol.ts'
-import { ChildLine } from './child-queue.ts'
-import type { Host, Run, RunEnd } from './child-run.ts'
+import { ChildQueue } from './child-queue.ts'
+import type { ChildHost, ChildRun, ChildRunEnd } from './child-run.ts'
 import { type PackedError, unpackError } from './error-wire.ts'
 import { moduleOf } from './isolation-mode.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
@@ -50,16 +50,16 @@ const lookMs = 1000
 /** Leftovers of an earlier call in a child may crash the child during this call: the number of further children to try. */
 const otherChildren = 3
 
-export class Calls {
-  readonly #children: Children
-  readonly #line: ChildLine
-  readonly #runs = new Set<Run>()
+export class IsolatedCalls {
+  readonly #children: ChildPool
+  readonly #line: ChildQueue
+  readonly #runs = new Set<ChildRun>()
 
   /** `freed` reports free processes while no call waits here: the number of calls that would get a process soon. */
-  constructor(children: Children, freed: (calls: number) => void, most = availableParallelism()) {
+  constructor(children: ChildPool, freed: (calls: number) => void, most = availableParallelism()) {
     this.#children = children
     const { elapsed, sleep } = systemClock
-    this.#line = new ChildLine(most, { elapsed, sleep, freed })
+    this.#line = new ChildQueue(most, { elapsed, sleep, freed })
   }
 
   /** The number of further calls that would get a process soon. */
@@ -103,8 +103,8 @@ export class Calls {
         begin = resolve
       })
       // The function has no context and sends no requests.
-      const host: Partial<Host> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
-      const run = this.#children.run({ call, work: moduleOf(call.module) }, nature, host as Host)
+      const host: Partial<ChildHost> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
+      const run = this.#children.run({ call, work: moduleOf(call.module) }, nature, host as ChildHost)
       this.#runs.add(run)
       void run.ended.then(() => this.#runs.delete(run))
       const ended = within(run, caller, began, call)
@@ -121,14 +121,14 @@ export class Calls {
 type Late = (own?: { cause?: unknown }) => RetomaError
 
 interface WithinEnd {
-  ended: RunEnd
+  ended: ChildRunEnd
   /** Undefined: the call was not ended early. */
   late: Late | undefined
 }
 
 /** Resolves with the end of the run. On timeout or abort the function's signal aborts, and the process is killed 500 ms later. */
 async function within(
-  run: Run,
+  run: ChildRun,
   { signal, stole }: Caller,
   began: Promise<void>,
   { step, timeoutMs }: IsolatedCall,
@@ -157,7 +157,7 @@ async function within(
       return reason()
     }
   }
-  const stopped = async (): Promise<RunEnd> => {
+  const stopped = async (): Promise<ChildRunEnd> => {
     const reason = await Promise.race([aborted, tooLate()])
     run.abort(reason)
     await systemClock.sleep(lastWordMs, over.signal)
@@ -180,7 +180,7 @@ function lateOf(step: string, { timeoutMs, wall, stolen }: { timeoutMs: number; 
   return (own = {}) => new RetomaError('isolated_starved', facts, own)
 }
 
-function errorOf({ step, memoryBytes }: IsolatedCall, ended: RunEnd, late: Late | undefined): unknown {
+function errorOf({ step, memoryBytes }: IsolatedCall, ended: ChildRunEnd, late: Late | undefined): unknown {
   const own = 'end' in ended ? { cause: unpackError((ended.end as { error: PackedError }).error) } : {}
   if (late !== undefined) return late(own)
   if (!('thrown' in ended)) return own.cause

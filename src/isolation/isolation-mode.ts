@@ -2,7 +2,7 @@
  * Decides the isolation of a job's handler: the isolation of the kind, or a child process if the job is suspected of a crash and a child
  * can find the function.
  */
-import { careOf } from '../jobs/model/crash-suspicion.ts'
+import { crashSuspicionOf } from '../jobs/model/crash-suspicion.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { Isolation } from '../jobs/model/policy.ts'
 import type { ConfigPlace, ModuleWork, Work } from './child-protocol.ts'
@@ -28,8 +28,8 @@ export function startedFrom(loader: URL, config: ConfigPlace, here: readonly str
 /** True if the handler of a kind can run in a child process. */
 export const runsInProcess = (job: AnyJob): boolean => workOf(job) !== undefined
 
-export const isolationOf = (job: AnyJob, care: Parameters<typeof careOf>[0]): Isolation =>
-  careOf(care).level === 2 && runsInProcess(job) ? 'process' : job.policy.isolation
+export const isolationOf = (job: AnyJob, care: Parameters<typeof crashSuspicionOf>[0]): Isolation =>
+  crashSuspicionOf(care).level === 2 && runsInProcess(job) ? 'process' : job.policy.isolation
 
 /** The location of the handler for a child. */
 export function workOf({ kind, handler }: AnyJob): Work | undefined {

@@ -10,10 +10,10 @@ import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
-import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
+import { type Child, type ChildExit, isOurs, killWithinMs, Tail } from './child.ts'
 import { childEntry, processArguments } from './child-command.ts'
 import { childEnvironment } from './child-environment.ts'
-import type { Nature, ToChild, ToParent, Words } from './child-protocol.ts'
+import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts'
 
 /** The time for reading the pipes of a dead child, because processes started by the child may hold the pipes open. */
 const drainMs = 200
@@ -32,8 +32,8 @@ export function startProcess(nature: Nature): Child {
   const said = new LastWords(child.stdio?.[4] as Readable | undefined)
 
   let heard: (message: ToParent) => void = () => {}
-  const died = new Promise<Remains>(resolve => {
-    const remains = (signal: string | null, exitCode: number | null, error: unknown): Remains => {
+  const died = new Promise<ChildExit>(resolve => {
+    const remains = (signal: string | null, exitCode: number | null, error: unknown): ChildExit => {
       const { words, memoryBytes, begun } = said
       return { signal, exitCode, memoryBytes, stderr: stderr.text, words, begun, error }
     }
@@ -115,7 +115,7 @@ function signalGroup(pid: number): void {
 
 /** Reads JSON lines. The child reports its run and its memory from time to time; about its end only the first line counts. */
 class LastWords {
-  words: Words | null = null
+  words: LastMessage | null = null
   memoryBytes: number | null = null
   begun = 0
   #rest = ''
@@ -132,14 +132,14 @@ class LastWords {
     this.#rest = lines.pop()!
     for (const line of lines) {
       try {
-        this.#hear(JSON.parse(line) as Words)
+        this.#hear(JSON.parse(line) as LastMessage)
       } catch {
         // A handler may write to this descriptor by mistake.
       }
     }
   }
 
-  #hear(words: Words): void {
+  #hear(words: LastMessage): void {
     if (words.how === 'begun') {
       this.begun = words.run
       return

@@ -4,10 +4,10 @@
  */
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
-import { type Child, isOurs, killWithinMs, type Remains, Tail } from './child.ts'
+import { type Child, type ChildExit, isOurs, killWithinMs, Tail } from './child.ts'
 import { childEntry } from './child-command.ts'
 import { childEnvironment } from './child-environment.ts'
-import type { Nature, ToChild, ToParent, Words } from './child-protocol.ts'
+import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts'
 
 export function startThread(nature: Nature): Child {
   const { memoryBytes } = nature
@@ -23,12 +23,12 @@ export function startThread(nature: Nature): Child {
   worker.stderr.on('data', stderr.take)
 
   let heard: (message: ToParent) => void = () => {}
-  let words: Words | null = null
+  let words: LastMessage | null = null
   let error: unknown
   worker.on('error', thrown => {
     error = thrown
   })
-  const died = new Promise<Remains>(resolve =>
+  const died = new Promise<ChildExit>(resolve =>
     worker.once('exit', exitCode =>
       resolve({ signal: null, exitCode, memoryBytes: null, stderr: stderr.text, words, begun: undefined, error }),
     ),

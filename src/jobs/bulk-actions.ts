@@ -6,7 +6,7 @@
  * lost answer or a database outage interrupts the call, every job is either fully changed or unchanged.
  */
 
-import { follow } from '../batches/batch-tick.ts'
+import { continueCascade } from '../batches/batch-tick.ts'
 import { viewBatch } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
@@ -14,9 +14,9 @@ import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { isStorableText } from '../lib/values/json.ts'
-import { type By, checkBy } from './model/actor.ts'
+import { type ActedBy, checkActor } from './model/actor.ts'
 import type { State } from './model/state.ts'
-import { type BulkBite, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
+import { type BulkChunk, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
 import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
 /** At least one field is required. */
@@ -29,7 +29,7 @@ export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey
   batchId?: string | undefined
 }
 
-export interface PressedMany {
+export interface BulkActionResult {
   /** Number of jobs this call changed. */
   changed: number
   /** Retry only: jobs left unchanged because another job has their unique key now. */
@@ -39,13 +39,13 @@ export interface PressedMany {
   next: string | null
 }
 
-export interface Bulk {
+export interface BulkActions {
   /**
    * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items.
    */
-  cancelJobs(filter: BulkFilter, options?: By): Promise<PressedMany>
+  cancelJobs(filter: BulkFilter, options?: ActedBy): Promise<BulkActionResult>
   /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
-  retryJobs(filter: BulkFilter, options?: By & { after?: string | undefined }): Promise<PressedMany>
+  retryJobs(filter: BulkFilter, options?: ActedBy & { after?: string | undefined }): Promise<BulkActionResult>
 }
 
 const bite = 1000
@@ -56,13 +56,13 @@ const rounds = 5
 const cancellable: readonly State[] = ['waiting', 'running', 'stalled']
 const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
 
-export function createBulk(given: {
+export function createBulkActions(given: {
   db: Db
   clock: Clock
   /** Jobs of the batch ended or wait again. */
   batchMoved: (batch: string) => Promise<unknown>
   tell: (queue: string) => void
-}): Bulk {
+}): BulkActions {
   const { db, clock, batchMoved, tell } = given
 
   async function checked(filter: BulkFilter, states: readonly State[], otherwise: readonly State[]) {
@@ -97,14 +97,14 @@ export function createBulk(given: {
     }
   }
 
-  async function told(moved: BulkBite): Promise<void> {
+  async function told(moved: BulkChunk): Promise<void> {
     for (const queue of moved.queues) tell(queue)
     for (const batch of moved.batches) await batchMoved(batch)
   }
 
   return {
     async cancelJobs(filter, options) {
-      const by = checkBy(options)
+      const by = checkActor(options)
       const states = await checked(filter, cancellable, cancellable)
       const until = clock.elapsed() + longestMs
       const top = filter.batchId === undefined ? await topOfList(db) : undefined
@@ -127,7 +127,7 @@ export function createBulk(given: {
     },
 
     async retryJobs(filter, options = {}) {
-      const by = checkBy(options)
+      const by = checkActor(options)
       const states = await checked(filter, retryable, ['failed'])
       if (options.after !== undefined && !isId(options.after))
         refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
@@ -143,7 +143,7 @@ export function createBulk(given: {
             break
           }
           // A cascade of these batches is still under way: finish the cascade first.
-          for (const batch of moved.blocked) await follow(db, clock, batch, Number.POSITIVE_INFINITY)
+          for (const batch of moved.blocked) await continueCascade(db, clock, batch, Number.POSITIVE_INFINITY)
         }
         if (next !== null && clock.elapsed() >= until) return { ...sum, done: false, next }
       }

@@ -1,21 +1,21 @@
 /** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip. */
 
-import type { BatchDesk, PressedBatch, ResumedBatch } from '../batches/batch-actions.ts'
-import { follow } from '../batches/batch-tick.ts'
+import type { BatchActionResult, BatchActions, ResumedBatch } from '../batches/batch-actions.ts'
+import { continueCascade } from '../batches/batch-tick.ts'
 import { isFinalBatch } from '../batches/model/batch-state.ts'
 import type { BatchView } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
-import { passes } from '../database/pg-errors.ts'
+import { isTransient } from '../database/pg-errors.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { cleanText, isStorableText } from '../lib/values/json.ts'
 import { checkPage, type Page, type PageOptions } from '../lib/values/page.ts'
-import { type By, checkBy } from './model/actor.ts'
+import { type ActedBy, checkActor } from './model/actor.ts'
 import { isFinal, type State } from './model/state.ts'
-import type { Waiters } from './settle-listeners.ts'
-import { type ControlVerb, type Pressing, press } from './sql/job-actions.ts'
+import type { SettleListeners } from './settle-listeners.ts'
+import { applyJobAction, type JobActionName, type JobActionRequest } from './sql/job-actions.ts'
 import { type JobFilter, listJobs } from './sql/job-list.ts'
 import {
   type CheckpointView,
@@ -34,13 +34,13 @@ import {
 export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[]; events: JobEventView[] }
 
 /** The result of a job action: the state afterwards, and whether this call changed the state. */
-export interface Pressed {
+export interface JobActionResult {
   id: string
   state: State
   changed: boolean
 }
 
-export interface Desk {
+export interface JobActions {
   job(id: string): Promise<JobDetail | null>
   /** The same with input, result and progress as JSON texts, which HTTP forwards unchanged. */
   jobAsText(id: string): Promise<JobDetail | null>
@@ -52,18 +52,18 @@ export interface Desk {
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
   /** Cancels a job, or a batch: a cascade cancels the items in chunks. */
-  cancel(id: string, options?: By): Promise<Pressed | PressedBatch>
+  cancel(id: string, options?: ActedBy): Promise<JobActionResult | BatchActionResult>
   /**
    * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
    * the job resumes.
    */
-  retry(id: string, options?: By): Promise<Pressed>
+  retry(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Runs a finished job again from scratch: deletes the checkpoints, so that every step runs again. */
-  rerun(id: string, options?: By): Promise<Pressed>
+  rerun(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Resumes a stalled job or a stalled batch, and counts the resume. */
-  resume(id: string, options?: By): Promise<Pressed | ResumedBatch>
+  resume(id: string, options?: ActedBy): Promise<JobActionResult | ResumedBatch>
   /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
-  skip(id: string, reason: string, options?: By): Promise<Pressed>
+  skip(id: string, reason: string, options?: ActedBy): Promise<JobActionResult>
 }
 
 const firstLook = 50
@@ -72,21 +72,21 @@ const slowestLook = 1000
 const rounds = 20
 
 /** By action: the states from which a job runs again. */
-const runsAgain: Partial<Record<ControlVerb, readonly State[]>> = {
+const runsAgain: Partial<Record<JobActionName, readonly State[]>> = {
   retry: ['failed', 'skipped', 'cancelled'],
   rerun: ['succeeded', 'failed', 'skipped', 'cancelled'],
 }
 
-export function createDesk(given: {
+export function createJobActions(given: {
   db: Db
   clock: Clock
-  waiters: Waiters
-  batches: BatchDesk
+  waiters: SettleListeners
+  batches: BatchActions
   /** A job of the batch ended or waits again. */
   batchMoved: (batch: string) => Promise<unknown>
   tell: (queue: string) => void
   closing: AbortSignal
-}): Desk {
+}): JobActions {
   const { db, clock, waiters, batches, batchMoved, tell, closing } = given
 
   async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
@@ -108,7 +108,7 @@ export function createDesk(given: {
   /** Resolves with undefined during a database outage, so that the caller keeps waiting. */
   const look = <T>(found: Promise<T>) =>
     found.catch(error => {
-      if (!passes(error)) throw error
+      if (!isTransient(error)) throw error
     })
 
   /** Polls until `found` answers a value for which `over` is true. */
@@ -141,12 +141,12 @@ export function createDesk(given: {
 
   /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
   async function pressed(
-    verb: ControlVerb,
+    verb: JobActionName,
     id: string,
     fine: readonly State[],
-    pressing: Pressing = {},
-  ): Promise<Pressed | undefined> {
-    const by = checkBy(pressing)
+    pressing: JobActionRequest = {},
+  ): Promise<JobActionResult | undefined> {
+    const by = checkActor(pressing)
     const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
     if (result === undefined) return undefined
     const { state, moved, queue, heldBy, batch } = result
@@ -162,18 +162,18 @@ export function createDesk(given: {
    * A job does not run again while a cascade of the batch is under way: finish the cascade first. Another process may have
    * finished the cascade since the call began, and yet another action may have begun since.
    */
-  async function pressSurely(verb: ControlVerb, id: string, pressing: Pressing) {
+  async function pressSurely(verb: JobActionName, id: string, pressing: JobActionRequest) {
     for (let left = rounds; ; left--) {
-      const result = await press(db, verb, id, clock.instant(), pressing)
+      const result = await applyJobAction(db, verb, id, clock.instant(), pressing)
       if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
       if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
       const batch = await batches.batch(result.batch)
       if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
-      await follow(db, clock, result.batch, Number.POSITIVE_INFINITY)
+      await continueCascade(db, clock, result.batch, Number.POSITIVE_INFINITY)
     }
   }
 
-  async function ofJob(...asked: Parameters<typeof pressed>): Promise<Pressed> {
+  async function ofJob(...asked: Parameters<typeof pressed>): Promise<JobActionResult> {
     const answer = await pressed(...asked)
     if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: String(asked[1]) })
     return answer
@@ -207,7 +207,7 @@ export function createDesk(given: {
             () => job(what.job),
             ({ state }) => isFinal(state) || state === 'stalled',
             signal,
-          )) as Desk['wait'],
+          )) as JobActions['wait'],
 
     cancel: async (id, by) => (await pressed('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
     retry: (id, by) => ofJob('retry', id, ['waiting', 'running'], by),

@@ -2,7 +2,7 @@
  * Notifies callers of `engine.wait` in this process when a local worker settles their job, so that they need not poll for local
  * changes.
  */
-export class Waiters {
+export class SettleListeners {
   readonly #waiting = new Map<string, Set<() => void>>()
 
   /** Resolves when `settled` is called for the job, or `turn` aborts. */

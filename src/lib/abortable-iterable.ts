@@ -2,9 +2,9 @@
  * Leaves a list as soon as the signal aborts, also while the list yields nothing: the next item then throws the signal's reason. The
  * source of the list gets `return()`, and `leaving` does not wait for the answer.
  */
-import { orAborted } from './abortable.ts'
+import { unlessAborted } from './abortable.ts'
 
-export function leaving<T>(
+export function abortableIterable<T>(
   list: Iterable<T> | AsyncIterable<T>,
   signal: AbortSignal | undefined,
 ): Iterable<T> | AsyncIterable<T> {
@@ -19,7 +19,7 @@ export function leaving<T>(
       }
       return {
         async next() {
-          const next = await orAborted(Promise.resolve(reading.next()), signal)
+          const next = await unlessAborted(Promise.resolve(reading.next()), signal)
           if (next !== undefined) return next
           leave().catch(() => {})
           throw signal.reason

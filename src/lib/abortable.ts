@@ -1,5 +1,5 @@
 /** Resolves with the result of `work`, or with undefined as soon as the signal aborts. A later end of `work` is then ignored. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise<T | undefined>((resolve, reject) => {
     const leave = () => resolve(undefined)
     if (signal.aborted) leave()

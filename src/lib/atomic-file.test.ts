@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import { writeWhole } from './atomic-file.ts'
+import { writeAtomically } from './atomic-file.ts'
 
 test.each([
   ['of a socket it is read from', { code: 'EPIPE', syscall: 'write' }, { code: 'EPIPE' }],
@@ -15,7 +15,7 @@ test.each([
     yield Buffer.from('half')
     throw Object.assign(new Error('no'), facts)
   }
-  const writing = writeWhole(join(folder, 'f'), Readable.from(content()), { replace: false })
+  const writing = writeAtomically(join(folder, 'f'), Readable.from(content()), { replace: false })
   await expect(writing).rejects.toMatchObject(told)
   expect(readdirSync(folder)).toEqual([])
 })

@@ -9,14 +9,14 @@ import { pipeline } from 'node:stream/promises'
 import { RetomaError, type Saying } from '../errors/errors.ts'
 import { randomName } from './random.ts'
 
-export interface WholeFileOptions {
+export interface AtomicFileOptions {
   /** Replace an existing file. Otherwise an existing file is an error with the code EEXIST, also at the end of the write. */
   replace: boolean
   signal?: AbortSignal
 }
 
 /** Creates a file readable for the owner only. Resolves with the size once the file would survive a power cut. Throws file_not_written. */
-export async function writeWhole(file: string, content: Readable, options: WholeFileOptions): Promise<number> {
+export async function writeAtomically(file: string, content: Readable, options: AtomicFileOptions): Promise<number> {
   try {
     return await write(file, content, options)
   } catch (error) {
@@ -44,7 +44,7 @@ const reasons: Readonly<Record<string, Saying>> = {
   EIO: { en: 'the disk reports an error', pt: 'o disco relata um erro' },
 }
 
-async function write(file: string, content: Readable, options: WholeFileOptions): Promise<number> {
+async function write(file: string, content: Readable, options: AtomicFileOptions): Promise<number> {
   const partial = `${file}.${randomName('', 6).slice(1)}.partial`
   const stream = (await open(partial, 'wx', 0o600)).createWriteStream({ flush: true })
   try {

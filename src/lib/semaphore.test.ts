@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Turns } from './semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 
 const never = new AbortController().signal
 
 test('so many have their turn at once, and the others in the order they came', async () => {
-  const turns = new Turns(2)
+  const turns = new Semaphore(2)
   const began: string[] = []
   const come = async (name: string) => {
     const end = await turns.take(never)
@@ -24,7 +24,7 @@ test('so many have their turn at once, and the others in the order they came', a
 })
 
 test('who does not want to wait any longer has no turn, and keeps none from the others', async () => {
-  const turns = new Turns(1)
+  const turns = new Semaphore(1)
   const end = await turns.take(never)
   const impatient = new AbortController()
   const left = turns.take(impatient.signal)

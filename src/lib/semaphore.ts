@@ -1,5 +1,5 @@
 /** Limits concurrent work to `most` turns. Further callers get a turn in the order of arrival. */
-export class Turns {
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

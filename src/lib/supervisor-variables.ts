@@ -1,21 +1,21 @@
 /** The environment variables set by a supervisor for the supervised process only. */
 
 /** The folder of the crash report files of the supervised process. */
-export const papersVariable = 'RETOMA_PAPERS'
+export const crashReportFolderVariable = 'RETOMA_PAPERS'
 
 /** The pid of the supervisor. A process started by a job inherits this variable too, and is not the supervised process. */
 export const supervisorVariable = 'RETOMA_SUPERVISOR'
 
 /** The folder of the pending crash reports of earlier processes. */
-export const certificatesVariable = 'RETOMA_CERTIFICATES'
+export const pendingCrashReportsVariable = 'RETOMA_CERTIFICATES'
 
 /** The stderr of the supervised process ends on a terminal, although the process sees a pipe. */
 export const terminalVariable = 'RETOMA_TERMINAL'
 
 /** Only the supervisor sets these variables, so none is a setting. */
 export const ownVariables: readonly string[] = [
-  papersVariable,
+  crashReportFolderVariable,
   supervisorVariable,
-  certificatesVariable,
+  pendingCrashReportsVariable,
   terminalVariable,
 ]

@@ -1,5 +1,5 @@
 /** Waits without keeping a finished program alive: resolves after `ms` or when the signal aborts. */
-export function idle(ms: number, signal: AbortSignal): Promise<void> {
+export function unrefSleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve()
     const done = () => {

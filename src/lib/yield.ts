@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts'
 
 /** Runs `work` after the code under way in memory has finished and has handed its output to the network. */
-export function afterThis(clock: Clock, work: () => void): void {
+export function yieldThen(clock: Clock, work: () => void): void {
   const done = new Promise<void>(resolve =>
     setImmediate(() => {
       work()

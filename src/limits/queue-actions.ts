@@ -2,16 +2,16 @@
 
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
-import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import { type QueueView, viewQueues } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { namePattern } from '../lib/values/name.ts'
 import type { Limits } from './model/queue-limits.ts'
-import { recountGates } from './sql/limit-counters.ts'
-import { pauseQueue, regateJobs, saveLimits } from './sql/queue.ts'
+import { recountLimits } from './sql/limit-counters.ts'
+import { pauseQueue, relimitJobs, saveLimits } from './sql/queue.ts'
 
 /** The result of an action: the queue afterwards, and whether this call changed the queue. */
-export interface PressedQueue {
+export interface QueueActionResult {
   queue: string
   paused: boolean
   changed: boolean
@@ -20,15 +20,15 @@ export interface PressedQueue {
 export interface Queues {
   queues(): Promise<QueueView[]>
   /** No worker starts another job of the queue; running jobs continue to their end. */
-  pauseQueue(name: string, options?: By): Promise<PressedQueue>
-  unpauseQueue(name: string, options?: By): Promise<PressedQueue>
+  pauseQueue(name: string, options?: ActedBy): Promise<QueueActionResult>
+  unpauseQueue(name: string, options?: ActedBy): Promise<QueueActionResult>
 }
 
 export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string) => void }): Queues {
   const { db, clock, tell } = given
 
-  async function press(queue: string, paused: boolean, given: By | undefined): Promise<PressedQueue> {
-    const by = checkBy(given)
+  async function press(queue: string, paused: boolean, given: ActedBy | undefined): Promise<QueueActionResult> {
+    const by = checkActor(given)
     const pressed = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
     if (pressed === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
@@ -48,8 +48,8 @@ export async function applyLimits(db: Db, limits: Limits, now: Date | null): Pro
   if (Object.keys(limits).length === 0) return []
   const changed = await saveLimits(db, limits, now)
   if (changed.length > 0) {
-    await regateJobs(db, changed, now)
-    await recountGates(db)
+    await relimitJobs(db, changed, now)
+    await recountLimits(db)
   }
   return changed
 }

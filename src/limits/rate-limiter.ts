@@ -13,14 +13,14 @@ import {
   type Allowance,
   allowanceOf,
   checkLimit,
-  type Judged,
   type LimitOptions,
-  type Windows,
+  type RateWindows,
+  type WindowVerdict,
 } from './model/rate-window.ts'
 import { peekHits, takeHits } from './sql/count-hits.ts'
 import { createUpstash, type Upstash } from './upstash.ts'
 
-export interface LimitDesk {
+export interface RateLimiter {
   /**
    * Counts a hit for `who` in `bucket` if the limit allows the hit, and answers the result: at most `limit` hits in any period of
    * length `per`, for any number of concurrent callers and processes. A bucket has a single limit.
@@ -33,7 +33,7 @@ export interface LimitDesk {
 /** Storage of rate windows: PostgreSQL or Upstash; 'off': no limits, for development. */
 export type RateLimits = 'postgresql' | 'off' | Upstash
 
-export function createLimits(given: { db: Db; clock: Clock; log: Log; rateLimits: RateLimits }): LimitDesk {
+export function createRateLimiter(given: { db: Db; clock: Clock; log: Log; rateLimits: RateLimits }): RateLimiter {
   const windows = windowsOf(given)
   return {
     limit: async asked => allowanceOf(checkLimit(asked), await windows.take(asked)),
@@ -41,25 +41,25 @@ export function createLimits(given: { db: Db; clock: Clock; log: Log; rateLimits
   }
 }
 
-function windowsOf({ db, clock, log, rateLimits }: Parameters<typeof createLimits>[0]): Windows {
+function windowsOf({ db, clock, log, rateLimits }: Parameters<typeof createRateLimiter>[0]): RateWindows {
   if (rateLimits === 'off') {
     log.warn({}, 'rate limits are off: everything passes')
-    const passes = async (): Promise<Judged> => ({ granted: true, used: 0, freesMs: null, fitsMs: null })
+    const passes = async (): Promise<WindowVerdict> => ({ granted: true, used: 0, freesMs: null, fitsMs: null })
     return { take: passes, peek: passes }
   }
   const ours = inPostgres(db, clock)
   return rateLimits === 'postgresql' ? ours : withFallback(createUpstash(rateLimits, clock), ours, clock, log)
 }
 
-function inPostgres(db: Db, clock: Clock): Windows {
-  const one = async (judge: typeof takeHits, { who, ...asked }: LimitOptions): Promise<Judged> =>
+function inPostgres(db: Db, clock: Clock): RateWindows {
+  const one = async (judge: typeof takeHits, { who, ...asked }: LimitOptions): Promise<WindowVerdict> =>
     (await judge(db, { ...asked, of: new Map([[who, 1]]) }, clock.instant()))[0]!
   return { take: asked => one(takeHits, asked), peek: asked => one(peekHits, asked) }
 }
 
 const pauseMs = 5000
 
-function withFallback(upstash: Windows, ours: Windows, clock: Clock, log: Log): Windows {
+function withFallback(upstash: RateWindows, ours: RateWindows, clock: Clock, log: Log): RateWindows {
   /** Earliest time of the next request to Upstash; undefined: Upstash answers. */
   let downUntil: number | undefined
 
@@ -72,7 +72,7 @@ function withFallback(upstash: Windows, ours: Windows, clock: Clock, log: Log): 
     downUntil = clock.elapsed() + pauseMs
   }
 
-  async function judge(verb: keyof Windows, asked: LimitOptions): Promise<Judged> {
+  async function judge(verb: keyof RateWindows, asked: LimitOptions): Promise<WindowVerdict> {
     const isDown = downUntil !== undefined
     if (isDown && clock.elapsed() < downUntil!) return ours[verb](asked)
     // This caller tries Upstash; the others use PostgreSQL until the result is known.

@@ -7,7 +7,7 @@
  */
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Judged, type LimitOptions, mostInstants, type Windows } from './model/rate-window.ts'
+import { type LimitOptions, mostInstants, type RateWindows, type WindowVerdict } from './model/rate-window.ts'
 
 export interface Upstash {
   url: string
@@ -76,8 +76,8 @@ if #ats > 0 then frees = math.ceil((ats[1] + per - now) / 1000) end
 return { granted and 1 or 0, used, frees }`
 
 /** `answerMs`: a later answer is an error. */
-export function createUpstash({ url, token }: Upstash, clock: Clock, answerMs = patience): Windows {
-  async function ask({ bucket, who, limit, per }: LimitOptions, more: 0 | 1): Promise<Judged> {
+export function createUpstash({ url, token }: Upstash, clock: Clock, answerMs = patience): RateWindows {
+  async function ask({ bucket, who, limit, per }: LimitOptions, more: 0 | 1): Promise<WindowVerdict> {
     const instant = clock.instant()
     const micros = instant === null ? '' : instant.getTime() * 1000
     const command = ['EVAL', script, 1, `retoma:limit/${bucket}/${who}`, limit, Math.round(per * 1000), more, micros]
@@ -103,7 +103,7 @@ function notJson(error: unknown): never {
 }
 
 /** An HTTP 200 may contain an error, or be a page of a proxy. */
-function judgedOf(answer: unknown): Judged {
+function judgedOf(answer: unknown): WindowVerdict {
   const result = (answer as { result?: unknown } | null)?.result
   if (!Array.isArray(result) || result.length !== 3 || !result.every(Number.isInteger))
     throw new Error('its answer is no judgement')

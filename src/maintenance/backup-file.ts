@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
 import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
-import { notWritten, writeWhole } from '../lib/atomic-file.ts'
+import { notWritten, writeAtomically } from '../lib/atomic-file.ts'
 import { cutOff, damage, decode, encode, type Part } from './backup-format.ts'
 
 export interface WriteOptions {
@@ -32,7 +32,7 @@ export async function writeBackup(
   plain.on('error', error => gzip.destroy(error))
   gzip.on('close', () => plain.destroy())
   try {
-    return await writeWhole(file, plain.pipe(gzip), { replace: force, ...(signal ? { signal } : {}) })
+    return await writeAtomically(file, plain.pipe(gzip), { replace: force, ...(signal ? { signal } : {}) })
   } catch (error) {
     const taken = (error as NodeJS.ErrnoException).code === 'EEXIST'
     throw taken ? new RetomaError('backup_exists', { file }, { cause: error }) : error

@@ -5,7 +5,7 @@
  */
 
 import { openDb } from '../database/db.ts'
-import { told } from '../database/pg-errors.ts'
+import { translatePgError } from '../database/pg-errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { version } from '../version.ts'
 import { refuseTaken, writeBackup } from './backup-file.ts'
@@ -47,7 +47,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
       return { file, bytes, schema: snapshot.schema, at: snapshot.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw told(error, url, false)
+      throw translatePgError(error, url, false)
     } finally {
       // The connection has written nothing, so that it can be destroyed even in the middle of a read.
       connection.destroy()

@@ -59,7 +59,7 @@ export interface DoctorOptions {
   clock?: Clock
 }
 
-export interface Examined {
+export interface DoctorReport {
   checks: Check[]
   /** Further facts, as far as they could be read. */
   server?: ServerFacts
@@ -69,7 +69,7 @@ export interface Examined {
   workers?: WorkerView[]
 }
 
-export async function examine(options: DoctorOptions): Promise<Examined> {
+export async function examine(options: DoctorOptions): Promise<DoctorReport> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, log = silentLog } = options
   const db = openDb({ url, connections: 2, log, ...(directUrl ? { directUrl } : {}) })
   try {
@@ -80,7 +80,7 @@ export async function examine(options: DoctorOptions): Promise<Examined> {
 }
 
 /** The result if the database is unreachable: no other check could run. */
-export function unreachable(error: unknown): Examined {
+export function unreachable(error: unknown): DoctorReport {
   const database = failure('database', told(error), fixDatabase)
   return {
     checks: [database, ...rest(['database'], say('the database was not reached', 'o banco não foi alcançado'))],
@@ -88,7 +88,7 @@ export function unreachable(error: unknown): Examined {
 }
 
 /** @internal With a database that tests control. */
-export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined> {
+export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorReport> {
   const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
   let server: ServerFacts
@@ -106,7 +106,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<Examined>
     checkDisk(server, freeBytes),
     checkConnections(server),
   ]
-  const seen: Examined = { checks, server }
+  const seen: DoctorReport = { checks, server }
   const look = async (name: CheckName, work: () => Promise<Check>) =>
     void checks.push(await work().catch(error => notLooked(name, error)))
 

@@ -12,7 +12,7 @@ export { addressOf } from '../database/pg-errors.ts'
 export { guardOnce } from '../guards/guard-once.ts'
 export { proposeGuards } from '../guards/propose-guards.ts'
 export { backupDatabase } from './backup.ts'
-export { type Examined, examine, unreachable } from './doctor.ts'
+export { type DoctorReport, examine, unreachable } from './doctor.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {

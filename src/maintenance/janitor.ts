@@ -12,10 +12,10 @@ import type { FinalState } from '../jobs/model/state.ts'
 import { pruneJobs } from '../jobs/sql/prune-jobs.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Duration } from '../lib/values/duration.ts'
-import { recountGates } from '../limits/sql/limit-counters.ts'
-import { regateJobs } from '../limits/sql/queue.ts'
+import { recountLimits } from '../limits/sql/limit-counters.ts'
+import { relimitJobs } from '../limits/sql/queue.ts'
 import { failOverdue, type Overdue } from '../recovery/sql/expired-jobs.ts'
-import { pruneUnused } from './sql/expired-rows.ts'
+import { pruneExpiredRows } from './sql/expired-rows.ts'
 
 const bite = 1000
 /** Chunks per tick and retention: a backlog of millions takes many ticks. */
@@ -80,7 +80,7 @@ async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<voi
 async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
   let files = false
   await inBites(async () => {
-    const unused = await pruneUnused(db, bite, now)
+    const unused = await pruneExpiredRows(db, bite, now)
     files ||= unused.files
     return unused.most
   })
@@ -100,8 +100,8 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
 }
 
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
-  await regateJobs(db, [], now)
-  const corrected = await recountGates(db)
+  await relimitJobs(db, [], now)
+  const corrected = await recountLimits(db)
   if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')
 }
 

@@ -7,7 +7,7 @@
 
 import { openDb } from '../database/db.ts'
 import { type Migration, readMigrations } from '../database/migrate.ts'
-import { told } from '../database/pg-errors.ts'
+import { translatePgError } from '../database/pg-errors.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { readBackup } from './backup-file.ts'
@@ -79,7 +79,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw told(error, url, true)
+      throw translatePgError(error, url, true)
     } finally {
       signal?.removeEventListener('abort', stop)
       // The transaction has been committed or rolled back, or the connection is lost: nothing to wait for.

@@ -21,7 +21,7 @@ interface Ended {
   kind: string
 }
 
-export class Sampler {
+export class JobCountSampler {
   readonly #db: Db
   readonly #clock: Clock
   readonly #log: Log

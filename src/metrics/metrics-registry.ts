@@ -13,7 +13,7 @@ import {
   other,
   processMetrics,
 } from './model/metric-table.ts'
-import { Self } from './process-metrics.ts'
+import { ProcessMetrics } from './process-metrics.ts'
 
 /** Metrics of an application, read at every scrape: must be fast, and must never scan all finished jobs. */
 export type MetricSource = () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>
@@ -35,7 +35,7 @@ export interface Meter {
 export function createMeter(): Meter {
   const counted = new Map<string, { metric: Metric; series: Map<string, Counted> }>()
   const sources = new Set<MetricSource>()
-  const self = new Self()
+  const self = new ProcessMetrics()
 
   function seriesOf(metric: Metric): Map<string, Counted> {
     const family = counted.get(metric.name) ?? { metric, series: new Map<string, Counted>() }

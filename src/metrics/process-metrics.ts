@@ -6,7 +6,7 @@ import { type Metric, type MetricFamily, processMetrics as of } from './model/me
 
 const resolutionMs = 20
 
-export class Self {
+export class ProcessMetrics {
   /** Created at the first read: without a scraper the lag is not measured. */
   #delay: IntervalHistogram | undefined
 

@@ -11,7 +11,7 @@ import {
   systemMetrics,
 } from './model/metric-table.ts'
 import type { Series } from './sql/metric-counters.ts'
-import type { Pulse, Readings } from './sql/read-stats.ts'
+import type { Readings, SystemCounts } from './sql/read-stats.ts'
 import type { KindStats, QueueStats, Stats } from './stats.ts'
 
 const family = (metric: Metric, samples: readonly MetricSample[]): MetricFamily => ({ ...metric, samples })
@@ -27,7 +27,7 @@ export function familiesOf(
   const of = systemMetrics
   const each = (value: (queue: QueueStats) => number) =>
     queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
-  const perWorker = (value: (worker: Pulse) => number) =>
+  const perWorker = (value: (worker: SystemCounts) => number) =>
     readings.workers.map(worker => ({ labels: { worker: worker.id, host: worker.host }, value: value(worker) }))
   const perProvider = (state: ProviderView['state']) =>
     providers.map(provider => ({ labels: { provider: provider.name }, value: Number(provider.state === state) }))
@@ -61,7 +61,7 @@ export function familiesOf(
 
 const known = (value: number | null): MetricSample[] => (value === null ? [] : [{ value }])
 
-const lagOf = ({ loopLagMs, blockedSeconds }: Pulse) => Math.max((loopLagMs ?? 0) / 1000, blockedSeconds ?? 0)
+const lagOf = ({ loopLagMs, blockedSeconds }: SystemCounts) => Math.max((loopLagMs ?? 0) / 1000, blockedSeconds ?? 0)
 
 const byLabel = (label: string, values: Readonly<Record<string, number>>): MetricSample[] =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))

@@ -9,8 +9,8 @@
  */
 
 import { refuseOption } from '../errors/invalid-option.ts'
-import { handBack, handBackOf } from '../jobs/model/deferral.ts'
-import { isFinal, messageOf } from '../jobs/model/outcome.ts'
+import { defer, deferralOf } from '../jobs/model/deferral.ts'
+import { isNonRetryable, messageOf } from '../jobs/model/outcome.ts'
 import { asText } from '../lib/values/json.ts'
 import { namePattern, nameRule } from '../lib/values/name.ts'
 import { withoutSecrets } from '../lib/values/redact.ts'
@@ -38,9 +38,9 @@ export async function askProvider<T>(
   try {
     answer = await ask(host.signal)
   } catch (error) {
-    const said = handBackOf(error)
+    const said = deferralOf(error)
     // After an abort it is unknown whether the provider works. A non-retryable error of this item means the provider works.
-    if (said === undefined && stand.probe && !host.signal.aborted && !isFinal(error))
+    if (said === undefined && stand.probe && !host.signal.aborted && !isNonRetryable(error))
       throw handBackTo(name, await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }), error)
     // The wait or stop of another provider, called inside this call, is already written.
     if (said === undefined || said.why === 'pause' || said.why === 'child' || said.provider !== null) throw error
@@ -54,9 +54,9 @@ export async function askProvider<T>(
 }
 
 function handBackTo(provider: string, stand: ProviderStand, cause?: unknown): Error {
-  if (stand.how === 'open') return handBack({ ...nothing, why: 'wait', provider, message: '' }, cause)
+  if (stand.how === 'open') return defer({ ...nothing, why: 'wait', provider, message: '' }, cause)
   const { how, ms, code, message } = stand
-  return handBack({ ...nothing, why: how === 'stopped' ? 'stop' : 'wait', provider, code, message, delayMs: ms }, cause)
+  return defer({ ...nothing, why: how === 'stopped' ? 'stop' : 'wait', provider, code, message, delayMs: ms }, cause)
 }
 
 const nothing = { code: null, retryAfterMs: null, delayMs: null }

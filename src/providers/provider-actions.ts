@@ -2,7 +2,7 @@
 
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
-import { type By, checkBy } from '../jobs/model/actor.ts'
+import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { namePattern } from '../lib/values/name.ts'
 import type { ProviderView } from './model/provider.ts'
@@ -20,7 +20,7 @@ export interface Providers {
   /** Providers with a provider wait or stop now or in the past, with their state. */
   providers(): Promise<ProviderView[]>
   /** Ends the provider wait or stop: jobs ask the provider at once, waiting jobs become ready and paused batches resume. */
-  clearProvider(name: string, options?: By): Promise<ClearedProvider>
+  clearProvider(name: string, options?: ActedBy): Promise<ClearedProvider>
 }
 
 export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): Providers {
@@ -28,7 +28,7 @@ export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promi
   return {
     providers: () => viewProviders(db, clock.instant()),
     async clearProvider(name, options) {
-      const by = checkBy(options)
+      const by = checkActor(options)
       const pressed = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
       if (pressed === undefined)
         throw new RetomaError('not_found', { what: say('provider', 'provedor'), id: String(name) })

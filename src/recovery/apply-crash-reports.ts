@@ -10,34 +10,38 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import {
-  type Certificate,
-  certificatesFolder,
-  readCertificates,
-  removeCertificate,
+  type PendingCrashReport,
+  pendingCrashReportsFolder,
+  readPendingCrashReports,
+  removePendingCrashReport,
 } from '../supervisor/pending-crash-reports.ts'
-import { buryWorker } from './sql/recover-crashed-worker.ts'
+import { recoverCrashedWorker } from './sql/recover-crashed-worker.ts'
 
-export interface BurialOptions {
+export interface ApplyCrashReportsOptions {
   db: Db
   clock: Clock
   log: Log
   /** Jobs of the queue wait again. */
-  tell: (queue: string) => void
+  wake: (queue: string) => void
   /** These jobs crashed their process. */
   crashed: (jobs: readonly { queue: string; kind: string }[]) => Promise<void>
 }
 
 /** Never throws. */
-export async function buryTheDead(options: BurialOptions): Promise<void> {
-  const folder = certificatesFolder()
+export async function applyCrashReports(options: ApplyCrashReportsOptions): Promise<void> {
+  const folder = pendingCrashReportsFolder()
   if (folder === undefined) return
-  for (const certificate of readCertificates(folder)) await bury(folder, certificate, options)
+  for (const certificate of readPendingCrashReports(folder)) await bury(folder, certificate, options)
 }
 
-async function bury(folder: string, { worker, death }: Certificate, { db, clock, log, tell, crashed }: BurialOptions) {
+async function bury(
+  folder: string,
+  { worker, death }: PendingCrashReport,
+  { db, clock, log, wake: tell, crashed }: ApplyCrashReportsOptions,
+) {
   try {
-    const recovered = await buryWorker(db, worker, death, clock.instant())
-    removeCertificate(folder, worker)
+    const recovered = await recoverCrashedWorker(db, worker, death, clock.instant())
+    removePendingCrashReport(folder, worker)
     for (const queue of new Set(recovered.map(each => each.queue))) tell(queue)
     await crashed(recovered.filter(each => each.fate === 'crash'))
     if (recovered.length > 0)

@@ -12,7 +12,7 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { isGone, thisProcess } from '../lib/process-identity.ts'
-import type { Death } from '../supervisor/model/crash-report.ts'
+import type { CrashReport } from '../supervisor/model/crash-report.ts'
 import type { WorkerProcess } from '../worker/sql/heartbeat.ts'
 import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
 import { declareProcessGone, workersOnMachine } from './sql/workers-on-machine.ts'
@@ -64,7 +64,7 @@ const hasEnded = (process: WorkerProcess): boolean =>
   isGone(process) && (process.supervisor === null || isGone(process.supervisor))
 
 /** No process saw the end of this worker: it counts as a requested stop by design, and as a restart for its jobs. */
-const deathOf = (pid: number): Omit<Death, 'started'> => ({
+const deathOf = (pid: number): Omit<CrashReport, 'started'> => ({
   how: 'asked',
   why: `process ${pid} has ended without a goodbye`,
   signal: null,

@@ -7,7 +7,7 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { judge, starvedAfter } from './model/verdict.ts'
-import type { Look } from './sql/dead-workers.ts'
+import type { WorkerCheck } from './sql/dead-workers.ts'
 import { clearFindings, clearStarvedBut, type Finding, hungWorkers, reportFindings } from './sql/findings.ts'
 import { type StarvedLane, starvedLanes } from './sql/unclaimed-jobs.ts'
 
@@ -30,7 +30,7 @@ export class Findings {
   }
 
   /** `seen`: whether a worker hangs, jobs wait or findings exist, and the slow attempts. */
-  async tick(seen: Pick<Look, 'hung' | 'waiting' | 'findings'> & { slow: readonly Finding[] }): Promise<void> {
+  async tick(seen: Pick<WorkerCheck, 'hung' | 'waiting' | 'findings'> & { slow: readonly Finding[] }): Promise<void> {
     const db = this.#db
     if (seen.findings) this.#over(await clearFindings(db, this.#clock.instant()))
     const found = [...seen.slow, ...(seen.hung ? await this.#hung() : [])]

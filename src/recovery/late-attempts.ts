@@ -8,28 +8,34 @@
 
 import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
-import { causeOf } from '../jobs/model/error-fingerprint.ts'
+import { fingerprintOf } from '../jobs/model/error-fingerprint.ts'
 import { decide } from '../jobs/model/outcome.ts'
 import type { Random } from '../lib/random.ts'
 import { judge } from './model/verdict.ts'
 import type { Finding } from './sql/findings.ts'
-import { type Ended, type Ending, endAttempts, findLate, type LateAttempt } from './sql/late-attempts.ts'
+import {
+  type AttemptToEnd,
+  type EndedAttempt,
+  endAttempts,
+  findLateAttempts,
+  type LateAttempt,
+} from './sql/late-attempts.ts'
 
 const bite = 500
 
-export interface Swept {
-  timedOut: Ended[]
-  stalled: Ended[]
+export interface EndedLateAttempts {
+  timedOut: EndedAttempt[]
+  stalled: EndedAttempt[]
   slow: Finding[]
 }
 
-export async function sweepAttempts(db: Db, random: Random, now: () => Date | null): Promise<Swept> {
-  const swept: Swept = { timedOut: [], stalled: [], slow: [] }
+export async function sweepAttempts(db: Db, random: Random, now: () => Date | null): Promise<EndedLateAttempts> {
+  const swept: EndedLateAttempts = { timedOut: [], stalled: [], slow: [] }
   for (let after = '0'; ; ) {
-    const some = await findLate(db, after, bite, now())
-    const timedOut: Ending[] = []
-    const stalled: Ending[] = []
-    const hung: Ending[] = []
+    const some = await findLateAttempts(db, after, bite, now())
+    const timedOut: AttemptToEnd[] = []
+    const stalled: AttemptToEnd[] = []
+    const hung: AttemptToEnd[] = []
     for (const each of some) {
       const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
@@ -47,12 +53,12 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
 }
 
 /** The same outcome as from the worker: counts a failure, and backs off while attempts are left. */
-function outOfTime(late: LateAttempt, random: Random): Ending {
+function outOfTime(late: LateAttempt, random: Random): AttemptToEnd {
   const { id, attempt, policy } = late
   const thrown = new RetomaError('attempt_timeout', { attempt, job: id, seconds: policy.timeout / 1000 })
   const { message, code } = thrown
   const outcome = decide(late, policy, { thrown, timedOut: true }, random())
-  const error = { message, code, cause: causeOf({ what: 'timeout', code, message }) }
+  const error = { message, code, cause: fingerprintOf({ what: 'timeout', code, message }) }
   return outcome.state === 'waiting'
     ? { of: late, state: 'waiting', delayMs: outcome.delay, error }
     : { of: late, state: 'failed', delayMs: 0, error }
@@ -61,18 +67,18 @@ function outOfTime(late: LateAttempt, random: Random): Ending {
 const states = { retry: 'waiting', stall: 'stalled', fail: 'failed' } as const
 
 /** Counts no failure: a handler without progress mostly waits for an outside service. */
-function standsStill(late: LateAttempt): Ending {
+function standsStill(late: LateAttempt): AttemptToEnd {
   const { policy } = late
   const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
-  const cause = causeOf({ what: 'stalled', code: null, message })
+  const cause = fingerprintOf({ what: 'stalled', code: null, message })
   return { of: late, state: states[policy.onStall], delayMs: 0, error: { message, code: null, cause } }
 }
 
 /** Another job blocks the loop of the worker: counts no failure, and another worker may run the job. */
-function cannotGoOn(late: LateAttempt): Ending {
+function cannotGoOn(late: LateAttempt): AttemptToEnd {
   const { policy, worker } = late
   const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`
-  const cause = causeOf({ what: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
+  const cause = fingerprintOf({ what: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
   return { of: late, state: states[policy.onOrphan], delayMs: 0, error: { message, code: null, cause } }
 }
 

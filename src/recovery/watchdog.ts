@@ -13,9 +13,9 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { Findings } from './findings.ts'
-import { type Swept, sweepAttempts } from './late-attempts.ts'
-import { type Look, lookAfterWorkers } from './sql/dead-workers.ts'
-import type { Ended } from './sql/late-attempts.ts'
+import { type EndedLateAttempts, sweepAttempts } from './late-attempts.ts'
+import { checkWorkers, type WorkerCheck } from './sql/dead-workers.ts'
+import type { EndedAttempt } from './sql/late-attempts.ts'
 import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
 
 const bite = 500
@@ -28,8 +28,8 @@ export interface Tick {
   /** Workers declared dead. */
   dead: string[]
   recovered: Recovered[]
-  timedOut: Ended[]
-  stalled: Ended[]
+  timedOut: EndedAttempt[]
+  stalled: EndedAttempt[]
   /** Unfinished batches exist. */
   batches: boolean
   /** Batches are paused for a provider, or jobs wait for a provider that no longer asks for the wait. */
@@ -45,7 +45,7 @@ const share = 20
 const cheapMs = 50
 const rarelyMs = 60_000
 
-const nothing: Swept = { timedOut: [], stalled: [], slow: [] }
+const nothing: EndedLateAttempts = { timedOut: [], stalled: [], slow: [] }
 
 export class Watchdog {
   readonly #db: Db
@@ -111,7 +111,7 @@ export class Watchdog {
     return all
   }
 
-  async #sweep(): Promise<Swept> {
+  async #sweep(): Promise<EndedLateAttempts> {
     const swept = await sweepAttempts(this.#db, this.#random, () => this.#clock.instant())
     const told = { timedOut: 'attempts out of time were ended', stalled: 'attempts without progress were ended' }
     for (const what of ['timedOut', 'stalled'] as const) {
@@ -125,10 +125,10 @@ export class Watchdog {
     return swept
   }
 
-  async #look(): Promise<Look> {
+  async #look(): Promise<WorkerCheck> {
     const begun = this.#clock.elapsed()
     const all = begun >= this.#allAt
-    const found = await lookAfterWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())
+    const found = await checkWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())
     const cost = this.#clock.elapsed() - begun
     if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
     // The first check after a start is expected to be late.

@@ -5,30 +5,35 @@
 
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { lockedKeyOf } from '../enqueue/insert-jobs.ts'
-import type { Depths } from '../enqueue/queue-depth.ts'
+import type { QueueDepths } from '../enqueue/queue-depth.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
-import { type Exactly, exactlyOnce } from '../idempotency/idempotent-request.ts'
-import type { Kept, Once } from '../idempotency/stored-response.sql.ts'
-import { type By, checkBy } from '../jobs/model/actor.ts'
+import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
+import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
+import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
-import { slotAfter } from './model/recurrence.ts'
+import { occurrenceAfter } from './model/recurrence.ts'
 import { inputFor, type Schedule } from './model/schedule.ts'
 import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
 
-export interface Timetable {
+export interface ScheduleActions {
   /** The schedules of this engine and the schedules of other processes, by name. */
   schedules(): Promise<ScheduleView[]>
   /**
    * Enqueues the job of a schedule of this engine now, in addition to the recurrence: the next occurrence stays. If another job
    * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
    */
-  runSchedule(name: string, options?: By): Promise<Fired>
+  runSchedule(name: string, options?: ActedBy): Promise<Fired>
   /**
    * The same as an idempotent request: stores `answer` of the result; a repetition gets the stored response and enqueues nothing.
    */
-  runScheduleOnce(name: string, once: Once, answer: (made: Fired) => Kept, options?: By): Promise<Exactly<Fired>>
+  runScheduleOnce(
+    name: string,
+    once: IdempotencyKey,
+    answer: (made: Fired) => StoredResponse,
+    options?: ActedBy,
+  ): Promise<Replayable<Fired>>
 }
 
 interface Fired {
@@ -36,18 +41,18 @@ interface Fired {
   created: boolean
 }
 
-export function createTimetable(given: {
+export function createScheduleActions(given: {
   db: Db
   clock: Clock
   schedules: readonly Schedule[]
-  depths: Depths
+  depths: QueueDepths
   tell: (queue: string) => void
-}): Timetable {
+}): ScheduleActions {
   const { db, clock, schedules, depths, tell } = given
 
   /** Answers the function that fires the schedule inside a transaction. */
-  async function firing(name: string, options: By | undefined) {
-    const by = checkBy(options)
+  async function firing(name: string, options: ActedBy | undefined) {
+    const by = checkActor(options)
     const schedule = schedules.find(each => each.name === name)
     if (schedule === undefined) {
       const known = schedules.map(each => each.name)
@@ -86,7 +91,7 @@ export function createTimetable(given: {
 
 /** No process has stored the schedule so far: answers the view as it will be. */
 function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView {
-  const nextAt = slotAfter(plan, now)
+  const nextAt = occurrenceAfter(plan, now)
   return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
 }
 
@@ -103,7 +108,7 @@ export async function checkSchedules(schedules: readonly Schedule[], now: Date):
     if (names.has(schedule.name)) refuse('another schedule has the same name', 'outro agendamento tem o mesmo nome')
     names.add(schedule.name)
     try {
-      await inputFor(schedule, slotAfter(schedule.plan, now))
+      await inputFor(schedule, occurrenceAfter(schedule.plan, now))
     } catch (error) {
       if (isRetomaError(error, 'bad_input')) refuse(error.in('en'), error.in('pt'))
       refuse(`its input cannot be made: ${error}`, `a entrada não pode ser feita: ${error}`)

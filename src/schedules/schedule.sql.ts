@@ -25,7 +25,7 @@ export interface Planned {
   readonly catchUp: CatchUp
 }
 
-export interface Looked {
+export interface ScheduleCheck {
   name: string
   /** The time of the database. */
   now: Date
@@ -66,10 +66,10 @@ const look = {
     order by m.name`,
 }
 
-export function lookAtSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<Looked[]> {
+export function readSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<ScheduleCheck[]> {
   const names = schedules.map(each => each.name)
   const plans = schedules.map(each => JSON.stringify(each.plan))
-  return db.run<Looked>(look, [now, names, plans], tickMs)
+  return db.run<ScheduleCheck>(look, [now, names, plans], tickMs)
 }
 
 // If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force
@@ -124,7 +124,7 @@ export interface Firing {
 }
 
 /** Returns the ids of the jobs; undefined: another process won the occurrence. */
-export function fireSlots(
+export function fireOccurrences(
   db: Db,
   schedule: Planned,
   { nextAt, afterwards, slot, jobs }: Firing,

@@ -8,13 +8,13 @@
 import type { Db } from '../database/db.ts'
 import type { NewJob } from '../enqueue/enqueue.sql.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { dueSlots } from './model/catch-up.ts'
-import { closest, slotAfter } from './model/recurrence.ts'
+import { dueOccurrences } from './model/catch-up.ts'
+import { closest, occurrenceAfter } from './model/recurrence.ts'
 import { inputFor, refOf, type Schedule } from './model/schedule.ts'
-import { bringIntoForce, fireSlots, type Looked, lookAtSchedules, type Planned } from './schedule.sql.ts'
+import { bringIntoForce, fireOccurrences, type Planned, readSchedules, type ScheduleCheck } from './schedule.sql.ts'
 
 /** Interval of reads without a due occurrence: for recurrences stored by other processes. */
-export const lookEveryMs = 30_000
+export const pollIntervalMs = 30_000
 const againMs = 1000
 
 /** Occurrences fired in a transaction, and transactions in a tick. */
@@ -40,27 +40,27 @@ export function createScheduler(given: {
   let since: Date | undefined
 
   /** Offers recurrences of this process that are not in force; the database decides. Answers the number of offers. */
-  async function bring(looked: readonly Looked[], now: Date | null): Promise<number> {
+  async function bring(looked: readonly ScheduleCheck[], now: Date | null): Promise<number> {
     const absent = looked.filter(each => each.nextAt === null || each.mayTake)
     for (const each of absent) {
       const schedule = named.get(each.name)!
       // Starts where the other recurrence ended, so that no occurrence is lost between the two; but never before this process
       // started.
       const from = each.seenAt === null ? each.now : latest(each.seenAt, since!)
-      await bringIntoForce(db, schedule, slotAfter(schedule.plan, from), now)
+      await bringIntoForce(db, schedule, occurrenceAfter(schedule.plan, from), now)
     }
     return absent.length
   }
 
   /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
-  async function fire(schedule: Schedule & Planned, looked: Looked, now: Date | null): Promise<number> {
+  async function fire(schedule: Schedule & Planned, looked: ScheduleCheck, now: Date | null): Promise<number> {
     const { plan, catchUp, name, job } = schedule
     let nextAt = looked.nextAt!
     for (let i = 0; i < bites && nextAt <= looked.now; i++) {
-      const { slots, nextAt: afterwards } = dueSlots(plan, catchUp, nextAt, looked.now, bite)
+      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, looked.now, bite)
       const jobs = await jobsFor(schedule, slots)
-      if (jobs === undefined) return lookEveryMs
-      const made = await fireSlots(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
+      if (jobs === undefined) return pollIntervalMs
+      const made = await fireOccurrences(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
       if (made === undefined) return Math.max(afterwards.getTime() - looked.now.getTime(), closest) // another process fires it
       if (made.length > 0) fired(job.queue)
       log.debug({ schedule: name, slots, jobs: made }, 'a schedule fired')
@@ -83,10 +83,10 @@ export function createScheduler(given: {
 
   return {
     async tick(now) {
-      if (schedules.length === 0) return lookEveryMs
-      let looked = await lookAtSchedules(db, planned, now)
+      if (schedules.length === 0) return pollIntervalMs
+      let looked = await readSchedules(db, planned, now)
       since ??= looked[0]?.now
-      if ((await bring(looked, now)) > 0) looked = await lookAtSchedules(db, planned, now)
+      if ((await bring(looked, now)) > 0) looked = await readSchedules(db, planned, now)
       // Concurrently: a schedule that waits for a unique key in an open transaction does not delay other schedules.
       const pauses = await Promise.all(
         looked
@@ -98,7 +98,7 @@ export function createScheduler(given: {
             }),
           ),
       )
-      return Math.min(lookEveryMs, ...pauses)
+      return Math.min(pollIntervalMs, ...pauses)
     },
   }
 }

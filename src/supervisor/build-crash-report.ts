@@ -1,31 +1,31 @@
 /** Builds crash reports from the files of an ended process: a report per worker, each with the attempts of this worker. */
 
-import { readCulprit } from './crash-report-files.ts'
-import { readStarts } from './in-flight-journal.ts'
-import { type Death, makeDeath, type Seen } from './model/crash-report.ts'
-import type { Certificate } from './pending-crash-reports.ts'
-import { isMarked } from './status-files.ts'
+import { readSuspectedJob } from './crash-report-files.ts'
+import { readInFlightJournal } from './in-flight-journal.ts'
+import { type CrashObservation, type CrashReport, makeCrashReport } from './model/crash-report.ts'
+import type { PendingCrashReport } from './pending-crash-reports.ts'
+import { hasStatusFile } from './status-files.ts'
 
-export interface Inquest {
+export interface CrashFacts {
   /** The report of the whole process, with all attempts in flight. */
-  death: Death
-  certificates: Certificate[]
+  death: CrashReport
+  certificates: PendingCrashReport[]
 }
 
-export function holdInquest(
+export function buildCrashReports(
   papers: string,
-  end: Omit<Seen, 'askedToStop' | 'overMemory' | 'hung' | 'started' | 'culprit'>,
-): Inquest {
-  const starts = readStarts(papers)
+  end: Omit<CrashObservation, 'askedToStop' | 'overMemory' | 'hung' | 'started' | 'culprit'>,
+): CrashFacts {
+  const starts = readInFlightJournal(papers)
   const seen = {
     ...end,
-    askedToStop: isMarked(papers, 'asked'),
-    overMemory: isMarked(papers, 'memory'),
-    hung: isMarked(papers, 'hung'),
-    culprit: readCulprit(papers),
+    askedToStop: hasStatusFile(papers, 'asked'),
+    overMemory: hasStatusFile(papers, 'memory'),
+    hung: hasStatusFile(papers, 'hung'),
+    culprit: readSuspectedJob(papers),
   }
   return {
-    death: makeDeath({ ...seen, started: [...starts.values()].flat() }),
-    certificates: Array.from(starts, ([worker, started]) => ({ worker, death: makeDeath({ ...seen, started }) })),
+    death: makeCrashReport({ ...seen, started: [...starts.values()].flat() }),
+    certificates: Array.from(starts, ([worker, started]) => ({ worker, death: makeCrashReport({ ...seen, started }) })),
   }
 }

@@ -6,10 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
-import type { Seen } from './model/crash-report.ts'
+import type { CrashObservation } from './model/crash-report.ts'
 import { memoryOf, oomCounter } from './oom-counter.ts'
-import { isMarked } from './status-files.ts'
-import { createTail } from './stderr-tail.ts'
+import { hasStatusFile } from './status-files.ts'
+import { createStderrTail } from './stderr-tail.ts'
 
 export interface Program {
   /** The file for Node to run. */
@@ -20,7 +20,7 @@ export interface Program {
   env: NodeJS.ProcessEnv
 }
 
-export interface BootOptions {
+export interface SupervisedProcessOptions {
   program: Program
   /** The report folder of the process. */
   papers: string
@@ -29,7 +29,7 @@ export interface BootOptions {
   late: (seconds: number, killed: boolean) => void
 }
 
-export interface BootEnd extends Omit<Seen, 'askedToStop' | 'started' | 'culprit'> {
+export interface ProcessEnd extends Omit<CrashObservation, 'askedToStop' | 'started' | 'culprit'> {
   readyMs: number | null
 }
 
@@ -42,7 +42,7 @@ const lastWordsMs = 500
 /** The kernel counts an out-of-memory kill at its begin, and a large process takes time to exit. */
 const oomLooks = 5
 
-const neverStarted: BootEnd = {
+const neverStarted: ProcessEnd = {
   exitCode: 1,
   signal: null,
   readyMs: null,
@@ -66,9 +66,9 @@ function start({ execArgv, entry, args, env }: Program): ChildProcess | undefine
 
 const say = ({ message }: Error): void => void process.stderr.write(`${message}\n`)
 
-export class Boot {
-  readonly ended: Promise<BootEnd>
-  readonly #options: BootOptions
+export class SupervisedProcess {
+  readonly ended: Promise<ProcessEnd>
+  readonly #options: SupervisedProcessOptions
   /** Undefined: the process could not be started, for example because of missing memory. */
   readonly #child: ChildProcess | undefined
   readonly #over = new AbortController()
@@ -77,7 +77,7 @@ export class Boot {
   #memory: number | null = null
   #readyAt: number | undefined
 
-  constructor(options: BootOptions) {
+  constructor(options: SupervisedProcessOptions) {
     const { program, clock } = options
     this.#options = options
     this.#startedAt = clock.elapsed()
@@ -89,9 +89,9 @@ export class Boot {
     this.#child?.kill(signal)
   }
 
-  async #watch(child: ChildProcess, stderr: Readable): Promise<BootEnd> {
+  async #watch(child: ChildProcess, stderr: Readable): Promise<ProcessEnd> {
     const { clock } = this.#options
-    const tail = createTail(keptBytes)
+    const tail = createStderrTail(keptBytes)
     let heard = 0
     stderr.on('data', (chunk: Buffer) => {
       heard++
@@ -145,7 +145,7 @@ export class Boot {
       if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
         told++
         // A recovering database or a migration may take any time.
-        const killed = waited >= tooLateMs && !isMarked(papers, 'database')
+        const killed = waited >= tooLateMs && !hasStatusFile(papers, 'database')
         late(Math.round(waited / 1000), killed)
         if (killed) this.tell('SIGKILL')
       }
@@ -154,6 +154,6 @@ export class Boot {
   }
 
   #lookForReady(): void {
-    if (isMarked(this.#options.papers, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
+    if (hasStatusFile(this.#options.papers, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
   }
 }

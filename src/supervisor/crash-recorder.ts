@@ -5,21 +5,21 @@
  * Invariant: the recorder only observes. The process ends as without the recorder: same message, same exit code.
  */
 
-import { nameCulprit } from './crash-report-files.ts'
-import { type Culprit, restartCode } from './model/crash-report.ts'
-import { isMarked } from './status-files.ts'
+import { recordSuspectedJob } from './crash-report-files.ts'
+import { restartCode, type SuspectedJob } from './model/crash-report.ts'
+import { hasStatusFile } from './status-files.ts'
 
-export interface WitnessOptions {
+export interface CrashRecorderOptions {
   papers: string
   /** The job of the running code. */
   current: () => { id: string; attempt: number } | undefined
 }
 
 /** Returns a function that removes the recorder. */
-export function witness({ papers, current }: WitnessOptions): () => void {
-  const name = (how: Culprit['how'], message: string, stack: string | null) => {
+export function recordCrashes({ papers, current }: CrashRecorderOptions): () => void {
+  const name = (how: SuspectedJob['how'], message: string, stack: string | null) => {
     const job = current()
-    if (job !== undefined) nameCulprit(papers, { job: job.id, attempt: job.attempt, how, message, stack })
+    if (job !== undefined) recordSuspectedJob(papers, { job: job.id, attempt: job.attempt, how, message, stack })
   }
   // This monitor runs before listeners that may keep the process alive. If there is such a listener, nothing ends here; if the listener
   // calls `process.exit`, the exit handler records the job.
@@ -30,7 +30,7 @@ export function witness({ papers, current }: WitnessOptions): () => void {
   }
   const exit = (code: number) => {
     // A process that stops on request or for a restart interrupts no work, so no job is named.
-    if (code !== restartCode && !isMarked(papers, 'asked'))
+    if (code !== restartCode && !hasStatusFile(papers, 'asked'))
       name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
   }
   process.on('uncaughtExceptionMonitor', uncaught)

@@ -5,18 +5,18 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { papersVariable, supervisorVariable } from '../lib/supervisor-variables.ts'
-import type { Culprit } from './model/crash-report.ts'
+import { crashReportFolderVariable, supervisorVariable } from '../lib/supervisor-variables.ts'
+import type { SuspectedJob } from './model/crash-report.ts'
 
 export {
-  certificatesVariable,
+  crashReportFolderVariable,
   ownVariables,
-  papersVariable,
+  pendingCrashReportsVariable,
   supervisorVariable,
   terminalVariable,
 } from '../lib/supervisor-variables.ts'
 
-export const papersFolder = (): string | undefined => ours(papersVariable)
+export const crashReportFolder = (): string | undefined => ours(crashReportFolderVariable)
 
 /** A variable set by the supervisor for this process, and not for processes started by this process. */
 export function ours(variable: string): string | undefined {
@@ -34,7 +34,7 @@ const longest = 20_000
  * Names the job that ends the process. Only the first name counts: later errors come from the ending process. Never throws, because no
  * caller could handle the error.
  */
-export function nameCulprit(folder: string, culprit: Culprit): void {
+export function recordSuspectedJob(folder: string, culprit: SuspectedJob): void {
   try {
     const { message, stack } = culprit
     const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
@@ -45,9 +45,9 @@ export function nameCulprit(folder: string, culprit: Culprit): void {
 }
 
 /** Null: no job was named, or the process ended during the write. */
-export function readCulprit(folder: string): Culprit | null {
+export function readSuspectedJob(folder: string): SuspectedJob | null {
   try {
-    const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as Culprit
+    const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as SuspectedJob
     const isOne = /^\d{1,19}$/.test(read.job) && Number.isInteger(read.attempt) && typeof read.message === 'string'
     return isOne ? read : null
   } catch {

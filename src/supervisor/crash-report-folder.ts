@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
 import { isOwnLeftover, isUsablePlace } from '../lib/temporary-folder.ts'
 
-export interface Folder {
+export interface CrashReportFolder {
   /** The folder for pending crash reports. */
   readonly certificates: string
   /** The report folder of the next process, created and empty. */
@@ -24,7 +24,7 @@ const places = () => [tmpdir(), '/dev/shm']
 const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
 
 /** Undefined: this user can write to none of the paths. */
-export function makeFolder(among: readonly string[] = places()): Folder | undefined {
+export function makeCrashReportFolder(among: readonly string[] = places()): CrashReportFolder | undefined {
   for (const place of among) {
     if (!isUsablePlace(place)) continue
     try {
@@ -41,7 +41,7 @@ export function makeFolder(among: readonly string[] = places()): Folder | undefi
  * mkdtemp makes the folder accessible to this user only. Later runs empty the folder instead of making a new folder: this works on a full
  * disk too.
  */
-function folderAt(path: string): Folder {
+function folderAt(path: string): CrashReportFolder {
   const certificates = join(path, 'certificates')
   const papers = join(path, 'papers')
   mkdirSync(certificates)

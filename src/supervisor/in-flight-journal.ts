@@ -10,7 +10,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-export interface Starts {
+export interface InFlightJournal {
   /** Returns the line number to free after the attempt's end. */
   note(name: string): number
   free(place: number): void
@@ -24,10 +24,10 @@ const length = 32
 const blank = 0x20
 const newline = 0x0a
 
-const nowhere: Starts = { note: () => -1, free() {}, close() {} }
+const nowhere: InFlightJournal = { note: () => -1, free() {}, close() {} }
 
 /** Without a folder there is no reader, and nothing is written. */
-export function openStarts(folder: string | undefined, worker: string): Starts {
+export function openInFlightJournal(folder: string | undefined, worker: string): InFlightJournal {
   if (folder === undefined) return nowhere
   const path = join(folder, prefix + worker)
   const file = opened(path)
@@ -83,7 +83,7 @@ function opened(path: string): number | undefined {
 }
 
 /** Worker id to attempts possibly in flight, as `id/attempt`, for every worker that did not stop in order. */
-export function readStarts(folder: string): Map<string, string[]> {
+export function readInFlightJournal(folder: string): Map<string, string[]> {
   if (!existsSync(folder)) return new Map()
   const files = readdirSync(folder, { withFileTypes: true }).filter(
     each => each.isFile() && each.name.startsWith(prefix),

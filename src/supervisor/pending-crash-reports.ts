@@ -6,30 +6,30 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { certificatesVariable, ours } from './crash-report-files.ts'
-import type { Death } from './model/crash-report.ts'
+import { ours, pendingCrashReportsVariable } from './crash-report-files.ts'
+import type { CrashReport } from './model/crash-report.ts'
 
-export const certificatesFolder = (): string | undefined => ours(certificatesVariable)
+export const pendingCrashReportsFolder = (): string | undefined => ours(pendingCrashReportsVariable)
 
-export interface Certificate {
+export interface PendingCrashReport {
   worker: string
-  death: Death
+  death: CrashReport
 }
 
 const ending = '.json'
 const fileOf = (folder: string, worker: string): string => join(folder, worker + ending)
 
-export function writeCertificate(folder: string, { worker, death }: Certificate): void {
+export function writePendingCrashReport(folder: string, { worker, death }: PendingCrashReport): void {
   const file = fileOf(folder, worker)
   mkdirSync(folder, { recursive: true })
   writeFileSync(`${file}.partial`, JSON.stringify(death), { mode: 0o600 })
   renameSync(`${file}.partial`, file)
 }
 
-export function readCertificates(folder: string): Certificate[] {
+export function readPendingCrashReports(folder: string): PendingCrashReport[] {
   return workersIn(folder).flatMap(worker => {
     try {
-      return { worker, death: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as Death }
+      return { worker, death: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as CrashReport }
     } catch {
       // Another engine of this process has just removed the file.
       return []
@@ -37,7 +37,7 @@ export function readCertificates(folder: string): Certificate[] {
   })
 }
 
-export const removeCertificate = (folder: string, worker: string): void =>
+export const removePendingCrashReport = (folder: string, worker: string): void =>
   rmSync(fileOf(folder, worker), { force: true })
 
 function workersIn(folder: string): string[] {

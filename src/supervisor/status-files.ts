@@ -12,9 +12,9 @@ import { join } from 'node:path'
  * migration, which may take time. `memory`: the process ends itself because of its memory limit, without a known job. `hung`: the process
  * ends itself because the loop is blocked past all deadlines, without a known job.
  */
-export type Mark = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
+export type StatusFile = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
 
-export function mark(folder: string | undefined, what: Mark): void {
+export function writeStatusFile(folder: string | undefined, what: StatusFile): void {
   if (folder === undefined) return
   try {
     writeFileSync(join(folder, what), '')
@@ -23,7 +23,7 @@ export function mark(folder: string | undefined, what: Mark): void {
   }
 }
 
-export function unmark(folder: string | undefined, what: Mark): void {
+export function removeStatusFile(folder: string | undefined, what: StatusFile): void {
   if (folder === undefined) return
   try {
     rmSync(join(folder, what), { force: true })
@@ -32,4 +32,4 @@ export function unmark(folder: string | undefined, what: Mark): void {
   }
 }
 
-export const isMarked = (folder: string, what: Mark): boolean => existsSync(join(folder, what))
+export const hasStatusFile = (folder: string, what: StatusFile): boolean => existsSync(join(folder, what))

@@ -1,11 +1,11 @@
 /** Keeps the last `most` bytes of a stream. */
-export interface Tail {
+export interface StderrTail {
   add(chunk: Buffer): void
   /** Null if nothing was written. */
   text(): string | null
 }
 
-export function createTail(most: number): Tail {
+export function createStderrTail(most: number): StderrTail {
   let kept = Buffer.alloc(0)
   return {
     add(chunk) {

@@ -8,14 +8,14 @@ import { whenParentIsGone } from '../lib/parent-process.ts'
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const sameMs = 500
 
-export interface OrderOptions {
+export interface StopSignalOptions {
   clock: Clock
   first: (signal: NodeJS.Signals) => void
   again: (signal: NodeJS.Signals) => void
 }
 
 /** Aborts at the first signal. The handlers stay until the end of the process: a further signal must not end the process differently. */
-export function hearOrders({ clock, first, again }: OrderOptions): AbortSignal {
+export function listenForStopSignals({ clock, first, again }: StopSignalOptions): AbortSignal {
   const stopping = new AbortController()
   let firstAt: number | undefined
   const heard = (signal: NodeJS.Signals) => {

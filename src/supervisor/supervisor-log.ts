@@ -1,12 +1,12 @@
 /** Logs the events of the worker process: a line per crash or restart, and a line per minute until the process is ready. */
 
 import type { Log } from '../lib/logging/log.ts'
-import type { Death } from './model/crash-report.ts'
+import type { CrashReport } from './model/crash-report.ts'
 import type { Next } from './model/restart-policy.ts'
 
 type Restart = Extract<Next, { do: 'restart' }>
 
-export function tellDeath(log: Log, death: Death, { afterMs, standing, loud }: Restart, wasReady: boolean): void {
+export function logCrash(log: Log, death: CrashReport, { afterMs, standing, loud }: Restart, wasReady: boolean): void {
   const { how, why, signal, exitCode, memoryBytes, oom, started, culprit } = death
   const restart = `restarting ${afterMs === 0 ? 'now' : `in ${afterMs / 1000} s`}`
   const facts = {
@@ -35,7 +35,7 @@ export function tellDeath(log: Log, death: Death, { afterMs, standing, loud }: R
 const mostJobs = (count: number): string =>
   count === 0 ? 'no job was running' : `at most ${count} ${count === 1 ? 'job was' : 'jobs were'} running`
 
-export function tellLate(log: Log, seconds: number, killed: boolean): void {
+export function logLateStart(log: Log, seconds: number, killed: boolean): void {
   const what = `worker process has not got ready in ${seconds} s`
   if (killed) log.error({ seconds }, `${what}; killed, to start again`)
   else log.warn({ seconds }, what)

@@ -10,38 +10,38 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { loop } from '../lib/loop.ts'
 import { hours } from '../lib/values/duration.ts'
-import { holdInquest } from './build-crash-report.ts'
-import { Boot, type BootEnd, type Program } from './child-process.ts'
-import { certificatesVariable, papersVariable, supervisorVariable } from './crash-report-files.ts'
-import type { Folder } from './crash-report-folder.ts'
+import { buildCrashReports } from './build-crash-report.ts'
+import { type ProcessEnd, type Program, SupervisedProcess } from './child-process.ts'
+import { crashReportFolderVariable, pendingCrashReportsVariable, supervisorVariable } from './crash-report-files.ts'
+import type { CrashReportFolder } from './crash-report-folder.ts'
 import { afterEnd, firstStanding } from './model/restart-policy.ts'
-import { writeCertificate } from './pending-crash-reports.ts'
-import { isMarked } from './status-files.ts'
-import { hearOrders } from './stop-signals.ts'
-import { tellDeath, tellLate } from './supervisor-log.ts'
+import { writePendingCrashReport } from './pending-crash-reports.ts'
+import { hasStatusFile } from './status-files.ts'
+import { listenForStopSignals } from './stop-signals.ts'
+import { logCrash, logLateStart } from './supervisor-log.ts'
 
 export interface SuperviseOptions {
   program: Program
-  folder: Folder
+  folder: CrashReportFolder
   clock: Clock
   /** Created on first use: most supervisors never log. */
   log: () => Promise<Log>
 }
 
 /** The end of the last child process, which the supervisor repeats. */
-export type Ending = Pick<BootEnd, 'exitCode' | 'signal'>
+export type Ending = Pick<ProcessEnd, 'exitCode' | 'signal'>
 
 /** The time for the child process to exit after a second signal. */
 const leaveAtOnceMs = 1000
 
 export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
-  let boot: Boot | undefined
+  let boot: SupervisedProcess | undefined
   let papers = ''
-  const stop = hearOrders({
+  const stop = listenForStopSignals({
     clock,
     first: signal => {
       // A terminal signals every process of a group: a process that has received the signal must not take ours for a second signal.
-      if (!isMarked(papers, 'asked')) boot?.tell(signal)
+      if (!hasStatusFile(papers, 'asked')) boot?.tell(signal)
     },
     again: signal => {
       boot?.tell(signal)
@@ -58,23 +58,23 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
   try {
     for (;;) {
       papers = folder.papers()
-      const variables = { [papersVariable]: papers, [certificatesVariable]: folder.certificates }
+      const variables = { [crashReportFolderVariable]: papers, [pendingCrashReportsVariable]: folder.certificates }
       const env = { ...program.env, ...variables, [supervisorVariable]: String(process.pid) }
-      const late = (seconds: number, killed: boolean) => void log().then(told => tellLate(told, seconds, killed))
-      boot = new Boot({ program: { ...program, env }, papers, clock, late })
+      const late = (seconds: number, killed: boolean) => void log().then(told => logLateStart(told, seconds, killed))
+      boot = new SupervisedProcess({ program: { ...program, env }, papers, clock, late })
       const end = await boot.ended
       boot = undefined
       const next = afterEnd(standing, { ...end, stopping: stop.aborted })
       if (next.do === 'end') return end
       standing = next.standing
-      const { death, certificates } = holdInquest(papers, end)
+      const { death, certificates } = buildCrashReports(papers, end)
       const told = await log()
       try {
-        for (const each of certificates) writeCertificate(folder.certificates, each)
+        for (const each of certificates) writePendingCrashReport(folder.certificates, each)
       } catch (error) {
         told.warn({ err: error }, 'the death certificate could not be written; the watchdog finds what was running')
       }
-      tellDeath(told, death, next, end.readyMs !== null)
+      logCrash(told, death, next, end.readyMs !== null)
       await clock.sleep(next.afterMs, stop)
       if (stop.aborted) return { exitCode: 0, signal: null }
     }

@@ -49,14 +49,14 @@ process.stdin.on('data', chunk => { heard += chunk })
 process.stdin.on('close', () => { end(heard.split('\\n').filter(Boolean).map(line => JSON.parse(line))) })
 `
 
-export interface Warden {
+export interface ServerCleanup {
   /** Adds a folder to remove. */
   watch(folder: string): void
   /** Resolves when nothing is left. */
   end(): Promise<void>
 }
 
-export function startWarden(): Warden {
+export function startServerCleanup(): ServerCleanup {
   const child = spawn(process.execPath, ['-e', script], {
     cwd: '/',
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },

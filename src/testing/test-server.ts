@@ -9,10 +9,10 @@ import { socketUrl } from '../embedded-postgres/connect-probe.ts'
 import { settle } from '../embedded-postgres/data-dir.ts'
 import { findBinaries } from '../embedded-postgres/find-binaries.ts'
 import { makeData } from '../embedded-postgres/init-data-dir.ts'
-import { thisMachine } from '../embedded-postgres/platform/platform.ts'
+import { thisPlatform } from '../embedded-postgres/platform/platform.ts'
 import { attachOrStart } from '../embedded-postgres/start-server.ts'
 import { systemClock } from '../lib/clock.ts'
-import { startWarden } from './test-server-cleanup.ts'
+import { startServerCleanup } from './test-server-cleanup.ts'
 
 export interface TestServer {
   /** Database `retoma`, user `retoma`, with the right to create databases and users. */
@@ -22,9 +22,9 @@ export interface TestServer {
 }
 
 export async function startTestServer(): Promise<TestServer> {
-  const machine = thisMachine()
+  const machine = thisPlatform()
   const found = await findBinaries(machine)
-  const warden = startWarden()
+  const warden = startServerCleanup()
   try {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
     warden.watch(folder)

@@ -5,9 +5,9 @@
  * worker stops, and the supervisor starts another; elsewhere the worker continues and only logs the need.
  */
 import type { Log } from '../lib/logging/log.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
 
-export interface WearOptions {
+export interface AbandonedHandlersOptions {
   log: Log
   /** The current worker id. */
   id: () => string
@@ -16,8 +16,8 @@ export interface WearOptions {
   stop: () => Promise<void>
 }
 
-export class Wear {
-  readonly #options: WearOptions
+export class AbandonedHandlers {
+  readonly #options: AbandonedHandlersOptions
   #abandoned = 0
   #isWorn = false
   #out: () => void = () => {}
@@ -26,7 +26,7 @@ export class Wear {
     this.#out = resolve
   })
 
-  constructor(options: WearOptions) {
+  constructor(options: AbandonedHandlersOptions) {
     this.#options = options
   }
 
@@ -42,7 +42,7 @@ export class Wear {
     if (this.#isWorn || this.#abandoned * 2 < slots) return
     this.#isWorn = true
     const facts = { worker: id(), abandoned: this.#abandoned, slots }
-    if (papersFolder() === undefined) {
+    if (crashReportFolder() === undefined) {
       log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
       return
     }

@@ -23,7 +23,7 @@ const { attempts, retries, duration } = systemMetrics
 const above = durationBuckets.length
 const sum = above + 1
 
-export class Tally {
+export class AttemptMetrics {
   readonly #byQueue = new Map<string, Map<string, Counts>>()
   #size = 0
   /** True if something was counted since the last `take`. */

@@ -1,32 +1,32 @@
 /** Stores the checkpoints, progress and warnings of attempts through the committer, and reads checkpoints, files and provider states. */
 
 import type { Db } from '../database/db.ts'
-import { isFaultOfRow, passes, sqlState } from '../database/pg-errors.ts'
-import { look } from '../database/read-only-query.ts'
+import { isFaultOfRow, isTransient, sqlState } from '../database/pg-errors.ts'
+import { readOnlyQuery } from '../database/read-only-query.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { warnOfAttempt } from '../events/sql/write-events.ts'
-import type { Keeper } from '../execution/handler-services.ts'
+import type { AttemptStorage } from '../execution/handler-services.ts'
 import { loadCheckpoints } from '../execution/sql/checkpoint.ts'
-import { transact } from '../execution/step-transaction.ts'
-import type { Copies } from '../files/local-file-copies.ts'
+import { runStepTransaction } from '../execution/step-transaction.ts'
+import type { LocalFileCopies } from '../files/local-file-copies.ts'
 import { opened } from '../files/model/file.ts'
 import { findFile, readPiece } from '../files/sql/file.ts'
 import type { Clock } from '../lib/clock.ts'
-import { tellProvider } from '../providers/sql/provider-state.ts'
-import type { Committer } from './outcome-writer.ts'
+import { recordProviderWord } from '../providers/sql/provider-state.ts'
+import type { OutcomeWriter } from './outcome-writer.ts'
 import { nameOf } from './sql/heartbeat.ts'
 
 const longestPauseMs = 5000
 
-export function createKeeper(given: {
+export function createAttemptStorage(given: {
   db: Db
   worker: string
-  committer: Committer
+  committer: OutcomeWriter
   clock: Clock
-  copies: Copies
+  copies: LocalFileCopies
   /** A stopped provider answers again. */
   answered: () => Promise<void>
-}): Keeper {
+}): AttemptStorage {
   const { db, worker, committer, clock, copies, answered } = given
 
   /** Retries while the database is unreachable, because an outage is no failure of the job. */
@@ -42,12 +42,12 @@ export function createKeeper(given: {
     }
   }
 
-  const keeper: Keeper = {
+  const keeper: AttemptStorage = {
     // A first attempt has no earlier checkpoints.
     load: async ({ id, attempt }, signal) =>
       attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
     async provider({ id, kind }, name, word, signal) {
-      const tell = () => tellProvider(db, name, { job: id, kind }, word, clock.instant())
+      const tell = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
       // The handler's result must not wait for the report of an answer.
       const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
       if (goesOn) await answered()
@@ -64,10 +64,10 @@ export function createKeeper(given: {
       const file = await keeper.file(claimed, id, signal)
       return file && copy(opened(file, n => keeper.piece(claimed, id, n, signal)))
     },
-    look: (query, signal) => patiently(() => look(db, query), signal, isAnswer),
+    look: (query, signal) => patiently(() => readOnlyQuery(db, query), signal, isAnswer),
     save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
     transact: ({ id, attempt }, name, work, signal) =>
-      transact({ db, clock, worker, job: { id, attempt }, name, work, signal }),
+      runStepTransaction({ db, clock, worker, job: { id, attempt }, name, work, signal }),
     warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
     note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
       committer.note({ id, attempt, checkpoint, resume, progress }),
@@ -82,4 +82,4 @@ export function createKeeper(given: {
 const isAnswer = (error: unknown): boolean =>
   isFaultOfRow(error) ||
   /^(25006|57014)$/.test(sqlState(error) ?? '') ||
-  (sqlState(error) !== undefined && !passes(error))
+  (sqlState(error) !== undefined && !isTransient(error))

@@ -6,7 +6,7 @@
  * if its last attempt is the deferred attempt.
  */
 
-import type { Claimed } from '../claiming/sql/claim.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { recallJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -31,7 +31,7 @@ export class ChildWaiters {
     this.#options = options
   }
 
-  add({ id, attempt }: Claimed): void {
+  add({ id, attempt }: ClaimedJob): void {
     this.#waiting.delete(id)
     if (this.#waiting.size < most) this.#waiting.set(id, attempt)
   }

@@ -7,54 +7,54 @@
  */
 
 import type { MovedBatch } from '../batches/sql/provider-pauses.ts'
-import type { Claimed } from '../claiming/sql/claim.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { Attempt, type AttemptOptions } from '../execution/attempt.ts'
 import type { AttemptEnd } from '../execution/attempt-outcome.ts'
 import { Deadlines } from '../execution/deadlines.ts'
-import type { Landed } from '../execution/model/write-result.ts'
-import { LeftBehind } from '../execution/overrunning-attempts.ts'
-import type { Copies } from '../files/local-file-copies.ts'
-import type { Children } from '../isolation/child-pool.ts'
+import type { WriteResult } from '../execution/model/write-result.ts'
+import { OverrunningAttempts } from '../execution/overrunning-attempts.ts'
+import type { LocalFileCopies } from '../files/local-file-copies.ts'
+import type { ChildPool } from '../isolation/child-pool.ts'
 import type { Isolate } from '../isolation/isolated-calls.ts'
 import type { PauseReason } from '../jobs/model/deferral.ts'
-import { causeOf } from '../jobs/model/error-fingerprint.ts'
+import { fingerprintOf } from '../jobs/model/error-fingerprint.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { Outcome, Trouble } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
-import { type Asker, tellProvider } from '../providers/sql/provider-state.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
-import { openStarts, type Starts } from '../supervisor/in-flight-journal.ts'
-import { Tally } from './attempt-metrics.ts'
-import { createKeeper } from './attempt-storage.ts'
+import { type ProviderAsker, recordProviderWord } from '../providers/sql/provider-state.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { type InFlightJournal, openInFlightJournal } from '../supervisor/in-flight-journal.ts'
+import { AttemptMetrics } from './attempt-metrics.ts'
+import { createAttemptStorage } from './attempt-storage.ts'
 import { Leases } from './leases.ts'
-import { type Committer, createCommitter } from './outcome-writer.ts'
-import type { Held } from './sql/heartbeat.ts'
+import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
+import type { HeldAttempt } from './sql/heartbeat.ts'
 
-export interface LifeOptions {
+export interface WorkerIncarnationOptions {
   id: string
   db: Db
   clock: Clock
   log: Log
   random: Random
   graceMs: number
-  children: Children
-  copies: Copies
+  children: ChildPool
+  copies: LocalFileCopies
   isolate: Isolate
   memoryBytes?: number | undefined
   /** The handler has ended: the slot is free after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
-  ended: (claimed: Claimed, ms: number | undefined, restMs: number) => void
+  ended: (claimed: ClaimedJob, ms: number | undefined, restMs: number) => void
   /** An attempt of a job of a batch has failed, and the failure is committed. */
   failed: (failed: { batch: string; id: string; cause: string; code: string | null; message: string }) => void
   /** An attempt of a job of this batch has succeeded, or was skipped. */
   succeeded: (batchId: string) => void
   /** The job was deferred because no child process was free. */
-  waitsForChild: (claimed: Claimed) => void
+  waitsForChild: (claimed: ClaimedJob) => void
   /** The outcome is written, the lease is lost, or nothing could be written. `delay`: the job waits again for `delay` milliseconds. */
-  settled: (claimed: Claimed, delay: number | undefined) => void
+  settled: (claimed: ClaimedJob, delay: number | undefined) => void
   /** A job of this queue was released unstarted and is ready again after `delayMs`. */
   gaveBack: (queue: string, delayMs: number) => void
   /** A handler starts. */
@@ -78,34 +78,34 @@ const mostMessage = 500
 /** The time until a child is killed when its job may run elsewhere. */
 const lastWordMs = 500
 
-export class Life {
+export class WorkerIncarnation {
   readonly id: string
-  readonly #options: LifeOptions
-  readonly #committer: Committer
+  readonly #options: WorkerIncarnationOptions
+  readonly #committer: OutcomeWriter
   readonly #forAttempts: AttemptOptions
   /** The in-flight journal, read after a crash of this process. */
-  readonly #starts: Starts
+  readonly #starts: InFlightJournal
   readonly leases: Leases
   /** Counts the outcomes of the attempts. */
-  readonly tally = new Tally()
+  readonly tally = new AttemptMetrics()
   #running = 0
   #handling = 0
-  readonly #leftBehind = new LeftBehind()
+  readonly #leftBehind = new OverrunningAttempts()
   /** Callbacks for the moment when no attempt runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
   readonly #deadlines: Deadlines
 
-  constructor(options: LifeOptions) {
+  constructor(options: WorkerIncarnationOptions) {
     this.id = options.id
     this.#options = options
     this.leases = new Leases(options)
     this.#deadlines = new Deadlines({ ...options, attempts: this.leases })
-    this.#starts = openStarts(papersFolder(), options.id)
-    this.#committer = createCommitter({ ...options, worker: options.id })
+    this.#starts = openInFlightJournal(crashReportFolder(), options.id)
+    this.#committer = createOutcomeWriter({ ...options, worker: options.id })
     this.#forAttempts = {
       ...options,
-      keeper: createKeeper({ ...options, worker: options.id, committer: this.#committer }),
+      keeper: createAttemptStorage({ ...options, worker: options.id, committer: this.#committer }),
       resumed: attempt => this.#deadlines.watch(attempt),
     }
   }
@@ -147,14 +147,14 @@ export class Life {
   }
 
   /** Discounts a blocked loop of `ms` milliseconds for all attempts except `culprit`, if known. */
-  stoodStill(ms: number, culprit: string | undefined): void {
+  discountBlockedTime(ms: number, culprit: string | undefined): void {
     // A handler that runs alone has blocked the loop itself.
-    if (this.#handling > 1) this.#deadlines.stoodStill(ms, culprit)
+    if (this.#handling > 1) this.#deadlines.discountBlockedTime(ms, culprit)
   }
 
   /** Discounts a pause of the whole process, which no attempt caused. */
   stopped(ms: number): void {
-    this.#deadlines.stoodStill(ms)
+    this.#deadlines.discountBlockedTime(ms)
   }
 
   /**
@@ -170,7 +170,7 @@ export class Life {
   }
 
   /** Undefined: the lease is already lost. */
-  hold(claimed: Claimed, job: AnyJob): Attempt | undefined {
+  hold(claimed: ClaimedJob, job: AnyJob): Attempt | undefined {
     const attempt = new Attempt(claimed, job, this.#forAttempts)
     return this.leases.add(attempt) ? attempt : undefined
   }
@@ -193,7 +193,7 @@ export class Life {
     const { log, clock, ended, settled } = this.#options
     const startedAt = clock.elapsed()
     let delay: number | undefined
-    let how: Landed | undefined
+    let how: WriteResult | undefined
     try {
       // `run` always ends and never throws.
       const end = await attempt.run(follow)
@@ -207,7 +207,7 @@ export class Life {
       const took = isBack ? undefined : ms
       // The next jobs would most likely be deferred too, so the slot pauses for as long as this job waits.
       const rest = isBack && !end.forChild ? Math.min(end.delay, longestRestMs) : 0
-      if (attempt.isLeftBehind) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
+      if (attempt.isOverrunning) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
       else ended(claimed, took, rest)
       try {
         how = await this.#settle(claimed, end)
@@ -244,31 +244,34 @@ export class Life {
     for (const told of this.#idlers.splice(0)) told()
   }
 
-  #tellBatch({ id, batch_id: batch }: Claimed, end: AttemptEnd): void {
+  #tellBatch({ id, batch_id: batch }: ClaimedJob, end: AttemptEnd): void {
     if (batch === null) return
     if (end.state === 'succeeded' || end.state === 'skipped') this.#options.succeeded(batch)
     if (!('failure' in end) || end.failure === null) return
     const { code, message } = end.failure
-    const cause = causeOf(end.failure)
+    const cause = fingerprintOf(end.failure)
     this.#options.failed({ batch, id, cause, code, message: message.slice(0, mostMessage) })
   }
 
-  #settle(claimed: Claimed, end: AttemptEnd): Promise<Landed> | 'lost' {
+  #settle(claimed: ClaimedJob, end: AttemptEnd): Promise<WriteResult> | 'lost' {
     if (end.state === 'lost') return 'lost'
     if (end.state === 'handed_back') return this.#handBack(claimed, end)
     return this.#committer.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end })
   }
 
-  async #handBack({ id, attempt, kind }: Claimed, end: Extract<Outcome, { state: 'handed_back' }>): Promise<Landed> {
+  async #handBack(
+    { id, attempt, kind }: ClaimedJob,
+    end: Extract<Outcome, { state: 'handed_back' }>,
+  ): Promise<WriteResult> {
     if (end.trouble) await this.#tell({ job: id, kind }, end.trouble)
     if (end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
     return this.#committer.settle({ id, attempt, outcome: end })
   }
 
   /** Reports the trouble if the database is reachable; otherwise the next probe meets the same trouble. */
-  async #tell(asker: Asker, { provider, message }: Trouble): Promise<void> {
+  async #tell(asker: ProviderAsker, { provider, message }: Trouble): Promise<void> {
     const { db, clock, log } = this.#options
-    await tellProvider(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
+    await recordProviderWord(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
       log.debug({ provider, err: error }, 'what a stopped provider was met with was not written'),
     )
   }
@@ -277,7 +280,7 @@ export class Life {
    * Pauses the batch before releasing the job, because another worker could claim the released job first. If this process crashes in
    * between, the job is recovered as an orphan of a paused batch.
    */
-  async #pause(held: Held, outcome: Outcome, pause: PauseReason): Promise<Landed> {
+  async #pause(held: HeldAttempt, outcome: Outcome, pause: PauseReason): Promise<WriteResult> {
     const how = await this.#committer.pause({ ...held, reason: JSON.stringify(pause) })
     return how === 'left' ? how : this.#committer.settle({ ...held, outcome })
   }

@@ -6,13 +6,13 @@
  * An attempt outside the list never starts.
  */
 
-import { extendAttempts, giveBackClaims, renewClaims } from '../claiming/sql/claim.ts'
+import { extendAttempts, releaseClaims, renewClaims } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { type Held, nameOf } from './sql/heartbeat.ts'
+import { type HeldAttempt, nameOf } from './sql/heartbeat.ts'
 
 export interface LeasesOptions {
   /** The worker id. */
@@ -45,11 +45,11 @@ export class Leases {
     return this.#held.values()
   }
 
-  get held(): Held[] {
+  get held(): HeldAttempt[] {
     return Array.from(this.#held.values(), ({ claimed }) => ({ id: claimed.id, attempt: claimed.attempt }))
   }
 
-  find(held: Held): Attempt | undefined {
+  find(held: HeldAttempt): Attempt | undefined {
     return this.#held.get(nameOf(held))
   }
 
@@ -105,20 +105,20 @@ export class Leases {
   }
 
   /** Releases jobs from a claim that arrived when no attempt may start any more. */
-  async refuse(claims: readonly Held[]): Promise<void> {
+  async refuse(claims: readonly HeldAttempt[]): Promise<void> {
     if (claims.length > 0) await this.#handBack(claims)
   }
 
-  async #handBack(claims: readonly Held[], delayMs = 0): Promise<void> {
+  async #handBack(claims: readonly HeldAttempt[], delayMs = 0): Promise<void> {
     const { db, id, clock, gaveBack } = this.#options
-    for (const queue of await giveBackClaims(db, id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
+    for (const queue of await releaseClaims(db, id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
   }
 
   /**
    * Releases attempts that the database assigns to this worker and that are unknown here in two comparisons in a row, so that a claim or
    * settle under way does not count. The answer to their claim was lost.
    */
-  async reconcile(held: readonly Held[]): Promise<void> {
+  async reconcile(held: readonly HeldAttempt[]): Promise<void> {
     const unknown = held.filter(each => !this.#held.has(nameOf(each)))
     const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
     this.#unknown = new Set(unknown.map(nameOf))
@@ -129,7 +129,7 @@ export class Leases {
   }
 
   /** Aborts attempts with a lost lease: the job was cancelled or recovered. */
-  lose(lost: readonly Held[]): void {
+  lose(lost: readonly HeldAttempt[]): void {
     for (const each of lost) {
       const attempt = this.find(each)
       if (attempt !== undefined) this.#lose(attempt)

@@ -8,23 +8,23 @@
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import { currentJob } from '../execution/current-job.ts'
-import { answerHeart, type Running } from '../heartbeat/current-job-hook.ts'
-import { Heart } from '../heartbeat/heartbeat-thread.ts'
-import { Stops } from '../heartbeat/process-pauses.ts'
-import { setFree, sign, turnMs } from '../heartbeat/shared-state.ts'
+import { installCurrentJobHook, type RunningJob } from '../heartbeat/current-job-hook.ts'
+import { HeartbeatThread } from '../heartbeat/heartbeat-thread.ts'
+import { ProcessPauses } from '../heartbeat/process-pauses.ts'
+import { setFree, slot, turnMs } from '../heartbeat/shared-state.ts'
 import { beatEvery } from '../jobs/model/policy.ts'
 import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
-import type { Life } from './incarnation.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import type { WorkerIncarnation } from './incarnation.ts'
 import { beatWorker, lostBy } from './sql/heartbeat.ts'
 
 export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
 
 /** Settings of the heartbeat thread; without settings only the main loop writes heartbeats. */
-export interface HeartSettings {
+export interface HeartbeatSettings {
   /** A direct connection, without a pooler. */
   url: string
   killWhenHung: boolean
@@ -33,20 +33,20 @@ export interface HeartSettings {
   silentMs: number
 }
 
-export interface PulseOptions {
+export interface MainLoopHeartbeatOptions {
   db: Db
   clock: Clock
   log: Log
-  heart: HeartSettings | undefined
+  heart: HeartbeatSettings | undefined
   queues: readonly string[]
   /** The current incarnation. */
-  life: () => Life
+  incarnation: () => WorkerIncarnation
   free: (queue: string) => number
   abandoned: () => number
   /** Called with each heartbeat. */
-  search: (life: Life) => Promise<void>
+  search: (life: WorkerIncarnation) => Promise<void>
   /** Starts a new incarnation after `life` was declared dead. Retried until it succeeds. */
-  startOver: (life: Life) => Promise<void>
+  startOver: (life: WorkerIncarnation) => Promise<void>
 }
 
 const deadlineMs = beatEvery - 500
@@ -55,14 +55,14 @@ const stoodMs = 500
 /** From this delay on the cause is worth finding. */
 const worthKnowingMs = 1000
 
-export class Pulse {
-  readonly #options: PulseOptions
-  #heart: Heart | undefined
+export class MainLoopHeartbeat {
+  readonly #options: MainLoopHeartbeatOptions
+  #heart: HeartbeatThread | undefined
   #loop: Loop | undefined
   #stopTurning = () => {}
   #stopAnswering = () => {}
   #dead: string | undefined
-  readonly #stops = new Stops()
+  readonly #stops = new ProcessPauses()
   #standsIn = false
   /** The instant of the main loop's own last heartbeat. */
   #beatAt = Number.NEGATIVE_INFINITY
@@ -71,7 +71,7 @@ export class Pulse {
   /** True after a blocked loop of unknown cause: from now on the async context of every handler is tracked. */
   followAll = false
 
-  constructor(options: PulseOptions) {
+  constructor(options: MainLoopHeartbeatOptions) {
     this.#options = options
   }
 
@@ -101,10 +101,10 @@ export class Pulse {
     await Promise.all([this.#loop?.stop(), this.#heart?.stop()])
   }
 
-  #startHeart(settings: HeartSettings): void {
-    const { clock, log, queues, life } = this.#options
+  #startHeart(settings: HeartbeatSettings): void {
+    const { clock, log, queues, incarnation: life } = this.#options
     this.#offset = sharedElapsed() - clock.elapsed()
-    this.#heart = new Heart({
+    this.#heart = new HeartbeatThread({
       ...settings,
       log,
       queues,
@@ -117,7 +117,7 @@ export class Pulse {
     this.#heart.live(life().id)
     this.turn()
     this.#stopTurning = whileIdle(turnMs, () => this.turn())
-    this.#stopAnswering = answerHeart(() => this.#current())
+    this.#stopAnswering = installCurrentJobHook(() => this.#current())
   }
 
   /**
@@ -125,9 +125,9 @@ export class Pulse {
    * `silentMs`.
    */
   #silent(): void {
-    const { heart: settings, clock, life } = this.#options
+    const { heart: settings, clock, incarnation: life } = this.#options
     if (settings === undefined) return
-    const byHeart = this.#heart!.signs[sign.beatAt]! - this.#offset
+    const byHeart = this.#heart!.sharedState[slot.beatAt]! - this.#offset
     if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
   }
 
@@ -135,65 +135,65 @@ export class Pulse {
   turn(): void {
     const heart = this.#heart
     if (heart === undefined) return
-    const { signs } = heart
-    const { clock, life, queues, free, abandoned } = this.#options
+    const { sharedState: signs } = heart
+    const { clock, incarnation: life, queues, free, abandoned } = this.#options
     const present = life()
     const now = sharedElapsed()
-    const late = now - signs[sign.turnAt]! - turnMs
-    if (late > signs[sign.lagMs]!) signs[sign.lagMs] = late
+    const late = now - signs[slot.turnAt]! - turnMs
+    if (late > signs[slot.lagMs]!) signs[slot.lagMs] = late
     if (late >= stoodMs) this.#stood(present, late, now)
-    signs[sign.abandoned] = abandoned()
-    signs[sign.unwrittenMs] = present.unwrittenMs
+    signs[slot.abandoned] = abandoned()
+    signs[slot.unwrittenMs] = present.unwrittenMs
     for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
     this.#show(present, present.sole)
     const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
-    signs[sign.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
-    signs[sign.turnAt] = now
+    signs[slot.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
+    signs[slot.turnAt] = now
   }
 
   /** Records the start of a handler, which may block the loop before the next turn. */
   started(attempt: Attempt): void {
-    const life = this.#options.life()
+    const life = this.#options.incarnation()
     if (this.#heart === undefined) return
     this.#show(life, life.handling === 1 ? attempt : undefined)
-    const { signs } = this.#heart
-    signs[sign.allDueAt] = Math.max(signs[sign.allDueAt]!, attempt.time.deadline + this.#offset)
+    const { sharedState: signs } = this.#heart
+    signs[slot.allDueAt] = Math.max(signs[slot.allDueAt]!, attempt.time.deadline + this.#offset)
   }
 
-  #show(life: Life, sole: Attempt | undefined): void {
-    const { signs } = this.#heart!
-    signs[sign.running] = life.handling
-    signs[sign.dueAt] = life.due === Number.POSITIVE_INFINITY ? 0 : life.due + this.#offset
-    signs[sign.soleJob] = Number(sole?.claimed.id ?? 0)
-    signs[sign.soleAttempt] = sole?.claimed.attempt ?? 0
+  #show(life: WorkerIncarnation, sole: Attempt | undefined): void {
+    const { sharedState: signs } = this.#heart!
+    signs[slot.running] = life.handling
+    signs[slot.dueAt] = life.due === Number.POSITIVE_INFINITY ? 0 : life.due + this.#offset
+    signs[slot.soleJob] = Number(sole?.claimed.id ?? 0)
+    signs[slot.soleAttempt] = sole?.claimed.attempt ?? 0
   }
 
-  #stood(life: Life, late: number, now: number): void {
-    const { signs } = this.#heart!
-    const stopped = Math.min(this.#stops.since(signs[sign.turnAt]!, signs, now), late)
+  #stood(life: WorkerIncarnation, late: number, now: number): void {
+    const { sharedState: signs } = this.#heart!
+    const stopped = Math.min(this.#stops.since(signs[slot.turnAt]!, signs, now), late)
     if (stopped > 0) life.stopped(stopped)
     const ms = late - stopped
     if (ms < stoodMs) return
-    const job = signs[sign.blockedJob]!
+    const job = signs[slot.blockedJob]!
     if (job === 0 && ms >= worthKnowingMs) this.followAll = true
-    life.stoodStill(ms, job === 0 ? undefined : `${job}/${signs[sign.blockedAttempt]}`)
+    life.discountBlockedTime(ms, job === 0 ? undefined : `${job}/${signs[slot.blockedAttempt]}`)
   }
 
   /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
-  #current(): Running | undefined {
-    const life = this.#options.life()
+  #current(): RunningJob | undefined {
+    const life = this.#options.incarnation()
     const known = currentJob()
     const sole = life.sole
     // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.leases.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
-    const turnedAt = this.#heart!.signs[sign.turnAt]! - this.#offset
+    const turnedAt = this.#heart!.sharedState[slot.turnAt]! - this.#offset
     return { id, attempt: number, kind, leftMs: attempt.time.leftOfOne(turnedAt) }
   }
 
   async #tick(): Promise<undefined> {
-    const { db, life, search, startOver } = this.#options
+    const { db, incarnation: life, search, startOver } = this.#options
     const present = life()
     const { id, leases } = present
     if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
@@ -202,7 +202,7 @@ export class Pulse {
     await search(present)
   }
 
-  async #isAlive(life: Life): Promise<boolean> {
+  async #isAlive(life: WorkerIncarnation): Promise<boolean> {
     const { db, clock, log, queues, free, abandoned } = this.#options
     const standsIn = this.#heart?.isBeating === false
     // The end of the heartbeat thread was already logged.
@@ -216,7 +216,7 @@ export class Pulse {
       abandoned: abandoned(),
       freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
       unwrittenMs: life.unwrittenMs,
-      supervised: papersFolder() !== undefined,
+      supervised: crashReportFolder() !== undefined,
     }
     const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
     this.#beatAt = clock.elapsed()

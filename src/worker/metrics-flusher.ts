@@ -9,24 +9,24 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { writeMetrics } from '../metrics/sql/metric-counters.ts'
-import type { Life } from './incarnation.ts'
+import type { WorkerIncarnation } from './incarnation.ts'
 
-export interface TellerOptions {
+export interface MetricsFlusherOptions {
   db: Db
   clock: Clock
   log: Log
   /** The current incarnation. */
-  life: () => Life
+  incarnation: () => WorkerIncarnation
 }
 
 const beatsBetweenTellings = 2
 
-export class Teller {
-  readonly #options: TellerOptions
+export class MetricsFlusher {
+  readonly #options: MetricsFlusherOptions
   #beats = 0
   #telling: Promise<void> | undefined
 
-  constructor(options: TellerOptions) {
+  constructor(options: MetricsFlusherOptions) {
     this.#options = options
   }
 
@@ -45,7 +45,7 @@ export class Teller {
   }
 
   async #tell(): Promise<void> {
-    const { db, clock, log, life } = this.#options
+    const { db, clock, log, incarnation: life } = this.#options
     const { id, tally } = life()
     if (!tally.changed) return
     await writeMetrics(db, id, tally.take(), clock.instant()).catch(error => {

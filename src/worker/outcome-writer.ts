@@ -6,40 +6,40 @@
  * with `unwritten` or `rejected` if nothing could be written: the job is still leased by this worker and still `running`.
  */
 
-import { type MovedBatch, type Pausing, pauseBatches } from '../batches/sql/provider-pauses.ts'
+import { type MovedBatch, type ProviderPause, pauseBatches } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
-import type { Landed } from '../execution/model/write-result.ts'
-import { type Checkpoint, type Note, noteProgress, saveCheckpoints } from '../execution/sql/checkpoint.ts'
+import type { WriteResult } from '../execution/model/write-result.ts'
+import { type Checkpoint, noteProgress, type ProgressRow, saveCheckpoints } from '../execution/sql/checkpoint.ts'
 import type { Failure } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { asText, cleanText } from '../lib/values/json.ts'
-import { type Settle, settleJobs } from './sql/settle.ts'
-import { createGroupCommit } from './write-batcher.ts'
+import { type SettleRow, settleJobs } from './sql/settle.ts'
+import { createWriteBatcher } from './write-batcher.ts'
 
-export interface Committer {
-  settle(settle: Settle): Promise<Landed>
+export interface OutcomeWriter {
+  settle(settle: SettleRow): Promise<WriteResult>
   /** `rejected`: PostgreSQL does not accept the value. */
-  save(checkpoint: Checkpoint): Promise<Landed>
-  note(note: Note): Promise<Landed>
+  save(checkpoint: Checkpoint): Promise<WriteResult>
+  note(note: ProgressRow): Promise<WriteResult>
   /** Pauses the batch of the job if the lease still holds. */
-  pause(pausing: Pausing): Promise<Landed>
+  pause(pausing: ProviderPause): Promise<WriteResult>
   /** Milliseconds that the oldest write has waited. */
   readonly unwrittenMs: number
   /** Stops waiting for a failing database: unwritten items are left to the watchdog. */
   giveUp(): void
 }
 
-export function createCommitter(options: {
+export function createOutcomeWriter(options: {
   db: Db
   worker: string
   clock: Clock
   log: Log
   /** A job of this batch has paused the batch. */
   paused: (batch: MovedBatch) => void
-}): Committer {
+}): OutcomeWriter {
   const { db, worker, clock, log, paused } = options
-  const settles = createGroupCommit<Settle>({
+  const settles = createWriteBatcher<SettleRow>({
     clock,
     log,
     what: 'outcomes',
@@ -48,7 +48,7 @@ export function createCommitter(options: {
     oneOfJob: true,
     instead,
   })
-  const checkpoints = createGroupCommit<Checkpoint>({
+  const checkpoints = createWriteBatcher<Checkpoint>({
     clock,
     log,
     what: 'checkpoints',
@@ -56,7 +56,7 @@ export function createCommitter(options: {
     weigh: ({ value }) => value.length,
     instead: () => undefined,
   })
-  const notes = createGroupCommit<Note>({
+  const notes = createWriteBatcher<ProgressRow>({
     clock,
     log,
     what: 'notes of progress',
@@ -66,7 +66,7 @@ export function createCommitter(options: {
     instead: () => undefined,
   })
 
-  const pauses = createGroupCommit<Pausing>({
+  const pauses = createWriteBatcher<ProviderPause>({
     clock,
     log,
     what: 'pauses of batches',
@@ -84,7 +84,7 @@ export function createCommitter(options: {
    * Replaces an outcome rejected by PostgreSQL by a failure of this attempt only. If PostgreSQL rejects the failure too, the job ends
    * without the failure: a job must not run forever because its outcome cannot be written.
    */
-  function instead({ id, attempt, outcome }: Settle, error: unknown): Settle | undefined {
+  function instead({ id, attempt, outcome }: SettleRow, error: unknown): SettleRow | undefined {
     if (outcome.state === 'refused') {
       log.error({ job: id, attempt, err: error }, 'PostgreSQL takes no end of this job; it stays with this worker')
       return undefined
@@ -116,7 +116,7 @@ export function createCommitter(options: {
   }
 }
 
-function lengthOf({ outcome }: Settle): number {
+function lengthOf({ outcome }: SettleRow): number {
   if (outcome.state === 'succeeded') return outcome.result.length
   const failure = 'failure' in outcome ? outcome.failure : null
   return failure === null ? 0 : failure.message.length + (failure.stack?.length ?? 0)

@@ -1,10 +1,10 @@
 /** Validates the options of `engine.work` and derives the settings of the heartbeat thread. */
 
-import type { Registry } from '../enqueue/kind-registry.ts'
+import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { RetomaError, say } from '../errors/errors.ts'
 import { defaultPolicy } from '../jobs/model/policy.ts'
 import type { Duration } from '../lib/values/duration.ts'
-import { defaultMemoryCap, type HeartSettings } from './main-loop-heartbeat.ts'
+import { defaultMemoryCap, type HeartbeatSettings } from './main-loop-heartbeat.ts'
 
 export interface WorkOptions {
   /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, 10 each. */
@@ -26,11 +26,11 @@ export interface WorkOptions {
 /** Below this limit even an idle worker would end itself. */
 const leastMemory = 64_000_000
 
-export function heartSettings(
+export function heartbeatSettings(
   { memory, killWhenHung = false }: WorkOptions,
   url: string,
-  registry: Registry,
-): HeartSettings {
+  registry: KindRegistry,
+): HeartbeatSettings {
   const orphanAfter = Math.min(
     defaultPolicy.orphanAfter,
     ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),

@@ -6,25 +6,25 @@
  * from ending.
  */
 
-import type { BatchEnds } from '../batches/batch-completion.ts'
-import { letBatchesGoOn, type MovedBatch } from '../batches/sql/provider-pauses.ts'
-import { anew, doors, type Listener, listen } from '../claiming/sql/wake-up.ts'
+import type { BatchCompletion } from '../batches/batch-completion.ts'
+import { type MovedBatch, resumeBatches } from '../batches/sql/provider-pauses.ts'
+import { anew, doors, listen, type WakeListener } from '../claiming/sql/wake-up.ts'
 import type { Db } from '../database/db.ts'
-import type { Registry } from '../enqueue/kind-registry.ts'
+import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { suggestion } from '../errors/did-you-mean.ts'
 import { currentJob } from '../execution/current-job.ts'
 import { notifyQueue } from '../incidents/incident-check.ts'
 import type { Notify } from '../incidents/notice-job.ts'
-import type { Waiters } from '../jobs/settle-listeners.ts'
+import type { SettleListeners } from '../jobs/settle-listeners.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import { seconds } from '../lib/values/duration.ts'
 import { recallJobs } from '../providers/sql/clear-provider.ts'
-import { witness } from '../supervisor/crash-recorder.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
+import { recordCrashes } from '../supervisor/crash-recorder.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
 import { version } from '../version.ts'
-import { checkQueues, heartSettings, type WorkOptions } from './work-options.ts'
+import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
 import { Worker } from './worker.ts'
 
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
@@ -44,15 +44,15 @@ const pollMs = 5000
 const notices = 10
 const deliverMs = 12_000
 
-export interface CrewOptions {
+export interface WorkerPoolOptions {
   db: Db
   /** For the heartbeat thread of a worker: bypasses any pooler. */
   directUrl: string
   clock: Clock
   log: Log
-  registry: Registry
-  waiters: Waiters
-  ends: BatchEnds
+  registry: KindRegistry
+  waiters: SettleListeners
+  ends: BatchCompletion
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
@@ -62,26 +62,26 @@ export interface CrewOptions {
   /** A worker of this process has claimed a job of the queue. */
   claimed: (queue: string, job: string) => void
   /** Notifies workers of other processes: no further job of the batch may start. */
-  held: (queue: string, batch: string) => void
+  claimsBlocked: (queue: string, batch: string) => void
   /** Notifies workers of other processes: claims of the queue are no longer blocked. */
-  unheld: (queue: string) => void
+  claimsUnblocked: (queue: string) => void
   /** Tokens or logins may have changed in another process. */
   doors: () => void
 }
 
-export class Crew {
-  readonly #given: CrewOptions
+export class WorkerPool {
+  readonly #given: WorkerPoolOptions
   readonly #workers = new Set<Worker>()
-  #listener: Listener | undefined
+  #listener: WakeListener | undefined
   #lookAway: (() => void) | undefined
 
-  constructor(given: CrewOptions) {
+  constructor(given: WorkerPoolOptions) {
     this.#given = given
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
-    const papers = papersFolder()
-    if (papers !== undefined) this.#lookAway ??= witness({ papers, current: currentJob })
+    const papers = crashReportFolder()
+    if (papers !== undefined) this.#lookAway ??= recordCrashes({ papers, current: currentJob })
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()
@@ -90,7 +90,7 @@ export class Crew {
       get id() {
         return worker.id
       },
-      worn: worker.worn,
+      worn: worker.restartNeeded,
       stop,
       [Symbol.asyncDispose]: stop,
     }
@@ -116,12 +116,12 @@ export class Crew {
         batchMoved: id => ends.touched(id),
         failed: failed => ends.failed(failed),
         succeeded: batch => ends.answered(batch),
-        hint: (queue, delayMs) => this.tell(queue, delayMs),
+        hint: (queue, delayMs) => this.wake(queue, delayMs),
         claimed: this.#given.claimed,
         paused: batch => this.paused(batch),
         answered: () => this.goOn(),
         // No heartbeat thread on a virtual clock.
-        heart: clock.instant() === null ? heartSettings(options, directUrl, registry) : undefined,
+        heart: clock.instant() === null ? heartbeatSettings(options, directUrl, registry) : undefined,
       },
       mode,
     )
@@ -154,8 +154,8 @@ export class Crew {
         // A wake without a queue also follows each connect, because any hint may have been missed.
         if (queue === undefined) this.#given.doors()
         if (held === doors) return
-        if (queue !== undefined && held === anew) this.unheld(queue)
-        else if (queue !== undefined && held !== undefined) this.holdBack(queue, held)
+        if (queue !== undefined && held === anew) this.claimsUnblocked(queue)
+        else if (queue !== undefined && held !== undefined) this.returnUnstarted(queue, held)
         else this.#wake(queue, delayMs)
       },
     })
@@ -168,8 +168,8 @@ export class Crew {
 
   /** A job of the batch asked for the pause, or the failure streak became too long. */
   paused({ id, queue }: MovedBatch): void {
-    const { held, waiters, log } = this.#given
-    this.holdBack(queue, id)
+    const { claimsBlocked: held, waiters, log } = this.#given
+    this.returnUnstarted(queue, id)
     held(queue, id)
     waiters.settled(id)
     log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
@@ -177,30 +177,30 @@ export class Crew {
 
   /** Resumes the batches and jobs that waited for a provider that answers again. */
   async goOn(): Promise<void> {
-    const { db, clock, ends, waiters, unheld, log } = this.#given
-    const moved = await letBatchesGoOn(db, clock.instant())
+    const { db, clock, ends, waiters, claimsUnblocked: unheld, log } = this.#given
+    const moved = await resumeBatches(db, clock.instant())
     for (const { id, queue } of moved) {
-      this.unheld(queue)
+      this.claimsUnblocked(queue)
       unheld(queue)
       waiters.settled(id)
       log.info({ batch: id }, 'its provider answers again; this batch goes on')
     }
-    if (moved.length > 0) await ends.ask(moved.map(each => each.id))
-    for (const queue of await recallJobs(db, clock.instant())) this.tell(queue)
+    if (moved.length > 0) await ends.check(moved.map(each => each.id))
+    for (const queue of await recallJobs(db, clock.instant())) this.wake(queue)
   }
 
   /** Returns claimed jobs of the batch that have not started here. */
-  holdBack(queue: string, batch: string): void {
-    for (const worker of this.#workers) void worker.holdBack(queue, batch)
+  returnUnstarted(queue: string, batch: string): void {
+    for (const worker of this.#workers) void worker.returnUnstarted(queue, batch)
   }
 
   /** Claims of the queue are no longer blocked. */
-  unheld(queue: string): void {
-    for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.unheld(queue)
+  claimsUnblocked(queue: string): void {
+    for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.claimsUnblocked(queue)
   }
 
   /** Wakes workers here and in other processes: the queue has work, now or after `delayMs`, perhaps only `job`. */
-  readonly tell = (queue: string, delayMs = 0, job?: string): void => {
+  readonly wake = (queue: string, delayMs = 0, job?: string): void => {
     const taken = this.#wake(queue, delayMs)
     this.#given.hint(queue, delayMs, taken, job)
   }

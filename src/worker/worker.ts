@@ -7,27 +7,27 @@
  */
 import { hostname } from 'node:os'
 import type { MovedBatch } from '../batches/sql/provider-pauses.ts'
-import { Intake } from '../claiming/claim-loop.ts'
+import { ClaimLoop } from '../claiming/claim-loop.ts'
 import { claimJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
-import { Copies, removeLeftCopies } from '../files/local-file-copies.ts'
-import { Children } from '../isolation/child-pool.ts'
+import { LocalFileCopies, removeLeftoverCopies } from '../files/local-file-copies.ts'
+import { ChildPool } from '../isolation/child-pool.ts'
 import { checkHandlers } from '../isolation/handler-module.ts'
-import { Calls } from '../isolation/isolated-calls.ts'
+import { IsolatedCalls } from '../isolation/isolated-calls.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
-import { type Takes, takesOf } from '../jobs/model/kind-version.ts'
+import { type ClaimableKinds, claimableKindsOf } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import { temporaryPlace } from '../lib/temporary-folder.ts'
-import { papersFolder } from '../supervisor/crash-report-files.ts'
-import { Wear } from './abandoned-handlers.ts'
+import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { ChildWaiters } from './child-waiters.ts'
-import { Life, type LifeOptions } from './incarnation.ts'
-import { type HeartSettings, Pulse } from './main-loop-heartbeat.ts'
-import { Teller } from './metrics-flusher.ts'
-import { heldBy, leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
+import { WorkerIncarnation, type WorkerIncarnationOptions } from './incarnation.ts'
+import { type HeartbeatSettings, MainLoopHeartbeat } from './main-loop-heartbeat.ts'
+import { MetricsFlusher } from './metrics-flusher.ts'
+import { attemptsHeldBy, leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
 import { settleJobs } from './sql/settle.ts'
 
 export interface WorkerOptions {
@@ -45,7 +45,7 @@ export interface WorkerOptions {
   /** A job of this batch has reached a final state, or may have. */
   batchMoved: (batchId: string) => void
   /** An attempt of a job of a batch has failed, and the failure is committed. */
-  failed: LifeOptions['failed']
+  failed: WorkerIncarnationOptions['failed']
   /** An attempt of a job of this batch has succeeded, or was skipped. */
   succeeded: (batchId: string) => void
   /** A job of this queue waits again and is ready after `delayMs`. Another slot, in this process or elsewhere, may be free for the job. */
@@ -56,7 +56,7 @@ export interface WorkerOptions {
   /** A stopped provider answers again: batches and jobs paused by the stop continue. */
   answered: () => Promise<void>
   /** Undefined: the main loop writes the heartbeats, as with the virtual clock. */
-  heart?: HeartSettings | undefined
+  heart?: HeartbeatSettings | undefined
 }
 
 /** When the worker stops: the wait for the database beyond the stop grace, then the time to remove the worker row. */
@@ -67,25 +67,25 @@ const beatsBetweenSearches = 12
 /** Undefined: no other process could find out later whether this process has ended. */
 function workerProcess(): WorkerProcess | undefined {
   const self = thisProcess()
-  if (self === undefined || papersFolder() === undefined) return self && { ...self, supervisor: null }
+  if (self === undefined || crashReportFolder() === undefined) return self && { ...self, supervisor: null }
   const supervisor = identityOf(process.ppid)
   return supervisor && { ...self, supervisor }
 }
 
 export class Worker {
   readonly #options: WorkerOptions
-  readonly #takes: Required<Takes>
-  readonly #intake: Intake
-  readonly #children: Children
-  readonly #copies = new Copies(temporaryPlace())
-  readonly #calls: Calls
+  readonly #takes: Required<ClaimableKinds>
+  readonly #intake: ClaimLoop
+  readonly #children: ChildPool
+  readonly #copies = new LocalFileCopies(temporaryPlace())
+  readonly #calls: IsolatedCalls
   readonly #waiters: ChildWaiters
-  #life: Life
+  #life: WorkerIncarnation
   /** The current incarnation, and incarnations declared dead with a handler still running. */
-  readonly #lives = new Set<Life>()
-  readonly #pulse: Pulse
-  readonly #wear: Wear
-  readonly #teller: Teller
+  readonly #lives = new Set<WorkerIncarnation>()
+  readonly #pulse: MainLoopHeartbeat
+  readonly #wear: AbandonedHandlers
+  readonly #teller: MetricsFlusher
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when the worker has stopped, for any reason. */
@@ -109,20 +109,20 @@ export class Worker {
 
   private constructor(options: WorkerOptions) {
     this.#options = options
-    this.#takes = takesOf(options.jobs)
-    this.#children = new Children(options.log)
-    this.#calls = new Calls(this.#children, calls => this.#waiters.recall(calls))
+    this.#takes = claimableKindsOf(options.jobs)
+    this.#children = new ChildPool(options.log)
+    this.#calls = new IsolatedCalls(this.#children, calls => this.#waiters.recall(calls))
     this.#waiters = new ChildWaiters({ ...options, recalled: queue => this.#comesBack(queue, 0) })
     const life = () => this.#life
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
-    this.#wear = new Wear({ log: options.log, id: () => this.id, slots, stop: () => this.stop() })
-    this.#teller = new Teller({ ...options, life })
-    this.#intake = new Intake({ ...options, takes: this.#takes, life, unsure: () => this.#unsure() })
-    this.#pulse = new Pulse({
+    this.#wear = new AbandonedHandlers({ log: options.log, id: () => this.id, slots, stop: () => this.stop() })
+    this.#teller = new MetricsFlusher({ ...options, incarnation: life })
+    this.#intake = new ClaimLoop({ ...options, takes: this.#takes, incarnation: life, unsure: () => this.#unsure() })
+    this.#pulse = new MainLoopHeartbeat({
       ...options,
       heart: options.heart,
       queues: this.#intake.queues,
-      life,
+      incarnation: life,
       free: queue => this.#intake.free(queue),
       abandoned: () => this.#wear.abandoned,
       search: present => this.#search(present),
@@ -137,7 +137,7 @@ export class Worker {
   }
 
   /** Resolves when abandoned handlers took half of the slots and the worker has stopped for another worker to take over. */
-  get worn(): Promise<void> {
+  get restartNeeded(): Promise<void> {
     return this.#wear.out
   }
 
@@ -158,13 +158,13 @@ export class Worker {
   }
 
   /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
-  unheld(queue: string): void {
-    this.#intake.unheld(queue)
+  claimsUnblocked(queue: string): void {
+    this.#intake.claimsUnblocked(queue)
   }
 
   /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
-  async holdBack(queue: string, batch: string): Promise<void> {
-    await this.#intake.holdBack(queue, batch)
+  async returnUnstarted(queue: string, batch: string): Promise<void> {
+    await this.#intake.returnUnstarted(queue, batch)
   }
 
   /** Writes heartbeats with the virtual clock too: time advanced by a test must not look like a silent worker. */
@@ -211,9 +211,9 @@ export class Worker {
     log.info({ worker: this.id }, 'worker stopped')
   }
 
-  #newLife(): Life {
+  #newLife(): WorkerIncarnation {
     const { settled, batchMoved } = this.#options
-    return new Life({
+    return new WorkerIncarnation({
       ...this.#options,
       id: randomName('w'),
       children: this.#children,
@@ -261,7 +261,7 @@ export class Worker {
   /** Runs in the background; no caller awaits the result. */
   #tidy(): void {
     const { log } = this.#options
-    removeLeftCopies(temporaryPlace()).catch(error =>
+    removeLeftoverCopies(temporaryPlace()).catch(error =>
       log.debug({ err: error }, 'copies of files were left where they are'),
     )
   }
@@ -288,16 +288,16 @@ export class Worker {
   }
 
   /** Looks for unknown attempts at the next two heartbeats after `#unsure`, and once a minute anyway. */
-  async #search(life: Life): Promise<void> {
+  async #search(life: WorkerIncarnation): Promise<void> {
     this.#teller.beat()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0
-    await life.leases.reconcile(await heldBy(this.#options.db, life.id))
+    await life.leases.reconcile(await attemptsHeldBy(this.#options.db, life.id))
     this.#searches--
   }
 
-  async #startOver(life: Life): Promise<void> {
+  async #startOver(life: WorkerIncarnation): Promise<void> {
     const attempts = life.leases.held.length
     this.#intake.suspend()
     this.#options.log.error(
@@ -315,6 +315,6 @@ export class Worker {
     this.#life = next
     this.#lives.add(next)
     this.#pulse.live(next.id)
-    this.#intake.beginAnew()
+    this.#intake.restart()
   }
 }

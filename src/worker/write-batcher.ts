@@ -7,20 +7,20 @@
  */
 
 import { isFaultOfRow } from '../database/pg-errors.ts'
-import type { Landed } from '../execution/model/write-result.ts'
+import type { WriteResult } from '../execution/model/write-result.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { afterThis } from '../lib/yield.ts'
+import { yieldThen } from '../lib/yield.ts'
 
-export interface GroupCommit<Item> {
-  add(item: Item): Promise<Landed>
+export interface WriteBatcher<Item> {
+  add(item: Item): Promise<WriteResult>
   /** The instant since which the oldest unwritten item waits; undefined: no item waits. */
   readonly waitingSince: number | undefined
   /** Stops waiting for a failing database. */
   giveUp(): void
 }
 
-export interface GroupCommitOptions<Item> {
+export interface WriteBatcherOptions<Item> {
   clock: Clock
   log: Log
   /** The name of the items in the log. */
@@ -36,13 +36,15 @@ export interface GroupCommitOptions<Item> {
 
 interface Entry<Item> {
   item: Item
-  done: (landed: Landed) => void
+  done: (landed: WriteResult) => void
 }
 
 const maxRows = 500
 const maxLength = 8 * 1024 * 1024
 
-export function createGroupCommit<Item extends { id: string }>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
+export function createWriteBatcher<Item extends { id: string }>(
+  options: WriteBatcherOptions<Item>,
+): WriteBatcher<Item> {
   const { clock, log, what, instead } = options
   const ending = new AbortController()
   const gathered: Entry<Item>[] = []
@@ -64,7 +66,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
     for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
       try {
         const landed = await options.write(entries.map(entry => entry.item))
-        afterThis(clock, () => {
+        yieldThen(clock, () => {
           for (const { item, done } of entries) done(landed.has(item) ? 'landed' : 'lost')
         })
         return
@@ -126,7 +128,7 @@ export function createGroupCommit<Item extends { id: string }>(options: GroupCom
         gatheredAt = clock.elapsed()
         sentAt = gatheredAt
         // Items added in the same turn of the loop join this flush: hundreds of jobs may have received results at once.
-        afterThis(clock, () => void flush())
+        yieldThen(clock, () => void flush())
       }),
     get waitingSince() {
       return flushing ? sentAt : undefined

@@ -1,7 +1,7 @@
 /** Tokens and log-ins as the engine keeps them, in one process and between several. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { Keyring } from '../../src/auth/credential-cache.ts'
+import { CredentialCache } from '../../src/auth/credential-cache.ts'
 import { days, minutes, seconds } from '../../src/index.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
 import { hashOf } from '../../src/lib/secret.ts'
@@ -71,7 +71,9 @@ test('a token that was just looked up costs no statement', async () => {
 test('a lookup that a revocation overtakes is neither kept nor waited for by others', async () => {
   const first = gate<string | null>()
   let asked = 0
-  const keys = new Keyring<string>(new VirtualClock(), () => (asked++ === 0 ? first.passed : Promise.resolve(null)))
+  const keys = new CredentialCache<string>(new VirtualClock(), () =>
+    asked++ === 0 ? first.passed : Promise.resolve(null),
+  )
   const early = [keys.get(hashOf('x')), keys.get(hashOf('x'))]
   expect(asked).toBe(1)
   keys.forget()

@@ -2,11 +2,11 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { beginRetry } from '../../src/batches/sql/batch-actions.ts'
-import { takeBite } from '../../src/batches/sql/batch-cascade.ts'
+import { runCascadeChunk } from '../../src/batches/sql/batch-cascade.ts'
 import { type Db, openDb, type Statement } from '../../src/database/db.ts'
 import { defineBatch, defineJob, doNotRetry, hours, isRetomaError, seconds } from '../../src/index.ts'
-import { createDesk } from '../../src/jobs/job-actions.ts'
-import { Waiters } from '../../src/jobs/settle-listeners.ts'
+import { createJobActions } from '../../src/jobs/job-actions.ts'
+import { SettleListeners } from '../../src/jobs/settle-listeners.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { auditBatches } from '../support/batches.ts'
 import { engineOf, gate, until } from '../support/engine.ts'
@@ -194,14 +194,14 @@ test('an item that is pressed while others have all failed ones retried is retri
         if (statement.name === 'control_retry') await beginRetry(real, id, {}, clock.instant())
         const rows = await real.run<Row>(statement, values, deadlineMs)
         // Its rows have followed by the time that the batch is looked at.
-        if (statement.name === 'control_state') await takeBite(real, id, clock.instant())
+        if (statement.name === 'control_state') await runCascadeChunk(real, id, clock.instant())
         return rows
       },
     }
-    const desk = createDesk({
+    const desk = createJobActions({
       db,
       clock,
-      waiters: new Waiters(),
+      waiters: new SettleListeners(),
       batches: engine as never,
       batchMoved: async () => {},
       tell: () => {},

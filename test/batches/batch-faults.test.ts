@@ -1,14 +1,14 @@
 /** Batches with faults between the engine and its database: an error before a statement, or its answer lost after it. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createBatches } from '../../src/batches/batch-actions.ts'
-import { BatchEnds } from '../../src/batches/batch-completion.ts'
+import { createBatchActions } from '../../src/batches/batch-actions.ts'
+import { BatchCompletion } from '../../src/batches/batch-completion.ts'
 import { batchTick } from '../../src/batches/batch-tick.ts'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
-import { createSubmits } from '../../src/batches/submit-batch.ts'
+import { createBatchSubmitter } from '../../src/batches/submit-batch.ts'
 import { openDb } from '../../src/database/db.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { Registry } from '../../src/enqueue/kind-registry.ts'
-import { Depths } from '../../src/enqueue/queue-depth.ts'
+import { KindRegistry } from '../../src/enqueue/kind-registry.ts'
+import { QueueDepths } from '../../src/enqueue/queue-depth.ts'
 import { defineBatch, defineJob, RetomaError } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -35,21 +35,36 @@ async function world() {
     await real.close()
     await giveBack()
   })
-  const registry = new Registry(real, clock)
+  const registry = new KindRegistry(real, clock)
   const nothing = () => {}
-  const ends = new BatchEnds({
+  const ends = new BatchCompletion({
     db,
     clock,
     log: silentLog,
-    tell: nothing,
+    wake: nothing,
     changed: nothing,
     goOn: async () => {},
     paused: nothing,
     closing: closing.signal,
   })
-  const ask = (id: string) => ends.ask([id])
-  const { submit } = createSubmits({ db, clock, registry, depths: new Depths(real, clock), tell: nothing, ask })
-  const desk = createBatches({ db, clock, ends, tell: nothing, tellAnew: nothing, hold: nothing, changed: nothing })
+  const ask = (id: string) => ends.check([id])
+  const { submit } = createBatchSubmitter({
+    db,
+    clock,
+    registry,
+    depths: new QueueDepths(real, clock),
+    tell: nothing,
+    ask,
+  })
+  const desk = createBatchActions({
+    db,
+    clock,
+    ends,
+    tell: nothing,
+    tellAnew: nothing,
+    hold: nothing,
+    changed: nothing,
+  })
   const sql = <T>(text: string, values: unknown[] = []) => real.run<T>({ name: '', text }, values)
   /** What a worker's flush leaves. */
   const end = async (id: string, state: string, n: number) => {
@@ -73,7 +88,7 @@ async function world() {
     ends,
     sql,
     end,
-    tick: () => batchTick({ db, clock, ask: ids => ends.ask(ids) }),
+    tick: () => batchTick({ db, clock, checkCompletion: ids => ends.check(ids) }),
   }
 }
 
@@ -142,8 +157,8 @@ test('an end whose answer is lost is one end: asked again, nothing is added', as
   const { id } = await submit(batch, list(2))
   await end(id, 'succeeded', 2)
   db.fail('batch_finish', 'after', unreachable())
-  await expect(ends.ask([id])).rejects.toThrow()
-  await ends.ask([id])
+  await expect(ends.check([id])).rejects.toThrow()
+  await ends.check([id])
   expect(await desk.batch(id)).toMatchObject({ state: 'succeeded' })
   expect(await sql(`select count(*)::int as n from retoma.job where kind = 'over'`)).toEqual([{ n: 1 }])
 })
@@ -157,7 +172,7 @@ test('an end that was seen before an item waits again does not end the batch', a
   try {
     await client.query('begin')
     await client.query(`select from retoma.batch where id = $1 for update`, [id])
-    const asking = ends.ask([id])
+    const asking = ends.check([id])
     await waitsFor(sql)
     await client.query(`update retoma.batch set epoch = epoch + 1 where id = $1`, [id])
     await client.query(

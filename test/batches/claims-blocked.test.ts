@@ -28,7 +28,7 @@ describe('of a batch', () => {
     await asleep()
     await sql(`update retoma.batch set held = false, state = 'running'`)
     await sql(`update retoma.queue set unheld = unheld + 1`)
-    worker.unheld('q')
+    worker.claimsUnblocked('q')
     await until(() => runs.length === 3)
   })
 
@@ -53,12 +53,12 @@ describe('of a batch', () => {
     await clock.advance(seconds(5))
     await asleep()
     slow = true
-    worker.unheld('q')
+    worker.claimsUnblocked('q')
     await looked.passed
     // Its answer is on its way, and knows nothing of this.
     await sql(`update retoma.batch set held = false, state = 'running'`)
     await sql(`update retoma.queue set unheld = unheld + 1`)
-    worker.unheld('q')
+    worker.claimsUnblocked('q')
     told.open()
     await until(() => runs.length === 3)
   })
@@ -85,7 +85,7 @@ describe('of a batch', () => {
       (await sql<{ n: number }>(`select count(*)::int as n from retoma.job where state = 'running'`))[0]!.n
     await until(async () => runs.length === 302 && (await running()) > 2)
     await sql(`update retoma.batch set held = true, state = 'paused'`)
-    await worker.holdBack('q', '1000000')
+    await worker.returnUnstarted('q', '1000000')
     expect(await running()).toBe(2)
     expect(
       await sql(`select distinct failures, restarts from retoma.job where batch_id is not null and state = 'waiting'`),

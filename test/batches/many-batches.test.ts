@@ -17,7 +17,7 @@ test('the watchdog looks at every open batch once in each tick, with more than 5
     )
     const seen: string[] = []
     const ask = async (ids: readonly string[]) => void seen.push(...ids)
-    await batchTick({ db: store.db, clock: new VirtualClock(), ask })
+    await batchTick({ db: store.db, clock: new VirtualClock(), checkCompletion: ask })
     expect(seen).toEqual(rows.map(each => each.id).toSorted((a, b) => Number(a) - Number(b)))
   }
 })

@@ -1,7 +1,7 @@
 /** `stopAfter: { sameCause }`: an outage pauses a batch before it has failed one item after the other. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { noteStreak } from '../../src/batches/sql/batch-streak.ts'
+import { recordStreak } from '../../src/batches/sql/batch-streak.ts'
 import type { Db, Statement } from '../../src/database/db.ts'
 import { defineBatch, defineJob, minutes, seconds } from '../../src/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -98,7 +98,7 @@ async function noting(count: number) {
   const items = (await t.engine.items(id)).items.map(each => ({ id: each.id }))
   const run = async (statement: Statement, values: unknown[]) => (await t.engine.query(statement.text, values)).rows
   const streak = { batch: id, cause: 'c', code: null, message: 'm', isAll: true }
-  const note = (failed: { id: string }[]) => noteStreak({ run } as unknown as Db, { ...streak, items: failed }, null)
+  const note = (failed: { id: string }[]) => recordStreak({ run } as unknown as Db, { ...streak, items: failed }, null)
   return { t, id, items, note }
 }
 

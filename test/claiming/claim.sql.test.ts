@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
-import { claimJobs, giveBackClaims, lookAhead } from '../../src/claiming/sql/claim.ts'
+import { claimJobs, lookAhead, releaseClaims } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { enqueueJobs } from '../../src/enqueue/enqueue.sql.ts'
 import { until } from '../support/engine.ts'
@@ -104,7 +104,7 @@ test('one claim that takes less than a priority has takes its oldest', async () 
 
 test('what comes back overtakes what is new of the same priority, and nothing of a better one', async () => {
   const [back] = await enqueue({})
-  await giveBackClaims(store.db, 'w', await claim(1), at(60))
+  await releaseClaims(store.db, 'w', await claim(1), at(60))
   const [, better] = await enqueue({ priority: 4 }, { priority: 3 })
   expect(ids(await claim(1, { now: at(60) }))).toEqual([better])
   expect(ids(await claim(1, { now: at(60) }))).toEqual([back])
@@ -139,7 +139,7 @@ test('a claim that was never begun goes back by its fence alone, and costs nothi
   const made = await enqueue({}, {})
   const [mine, theirs] = await claim(2)
   await store.sql(`update retoma.job set worker_id = 'other' where id = $1`, [theirs!.id])
-  await giveBackClaims(store.db, 'w', [mine!, theirs!], at(9))
+  await releaseClaims(store.db, 'w', [mine!, theirs!], at(9))
   expect(await store.job(mine!.id)).toMatchObject({
     state: 'waiting',
     worker_id: null,
@@ -152,7 +152,7 @@ test('a claim that was never begun goes back by its fence alone, and costs nothi
     { attempt: 1, unspent: 1 },
   ])
   expect(await store.job(theirs!.id)).toMatchObject({ state: 'running', worker_id: 'other' })
-  await giveBackClaims(store.db, 'other', [{ id: theirs!.id, attempt: 7 }], at(9))
+  await releaseClaims(store.db, 'other', [{ id: theirs!.id, attempt: 7 }], at(9))
   expect(await store.job(theirs!.id)).toMatchObject({ state: 'running' })
   expect(made).toHaveLength(2)
 })
@@ -191,7 +191,7 @@ test('claims are handed back in the order of their ids, as a cancel of their bat
     const lock = `select from retoma.job where id = $1 for update`
     await rival.query('begin')
     await rival.query(lock, [first])
-    const back = giveBackClaims(store.db, 'w', claims, at(1))
+    const back = releaseClaims(store.db, 'w', claims, at(1))
     const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => (await store.sql(waits)).length > 0)
     await rival.query(lock, [second])

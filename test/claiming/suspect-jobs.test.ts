@@ -1,7 +1,7 @@
 /** How a worker runs jobs that may have killed a process: apart, alone, at most two at a time, and nobody starves. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { defineJob, seconds } from '../../src/index.ts'
-import type { Care } from '../../src/jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../../src/jobs/model/crash-suspicion.ts'
 import { engineWith, type Gate, gate, until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
@@ -35,7 +35,7 @@ async function workerWith(given: { queues?: Record<string, number> } = {}) {
     over = true
     for (const each of gates.values()) each.open()
   })
-  const suspect = async (care: Partial<Care>) => {
+  const suspect = async (care: Partial<CrashSuspicion>) => {
     const id = await made.enqueue()
     const kept = { level: 1, death: 'w-dead', deaths: 1, fruitless: 0, ...care }
     await made.sql(`update retoma.job set care = $2 where id = $1`, [id, JSON.stringify(kept)])
@@ -119,7 +119,7 @@ describe('suspects', () => {
     const worker = await begin()
     const [first, second] = (await runs()).includes(a) ? [a, b] : [b, a]
     await sql(`update retoma.job set care = null where id = $1`, [second])
-    await worker.holdBack('q', '7')
+    await worker.returnUnstarted('q', '7')
     await until(async () => (await row(second!)).attempt === 2)
     expect((await runs()).toSorted()).toEqual([first, second].toSorted())
   })

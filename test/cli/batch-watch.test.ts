@@ -1,8 +1,8 @@
 /** What `batch show --watch` shows as time passes, on a clock and a terminal of the test's own. */
 import { expect, test } from 'vitest'
 import { drawnOn, printedBy, watchBatch } from '../../src/cli/commands/batch/batch-watch.ts'
-import { words } from '../../src/cli/messages/index.ts'
-import type { Voice } from '../../src/cli/output.ts'
+import { messagesIn } from '../../src/cli/messages/index.ts'
+import type { Output } from '../../src/cli/output.ts'
 import { RetomaError, say } from '../../src/errors/errors.ts'
 import { type BatchView, seconds } from '../../src/index.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
@@ -51,10 +51,10 @@ const gone = new RetomaError('database_unreachable', {
 function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {
   const out: string[] = []
   const notes: string[] = []
-  const voice: Voice = {
+  const voice: Output = {
     language,
     json,
-    word: words[language],
+    word: messagesIn[language],
     answer: (wire, lines) => void out.push(...(json ? [JSON.stringify(wire)] : lines)),
     say: line => void (json || out.push(line)),
     note: line => void notes.push(line),
@@ -64,7 +64,7 @@ function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {
 }
 
 /** A watch that finds these, one a second; the last of them again and again. */
-function watching(found: (BatchView | Error)[], options: { columns?: number; rows?: number; pipe?: Voice } = {}) {
+function watching(found: (BatchView | Error)[], options: { columns?: number; rows?: number; pipe?: Output } = {}) {
   const clock = new VirtualClock(start)
   const asking = new AbortController()
   let written = ''

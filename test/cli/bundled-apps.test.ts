@@ -1,6 +1,6 @@
 /** The systems of Retoma beside a retoma.config: what runs, what it may say of them, and what it may not take from them. */
 import { expect, test } from 'vitest'
-import { loadAll, merged } from '../../src/cli/bundled-apps.ts'
+import { loadApps, merged } from '../../src/cli/bundled-apps.ts'
 import { loadConfig } from '../../src/cli/load-config.ts'
 import { isRetomaError } from '../../src/errors/errors.ts'
 import type { System } from '../../src/http/index.ts'
@@ -11,7 +11,7 @@ import { folderWith } from './support.ts'
 
 const settings = readSettings({})
 const configured = (text: string) => ({ folder: folderWith({ 'retoma.config.ts': text }), configFile: undefined })
-const load = (text: string) => loadAll({ ...configured(text), settings })
+const load = (text: string) => loadApps({ ...configured(text), settings })
 
 const read = defineJob({ kind: 'read', queue: 'reading', run: () => 1 })
 const reading: System = {
@@ -26,14 +26,14 @@ const job = (kind: string, queue = 'default') =>
    const job = defineJob({ kind: '${kind}', queue: '${queue}', run: () => 1 })`
 
 test('without a config the systems are all there is', async () => {
-  const { systems, config } = await loadAll({ folder: folderWith(), configFile: undefined, settings })
+  const { systems, config } = await loadApps({ folder: folderWith(), configFile: undefined, settings })
   expect(systems.map(each => each.name)).toEqual(['classifier'])
   expect(config).toMatchObject({ file: undefined, jobs: [] })
 })
 
 test('the classifier is given what is set of OpenRouter', async () => {
   const told = async (given: Record<string, string>) => {
-    const { queues, limits } = await loadAll({
+    const { queues, limits } = await loadApps({
       folder: folderWith(),
       configFile: undefined,
       settings: readSettings(given),
@@ -53,7 +53,7 @@ test.each([
   [{ OPENROUTER_API_KEY: 'k' }, false],
   [{}, true],
 ])('with the key its executions are not simulated: %j', async (given, simulado) => {
-  const { systems } = await loadAll({ folder: folderWith(), configFile: undefined, settings: readSettings(given) })
+  const { systems } = await loadApps({ folder: folderWith(), configFile: undefined, settings: readSettings(given) })
   const { jobs = [], batches = [], schedules = [], routes } = systems[0]!
   const { ask } = await doorWith([...jobs], { batches, schedules, app: { routes } })
   const { id: projeto_id } = (await ask('POST', '/projetos', { body: { nome: 'P', categorias: ['A', 'B'] } })).body
@@ -62,7 +62,7 @@ test.each([
 })
 
 test('those of its jobs that need the engine are not run in a child, which has none', async () => {
-  const { systems } = await loadAll({ folder: folderWith(), configFile: undefined, settings })
+  const { systems } = await loadApps({ folder: folderWith(), configFile: undefined, settings })
   expect(systems[0]!.attached!.map(each => each.kind)).toEqual([
     'classify-document',
     'open-execution',

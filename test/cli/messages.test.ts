@@ -1,6 +1,6 @@
 /** Which language is spoken, and that both can say the same. */
 import { expect, test } from 'vitest'
-import { languageOf, words } from '../../src/cli/messages/index.ts'
+import { languageOf, messagesIn } from '../../src/cli/messages/index.ts'
 
 test.each([
   [{ LANG: 'pt_BR.UTF-8' }, 'pt'],
@@ -21,20 +21,20 @@ test('no word is missing or left in English', () => {
     Object.entries(part).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value]] : typeof value === 'object' ? texts(value) : [],
     )
-  const english = texts(words.en.help)
-  const portuguese = new Map(texts(words.pt.help))
+  const english = texts(messagesIn.en.help)
+  const portuguese = new Map(texts(messagesIn.pt.help))
   for (const [name, text] of english) expect(portuguese.get(name), name).not.toBe(text)
 })
 
 test('how a job is run with care is said in both languages', () => {
   const care = { level: 2, death: 'w-1', deaths: 2, fruitless: 3 } as const
-  expect(words.en.jobs.careOf(care)).toBe(
+  expect(messagesIn.en.jobs.careOf(care)).toBe(
     'alone; suspected of the death of w-1; 2 deaths so far; 3 restarts in a row without a step of progress',
   )
-  expect(words.pt.jobs.careOf(care)).toBe(
+  expect(messagesIn.pt.jobs.careOf(care)).toBe(
     'sozinho; suspeito da morte de w-1; 2 mortes até agora; 3 reinícios seguidos sem avançar uma etapa',
   )
-  expect(words.en.jobs.careOf({ level: 0, death: null, deaths: 0, fruitless: 1 })).toBe(
+  expect(messagesIn.en.jobs.careOf({ level: 0, death: null, deaths: 0, fruitless: 1 })).toBe(
     'as any other; 1 restart without a step of progress',
   )
 })

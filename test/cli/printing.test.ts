@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ago, relative } from '../../src/cli/format/relative-time.ts'
 import { brief, fields, table, wrap } from '../../src/cli/format/text-table.ts'
-import { span } from '../../src/lib/values/format-duration.ts'
+import { spanText } from '../../src/lib/values/format-duration.ts'
 
 test('columns are aligned, numbers to the right, and a column with nothing in it is left out', () => {
   expect(
@@ -75,6 +75,6 @@ test.each([
   [7205, '2 h'],
   [273_600, '3 d 4 h'],
 ])('%d seconds are %s', (seconds, text) => {
-  expect(span(seconds)).toBe(text)
-  expect(span(seconds, 1)).toBe(text.split(' ').slice(0, 2).join(' '))
+  expect(spanText(seconds)).toBe(text)
+  expect(spanText(seconds, 1)).toBe(text.split(' ').slice(0, 2).join(' '))
 })

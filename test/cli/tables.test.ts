@@ -9,8 +9,8 @@ import { tokenLines } from '../../src/cli/commands/token.ts'
 import { workerLines } from '../../src/cli/commands/workers.ts'
 import { batchTable } from '../../src/cli/format/batch-lines.ts'
 import { guardLines } from '../../src/cli/format/guard-lines.ts'
-import { words } from '../../src/cli/messages/index.ts'
-import type { Voice } from '../../src/cli/output.ts'
+import { messagesIn } from '../../src/cli/messages/index.ts'
+import type { Output } from '../../src/cli/output.ts'
 import { main } from '../../src/cli/program.ts'
 import {
   type BatchView,
@@ -24,7 +24,7 @@ import {
 import { systemClock } from '../../src/lib/clock.ts'
 import { liveEngine } from '../support/engine.ts'
 
-const voice = { language: 'en', json: false, word: words.en } as Voice
+const voice = { language: 'en', json: false, word: messagesIn.en } as Output
 
 /** Each row by its headings; columns are at least two spaces apart. */
 function read([head, ...rows]: string[]): Record<string, string>[] {
@@ -149,7 +149,7 @@ test('providers: each fact of a provider is under its own heading', () => {
   expect(read(providerLines([{ ...provider, kinds: [] }], voice))).toMatchObject([
     {
       provider: 'openrouter',
-      state: words.en.providers.states.stopped,
+      state: messagesIn.en.providers.states.stopped,
       'asked again': expect.stringContaining('in 2 days'),
       'what it said': 'no credit',
     },

@@ -1,8 +1,8 @@
 /** `jobs show` tells what happened to a job in the order of time, in 80 columns, in both languages. */
 import { expect, onTestFinished, test } from 'vitest'
 import { timelineLines } from '../../src/cli/format/timeline-lines.ts'
-import { words } from '../../src/cli/messages/index.ts'
-import type { Voice } from '../../src/cli/output.ts'
+import { messagesIn } from '../../src/cli/messages/index.ts'
+import type { Output } from '../../src/cli/output.ts'
 import { openDb } from '../../src/database/db.ts'
 import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
 import { jobDetailWire } from '../../src/json-views.ts'
@@ -48,7 +48,7 @@ const plain = (line: string) => line.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/
 
 test.each(['en', 'pt'] as const)('a job that slept, failed, was recovered and finished (%s)', async language => {
   const job = await eventful()
-  const lines = timelineLines(job, { word: words[language], language } as Voice)
+  const lines = timelineLines(job, { word: messagesIn[language], language } as Output)
   const told = {
     en: [
       'enqueued', '#1 saved extract, ', '#1 sleeps until T: let the provi', '#2 saved pages, ', '#2 saved 3 of pages, ',

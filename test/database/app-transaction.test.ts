@@ -1,6 +1,6 @@
 /** An application's own tables beside the engine's: one statement, one transaction, jobs in it. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createOwn } from '../../src/database/app-transaction.ts'
+import { createAppTransactions } from '../../src/database/app-transaction.ts'
 import { defineJob, isRetomaError } from '../../src/index.ts'
 import { engineOf, gate } from '../support/engine.ts'
 import { storeForFile } from '../support/store.ts'
@@ -70,7 +70,7 @@ test('it is begun and ended by the engine alone, and over when its work is', asy
 
 test('one that takes too long is cut off and rolled back', async () => {
   const never = gate()
-  const own = createOwn({ db: store.db, patienceMs: 100 })
+  const own = createAppTransactions({ db: store.db, patienceMs: 100 })
   await store.sql('create table if not exists public.own (n int primary key)')
   const late = own.transaction(async tx => {
     await tx.query('insert into public.own values (7)')

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { openDb } from '../../src/database/db.ts'
 import { checkSchema, migrate } from '../../src/database/migrate.ts'
-import { keptBy } from '../../src/execution/sql/fenced-transaction.ts'
+import { savedCheckpoint } from '../../src/execution/sql/fenced-transaction.ts'
 import {
   createEngine,
   days,
@@ -136,7 +136,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(ran).toEqual([undefined, 's', { one: 1 }, 1])
     expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', attempt: 2, result: 2 })
     const db = openDb({ url: t.databaseUrl, log: silentLog })
-    expect(await keptBy(db, id, 't')).toEqual({ value: 3, attempt: 1 })
+    expect(await savedCheckpoint(db, id, 't')).toEqual({ value: 3, attempt: 1 })
     await db.close()
     await t.engine.rerun(id)
     await t.run()

@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDb } from '../../src/database/db.ts'
-import { type Probed, probeLink } from '../../src/database/pooler-detection.ts'
+import { detectPooler, type Probed } from '../../src/database/pooler-detection.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { storeForFile } from '../support/store.ts'
 
@@ -16,7 +16,7 @@ test('a connection of its own to PostgreSQL is known by one question', async () 
   await client.connect()
   onTestFinished(() => client.end())
   const asked = vi.spyOn(client, 'query')
-  expect(await probeLink(client, () => Promise.reject(new Error('none')))).toBe('sessions')
+  expect(await detectPooler(client, () => Promise.reject(new Error('none')))).toBe('sessions')
   expect(asked).toHaveBeenCalledTimes(1)
 })
 
@@ -65,21 +65,23 @@ describe('a pooler that gives each transaction a session', () => {
     for (const sessions of [1, 2, 3, 20])
       test(`is seen with ${sessions} sessions, the ${next} first`, async () => {
         const { connect, connecting, left } = pooler({ sessions, next })
-        expect(await probeLink(connect(), connecting)).toBe('transactions')
+        expect(await detectPooler(connect(), connecting)).toBe('transactions')
         expect(left()).toBe(1)
       })
 
   test('is not confused with one that gives each connection a session', async () => {
     const { connect, connecting } = pooler({ sessions: 5, next: 'last used', mode: 'session' })
-    expect(await probeLink(connect(), connecting)).toBe('sessions')
+    expect(await detectPooler(connect(), connecting)).toBe('sessions')
   })
 
   test('is assumed when no second connection can be had, or it gets no answer in time', async () => {
     const full = pooler({ sessions: 5, next: 'last used', mode: 'session' })
-    expect(await probeLink(full.connect(), () => Promise.reject(new Error('no more connections')))).toBe('transactions')
+    expect(await detectPooler(full.connect(), () => Promise.reject(new Error('no more connections')))).toBe(
+      'transactions',
+    )
     vi.useFakeTimers()
     const { connect, connecting } = pooler({ sessions: 1, next: 'last used', mode: 'session' })
-    const asked = probeLink(connect(), connecting)
+    const asked = detectPooler(connect(), connecting)
     await vi.advanceTimersByTimeAsync(2000)
     expect(await asked).toBe('transactions')
   })

@@ -4,24 +4,24 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { takeBite } from '../../src/batches/sql/batch-cascade.ts'
+import { runCascadeChunk } from '../../src/batches/sql/batch-cascade.ts'
 import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
 import { armProbes, pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
-import { claimJobs, giveBackClaims, isClaimable, notHeld } from '../../src/claiming/sql/claim.ts'
-import { claimGated, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
+import { claimJobs, claimsNotBlocked, isClaimable, releaseClaims } from '../../src/claiming/sql/claim.ts'
+import { claimLimited, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
 import { type Db, openDb, type Statement } from '../../src/database/db.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { lookForIncidents } from '../../src/incidents/sql/find-incidents.ts'
+import { findIncidents } from '../../src/incidents/sql/find-incidents.ts'
 import { defaultPolicy } from '../../src/jobs/model/policy.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { takeSample } from '../../src/metrics/sql/job-count-sample.ts'
-import { lookAfterWorkers } from '../../src/recovery/sql/dead-workers.ts'
+import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
-import { findLate } from '../../src/recovery/sql/late-attempts.ts'
-import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { findLateAttempts } from '../../src/recovery/sql/late-attempts.ts'
+import { recoverCrashedWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
 import { starvedLanes } from '../../src/recovery/sql/unclaimed-jobs.ts'
-import type { Death } from '../../src/supervisor/model/crash-report.ts'
+import type { CrashReport } from '../../src/supervisor/model/crash-report.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { sqlFiles } from '../support/statements.ts'
@@ -139,7 +139,7 @@ describe('in a table with many finished and many running jobs', () => {
     const claims: Record<string, (db: Db) => Promise<unknown>> = {
       job_ready: db => claimJobs(db, { wants: [{ queue: 'q', want: 20 }], ...takes }, at(1)),
       job_gated: db =>
-        claimGated(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
+        claimLimited(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
     }
     // Of the lane; what was found is then taken by its ids, as "job j", however it likes.
     const sorted = 'Bitmap Heap Scan on job  ('
@@ -148,7 +148,7 @@ describe('in a table with many finished and many running jobs', () => {
       expect(plan, index).toContain(`Index Scan using ${index} on job`)
       expect(plan, index).not.toContain(sorted)
       const careless = await planOf(claim, text =>
-        text.replaceAll(isClaimable, notHeld).replaceAll('coalesce(batch_id, 0)', 'batch_id'),
+        text.replaceAll(isClaimable, claimsNotBlocked).replaceAll('coalesce(batch_id, 0)', 'batch_id'),
       )
       expect(careless, index).toContain(sorted)
     }
@@ -176,14 +176,14 @@ describe('in a table with many finished and many running jobs', () => {
 
   test('the jobs of the dead are found by the index of what runs, and taken by the primary key', async () => {
     const ids = await fill()
-    const death: Death = {
+    const death: CrashReport = {
       how: 'asked', why: '', signal: null, exitCode: null, memoryBytes: null, oom: false, culprit: null, stderr: null,
       started: ids.map(id => `${id}/1`),
     } // biome-ignore format: one certificate
     const careless = (text: string) => text.replaceAll("state = 'running'", "state || '' = 'running'")
     for (const work of [
       (db: Db) => recoverOrphans(db, 500, at(1)),
-      (db: Db) => buryWorker(db, 'w', death, at(1)).catch(() => {}),
+      (db: Db) => recoverCrashedWorker(db, 'w', death, at(1)).catch(() => {}),
     ]) {
       const plan = await planOf(work)
       expect(plan).toContain('job_running')
@@ -200,7 +200,7 @@ describe('in a table with many finished and many running jobs', () => {
     const pausing = held.map(each => ({ ...each, reason: '{"code":"provider"}' }))
     const all = [
       settle(ids),
-      (db: Db) => giveBackClaims(db, 'w', held, at(1)),
+      (db: Db) => releaseClaims(db, 'w', held, at(1)),
       (db: Db) => pauseBatches(db, 'w', pausing, at(1)),
     ]
     for (const work of all) {
@@ -220,13 +220,13 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
   await store.sql(`vacuum analyze retoma.job`)
   const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000 } }
   const looks: Record<string, (db: Db) => Promise<unknown>> = {
-    look: db => lookAfterWorkers(db, { orphanAfterMs: 1, beatMs: 1, apartMs: 0 }, 'all', at(0)),
-    late: db => findLate(db, '0', 10, at(0)),
+    look: db => checkWorkers(db, { orphanAfterMs: 1, beatMs: 1, apartMs: 0 }, 'all', at(0)),
+    late: db => findLateAttempts(db, '0', 10, at(0)),
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),
     clocks: db => readBatchClocks(db, ['1'], at(0)),
     probes: db => armProbes(db, at(0)),
-    incidents: db => lookForIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
+    incidents: db => findIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
     sample: db => takeSample(db, 1, at(0)),
   }
   for (const [name, look] of Object.entries(looks)) {
@@ -252,7 +252,7 @@ test('a bite of a retry begins in the index where the last one ended', async () 
     sent = { statement, values }
     return [{ todo: 'retry', done: true }]
   }
-  await takeBite({ ...store.db, run } as Db, '1', at(0))
+  await runCascadeChunk({ ...store.db, run } as Db, '1', at(0))
   await store.sql(`set enable_seqscan = off`)
   const rows = await store.sql<{ 'QUERY PLAN': string }>(`explain ${sent!.statement.text}`, sent!.values)
   await store.sql(`reset enable_seqscan`)

@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { socketUrl } from '../../src/embedded-postgres/connect-probe.ts'
-import type { Home } from '../../src/embedded-postgres/data-dir.ts'
+import type { DataDir } from '../../src/embedded-postgres/data-dir.ts'
 import { openEmbedded } from '../../src/embedded-postgres/index.ts'
 import { livePid } from '../../src/embedded-postgres/pidfile.ts'
-import { giveBack } from '../../src/embedded-postgres/shared-use-lock.ts'
+import { leaveSharedUse } from '../../src/embedded-postgres/shared-use-lock.ts'
 import { stopServer } from '../../src/embedded-postgres/stop-server.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Log } from '../../src/lib/logging/log.ts'
@@ -110,7 +110,7 @@ async function decidedToStop(dataDir: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: socketUrl(join(dataDir, 'socket')) })
   client.on('error', () => {})
   await client.connect()
-  await eventually(() => giveBack(client), 'nobody else is in')
+  await eventually(() => leaveSharedUse(client), 'nobody else is in')
   return client
 }
 
@@ -201,7 +201,7 @@ test('a server is gone when its process is, not when that has lost its name', as
     await once(server.stdout!, 'data')
     writeFileSync(join(data, 'postmaster.pid'), `${server.pid}\n${data}\n`)
     expect(await livePid(data)).toBe(server.pid)
-    await stopServer({ folder, data, socket: join(folder, 'socket') } as Home, server.pid, systemClock)
+    await stopServer({ folder, data, socket: join(folder, 'socket') } as DataDir, server.pid, systemClock)
     expect(existsSync(`/proc/${server.pid}/cwd`)).toBe(false)
   } finally {
     server.kill('SIGKILL')

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openEmbedded } from '../../src/embedded-postgres/index.ts'
-import { serverTrouble, tellingLine } from '../../src/embedded-postgres/server-errors.ts'
+import { serverError, tellingLine } from '../../src/embedded-postgres/server-errors.ts'
 import { othersAtWork } from '../../src/embedded-postgres/start-server.ts'
 import { englishIn } from '../support/portuguese.ts'
 import { can, guest, isRoot, othersReach, outOfReach, quoted, scratch, spoiltHouse } from './support.ts'
@@ -93,10 +93,10 @@ test('the telling line of a log is the fatal one with its detail', () => {
 
 test('a server that said nothing, or that we speak about, is told of in the language of the reader', async () => {
   const home = { folder: scratch(), log: 'postgres.log' }
-  const silent = await serverTrouble(home, 'start', '')
+  const silent = await serverError(home, 'start', '')
   expect(silent.in('en')).toMatch(/did not start: it said nothing;/)
   expect(silent.in('pt')).toMatch(/falhou ao iniciar: ele não disse nada;/)
-  const ours = await serverTrouble(home, 'stop', { en: 'process 7 does not end', pt: 'o processo 7 não termina' })
+  const ours = await serverError(home, 'stop', { en: 'process 7 does not end', pt: 'o processo 7 não termina' })
   expect(ours.in('en')).toMatch(/did not stop: process 7 does not end;/)
   expect(ours.in('pt')).toMatch(/falhou ao parar: o processo 7 não termina;/)
 })

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { isLockTimeout, told } from '../../src/database/pg-errors.ts'
+import { isLockTimeout, translatePgError } from '../../src/database/pg-errors.ts'
 import { createEngine, defineJob, type Engine, minutes, seconds, snooze } from '../../src/index.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
@@ -199,7 +199,7 @@ test('a key in a transaction that does not end is refused in time, with the word
 })
 
 test('a lock that is not let go in time is a sentence of ours, and can be tried again', () => {
-  const locked = told(databaseError('55P03'), 'postgres://h/d', false)
+  const locked = translatePgError(databaseError('55P03'), 'postgres://h/d', false)
   expect(locked).toMatchObject({ name: 'RetomaError', code: 'database_locked', retryable: true })
   expect(isLockTimeout(locked)).toBe(true)
 })

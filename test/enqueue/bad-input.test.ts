@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { told } from '../../src/database/pg-errors.ts'
+import { translatePgError } from '../../src/database/pg-errors.ts'
 import { createEngine, defineJob, type Engine, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
 import type { TestServer } from '../../src/testing/index.ts'
 import { engineWith } from '../support/engine.ts'
@@ -81,7 +81,7 @@ test.each([
   ['starts', '57P03', 'database_unreachable'],
   ['has a full disk', '53100', 'database_full'],
 ])('a database that %s (%s) is told as %s: later it may be there again', (_, state, code) => {
-  const error = told(databaseError(state), 'postgres://ana:secret@db/app', false)
+  const error = translatePgError(databaseError(state), 'postgres://ana:secret@db/app', false)
   expect(error).toMatchObject({ code, retryable: true })
   expect(String(error)).not.toContain('secret')
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/db.ts'
 import type { NewJob } from '../../src/enqueue/enqueue.sql.ts'
-import { createSharedWrite } from '../../src/enqueue/insert-batcher.ts'
+import { createInsertBatcher } from '../../src/enqueue/insert-batcher.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { storeForFile } from '../support/store.ts'
 
@@ -24,7 +24,7 @@ function counted(change: Partial<Db> = {}): { db: Db; sent: string[] } {
 
 test('a hundred at once are all written, each with an id of its own, in a few statements', async () => {
   const { db, sent } = counted()
-  const write = createSharedWrite({ db, clock: systemClock })
+  const write = createInsertBatcher({ db, clock: systemClock })
   const made = await Promise.all(Array.from({ length: 100 }, (_, n) => write(job(String(n)))))
   const rows = await store.sql<{ id: string; input: number }>(
     'select id::text as id, input from retoma.job order by input',
@@ -39,7 +39,7 @@ test('what cannot be written fails alone', async () => {
   await store.sql(
     `create trigger refuse before insert on retoma.job for each row when (new.input = '"bad"') execute function public.refuse()`,
   )
-  const write = createSharedWrite({ db: store.db, clock: systemClock })
+  const write = createInsertBatcher({ db: store.db, clock: systemClock })
   const answers = await Promise.allSettled(['1', '2', '"bad"', '4', '5'].map(input => write(job(input))))
   await store.sql('drop function public.refuse cascade')
   expect(answers.map(each => each.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
@@ -51,7 +51,7 @@ test('when nobody knows whether it was written it is not written a second time',
     await store.db.run(statement, values)
     throw new Error('the link broke before the answer')
   }
-  const write = createSharedWrite({ db: counted({ run: lost }).db, clock: systemClock })
+  const write = createInsertBatcher({ db: counted({ run: lost }).db, clock: systemClock })
   const answers = await Promise.allSettled(['1', '2', '3', '4'].map(input => write(job(input))))
   expect(answers.map(each => each.status)).toEqual(Array(4).fill('rejected'))
   expect(await store.sql('select id from retoma.job')).toHaveLength(4)
@@ -59,7 +59,7 @@ test('when nobody knows whether it was written it is not written a second time',
 
 test('a large one takes no others with it', async () => {
   const { db, sent } = counted()
-  const write = createSharedWrite({ db, clock: systemClock })
+  const write = createInsertBatcher({ db, clock: systemClock })
   const large = JSON.stringify('x'.repeat(3 * 1024 * 1024))
   await Promise.all(Array.from({ length: 6 }, () => write(job(large))))
   expect(sent.length).toBe(6)

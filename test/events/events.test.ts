@@ -5,7 +5,7 @@ import { openDb } from '../../src/database/db.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { enqueueJobs } from '../../src/enqueue/enqueue.sql.ts'
 import { RetomaError } from '../../src/errors/errors.ts'
-import { Feed } from '../../src/events/event-feed.ts'
+import { EventFeed } from '../../src/events/event-feed.ts'
 import { createEvents } from '../../src/events/events.ts'
 import { placeAllEvents } from '../../src/events/sql/write-events.ts'
 import {
@@ -300,7 +300,7 @@ async function faultyEvents() {
   const real = openDb({ url: database.url, log: silentLog, clock })
   await migrate(real)
   const db = faulty(real)
-  const feed = new Feed({ db, clock, log: silentLog })
+  const feed = new EventFeed({ db, clock, log: silentLog })
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   onTestFinished(async () => {

@@ -2,21 +2,21 @@
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { Db, Statement } from '../../src/database/db.ts'
-import { type EventRow, lookForEvents, readEvents } from '../../src/events/sql/read-events.ts'
+import { type EventRow, pollEvents, readEvents } from '../../src/events/sql/read-events.ts'
 import { placeAllEvents, placeEvents, pruneEvents, warnOfAttempt } from '../../src/events/sql/write-events.ts'
-import { press } from '../../src/jobs/sql/job-actions.ts'
+import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { pruneJobs } from '../../src/jobs/sql/prune-jobs.ts'
 import { lockKeys } from '../../src/lib/lock-keys.ts'
 import { days, seconds } from '../../src/lib/values/duration.ts'
 import { pauseQueue } from '../../src/limits/sql/queue.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
-import { type Settle, settleJobs } from '../../src/worker/sql/settle.ts'
+import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const failure = { what: 'error', message: 'no', code: 'E_NO', stack: 'at …' } as const
-const settle = (id: string, outcome: Settle['outcome'], attempt = 1) =>
+const settle = (id: string, outcome: SettleRow['outcome'], attempt = 1) =>
   settleJobs(store.db, 'w', [{ id, attempt, outcome }], at(1))
 
 interface Row {
@@ -58,7 +58,7 @@ describe('what is stored:', () => {
     expect(await events()).toEqual([{ type: 'state', job_id: id, batch_id: null, at: at(1), data }])
   })
 
-  test.each<[string, Settle['outcome']]>([
+  test.each<[string, SettleRow['outcome']]>([
     ['a success', { state: 'succeeded', result: '1' }],
     ['a skip', { state: 'skipped', reason: 'empty' }],
     ['a try that is followed by another', { state: 'waiting', delay: seconds(5), failure }],
@@ -70,12 +70,12 @@ describe('what is stored:', () => {
 
   test('of a flush only what failed, an end that PostgreSQL refused as well', async () => {
     const ids = await store.putMany(300, 'running')
-    const outcomes: Settle['outcome'][] = [
+    const outcomes: SettleRow['outcome'][] = [
       { state: 'succeeded', result: '1' },
       { state: 'failed', failure },
       { state: 'refused' },
     ]
-    const settles = ids.map((id, i): Settle => ({ id, attempt: 1, outcome: outcomes[i % 3]! }))
+    const settles = ids.map((id, i): SettleRow => ({ id, attempt: 1, outcome: outcomes[i % 3]! }))
     await settleJobs(store.db, 'w', settles, at(1))
     const told = (await events()).map(row => row.job_id)
     expect(told.sort()).toEqual(ids.filter((_, i) => i % 3 > 0).sort())
@@ -118,9 +118,10 @@ describe('what is stored:', () => {
 
   test('what somebody pressed, once, and only when it changed something', async () => {
     const id = await store.put('running')
-    for (const verb of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const) await press(store.db, verb, id, at(4))
+    for (const verb of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const)
+      await applyJobAction(store.db, verb, id, at(4))
     await store.sql(`update retoma.job set state = 'stalled' where id = $1`, [id])
-    for (let time = 0; time < 2; time++) await press(store.db, 'resume', id, at(5))
+    for (let time = 0; time < 2; time++) await applyJobAction(store.db, 'resume', id, at(5))
     expect((await events()).map(({ type, job_id, data }) => [type, job_id, data.what, data.from, data.to])).toEqual([
       ['action', id, 'cancel', 'running', 'cancelled'],
       ['action', id, 'retry', 'cancelled', 'waiting'],
@@ -132,7 +133,7 @@ describe('what is stored:', () => {
   test('a retry that a held key keeps from moving makes none', async () => {
     const [first, second] = await store.putMany(2, 'failed')
     await store.sql(`update retoma.job set key = 'a', key_hold = case when id = $1 then 'day' end`, [first])
-    expect(await press(store.db, 'retry', second!, at(1))).toMatchObject({ moved: false, heldBy: first })
+    expect(await applyJobAction(store.db, 'retry', second!, at(1))).toMatchObject({ moved: false, heldBy: first })
     expect(await events()).toEqual([])
   })
 
@@ -299,9 +300,9 @@ describe('what is removed:', () => {
     const [gone, kept] = await store.putMany(2, 'running')
     await settle(gone!, { state: 'failed', failure })
     await placeAllEvents(store.db)
-    await press(store.db, 'retry', gone!, at(1))
-    await press(store.db, 'cancel', gone!, at(2))
-    await press(store.db, 'cancel', kept!, at(500))
+    await applyJobAction(store.db, 'retry', gone!, at(1))
+    await applyJobAction(store.db, 'cancel', gone!, at(2))
+    await applyJobAction(store.db, 'cancel', kept!, at(500))
     expect(await pruneJobs(store.db, ['cancelled'], seconds(60), 10, at(200))).toBe(1)
     expect((await events()).map(row => row.job_id)).toEqual([kept])
   })
@@ -338,7 +339,7 @@ describe('by index, whether statistics say that all have a position or that none
     await store.sql('analyze retoma.event')
     const plans = {
       place: await planOf(placeEvents),
-      look: await planOf(db => lookForEvents(db, { after: 1, limit: 2000, jobs: ['5'], batches: ['6'] }, null)),
+      look: await planOf(db => pollEvents(db, { after: 1, limit: 2000, jobs: ['5'], batches: ['6'] }, null)),
       page: await planOf(db => readEvents(db, {}, 1, 500)),
       pageOfJob: await planOf(db => readEvents(db, { job: '5' }, 1, 500)),
       pageOfBatch: await planOf(db => readEvents(db, { batch: '6' }, 1, 500)),

@@ -4,13 +4,13 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
-import { type Claimed, extendAttempts, giveBackClaims, renewClaims } from '../../src/claiming/sql/claim.ts'
+import { type ClaimedJob, extendAttempts, releaseClaims, renewClaims } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
-import { beginFenced, commitFenced } from '../../src/database/transaction.ts'
+import { beginTransaction, commitTransaction } from '../../src/database/transaction.ts'
 import { warnOfAttempt } from '../../src/events/sql/write-events.ts'
 import { noteProgress, saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
-import { keepIn } from '../../src/execution/sql/fenced-transaction.ts'
-import { type Ending, endAttempts } from '../../src/recovery/sql/late-attempts.ts'
+import { saveInTransaction } from '../../src/execution/sql/fenced-transaction.ts'
+import { type AttemptToEnd, endAttempts } from '../../src/recovery/sql/late-attempts.ts'
 import { lostBy } from '../../src/worker/sql/heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { everyStatement } from '../support/statements.ts'
@@ -24,7 +24,7 @@ interface Fence {
   worker: string
 }
 
-const ending = ({ id, attempt, worker }: Fence): Ending => ({
+const ending = ({ id, attempt, worker }: Fence): AttemptToEnd => ({
   of: { id, attempt, worker, signUs: null as never },
   state: 'failed',
   delayMs: 0,
@@ -41,8 +41,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
     (await noteProgress(db, worker, [{ id, attempt, checkpoint: 's', resume: '1', progress: '{"done":1}' }], at(1)))
       .size > 0,
   claim_give_back: async (db, { id, attempt, worker }) =>
-    (await giveBackClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
-  claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as Claimed], at(1)),
+    (await releaseClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
+  claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as ClaimedJob], at(1)),
   claim_extend: (db, { id, attempt, worker }) => extendAttempts(db, worker, [{ id, attempt, ms: 1000 }]),
   event_warn: (db, fence) => warnOfAttempt(db, fence, 'unused_steps', {}, at(1)),
   batch_pause_itself: async (db, { id, attempt, worker }) =>
@@ -61,13 +61,17 @@ const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
-  const loan = await db.lend()
+  const loan = await db.leaseConnection()
   try {
-    const kept = await keepIn(loan, { ...fence, name: 's', value: '1', mark: await beginFenced(loan) }, at(1))
-    if (kept === 'kept') await commitFenced(loan)
+    const kept = await saveInTransaction(
+      loan,
+      { ...fence, name: 's', value: '1', mark: await beginTransaction(loan) },
+      at(1),
+    )
+    if (kept === 'kept') await commitTransaction(loan)
     return kept === 'kept'
   } finally {
-    loan.giveBack('in doubt')
+    loan.release('in doubt')
   }
 }
 

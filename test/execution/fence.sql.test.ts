@@ -1,16 +1,16 @@
 /** The fence: what an attempt writes lands once, or not at all once its lease is gone. */
 import { describe, expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
-import { press } from '../../src/jobs/sql/job-actions.ts'
+import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { milliseconds, seconds } from '../../src/lib/values/duration.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
-import { type Settle, settleJobs } from '../../src/worker/sql/settle.ts'
+import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const failure = { what: 'error', message: 'no', code: 'E_NO', stack: null } as const
 
-const outcomes: Record<string, Settle['outcome']> = {
+const outcomes: Record<string, SettleRow['outcome']> = {
   succeeded: { state: 'succeeded', result: '{"ok":true}' },
   skipped: { state: 'skipped', reason: 'empty' },
   failed: { state: 'failed', failure },
@@ -26,7 +26,7 @@ const charged = each.filter(([, outcome]) => 'failure' in outcome && outcome.fai
 
 const settle = async (
   id: string,
-  outcome: Settle['outcome'],
+  outcome: SettleRow['outcome'],
   given: { worker?: string; attempt?: number; now?: Date } = {},
 ) => {
   const landed = await settleJobs(
@@ -49,7 +49,7 @@ async function claimAs(worker: string) {
 describe('a worker that lost its lease cannot settle:', () => {
   const ways: Record<string, (id: string) => Promise<unknown>> = {
     'its job was recovered': () => recoverOrphans(store.db, 10, at(0)),
-    'its job was cancelled': id => press(store.db, 'cancel', id, at(0)),
+    'its job was cancelled': id => applyJobAction(store.db, 'cancel', id, at(0)),
     'its job was recovered and claimed by another': async () => {
       await recoverOrphans(store.db, 10, at(0))
       await claimAs('other')
@@ -85,7 +85,7 @@ describe('a settle whose answer was lost is sent again:', () => {
   test.each(comesBack)('even after another worker has claimed the job since (%s)', async (_, outcome) => {
     const id = await store.put('running')
     await settle(id, outcome)
-    if (outcome.state === 'failed') await press(store.db, 'retry', id, at(2))
+    if (outcome.state === 'failed') await applyJobAction(store.db, 'retry', id, at(2))
     await claimAs('other')
     const before = [await store.job(id), await store.failures(id)]
     expect(before[0]).toMatchObject({ state: 'running', worker_id: 'other', attempt: 2 })
@@ -141,8 +141,8 @@ test('a snooze or a release keeps the error of the try before, a success clears 
 
 test('two attempts of one job in one flush are told apart', async () => {
   const id = await store.put('running', { attempt: 2 })
-  const late: Settle = { id, attempt: 1, outcome: outcomes.succeeded! }
-  const held: Settle = { id, attempt: 2, outcome: outcomes.skipped! }
+  const late: SettleRow = { id, attempt: 1, outcome: outcomes.succeeded! }
+  const held: SettleRow = { id, attempt: 2, outcome: outcomes.skipped! }
   expect(await settleJobs(store.db, 'w', [late, held], at(1))).toEqual(new Set([held]))
   expect(await store.job(id)).toMatchObject({ state: 'skipped' })
 })
@@ -150,7 +150,7 @@ test('two attempts of one job in one flush are told apart', async () => {
 test('500 outcomes are one statement, each its own', async () => {
   const ids = await store.putMany(500, 'running')
   const lost = await store.putMany(10, 'running', { worker: 'other' })
-  const settles = [...ids, ...lost].map((id, i): Settle => ({ id, attempt: 1, outcome: each[i % each.length]![1] }))
+  const settles = [...ids, ...lost].map((id, i): SettleRow => ({ id, attempt: 1, outcome: each[i % each.length]![1] }))
   const landed = await settleJobs(store.db, 'w', settles.reverse(), at(1))
   expect(landed.size).toBe(500)
   const [row] = await store.sql(

@@ -1,31 +1,31 @@
 /** A transaction of a handler's and its checkpoint: both or neither, and nothing after the job was given away. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Loan } from '../../src/database/leased-connection.ts'
-import { beginFenced, commitFenced, undo } from '../../src/database/transaction.ts'
+import type { LeasedConnection } from '../../src/database/leased-connection.ts'
+import { beginTransaction, commitTransaction, rollbackTransaction } from '../../src/database/transaction.ts'
 import { loadCheckpoints } from '../../src/execution/sql/checkpoint.ts'
-import { keepIn, keptBy } from '../../src/execution/sql/fenced-transaction.ts'
+import { savedCheckpoint, saveInTransaction } from '../../src/execution/sql/fenced-transaction.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 beforeEach(() => store.worker('w'))
 
-let loans: Loan[] = []
+let loans: LeasedConnection[] = []
 // Before the tables are emptied: an open one holds rows of theirs.
 afterEach(() => {
-  for (const loan of loans) loan.giveBack('in doubt')
+  for (const loan of loans) loan.release('in doubt')
   loans = []
 })
 
-async function begun(): Promise<{ loan: Loan; mark: string }> {
-  const loan = await store.db.lend()
+async function begun(): Promise<{ loan: LeasedConnection; mark: string }> {
+  const loan = await store.db.leaseConnection()
   loans.push(loan)
-  return { loan, mark: await beginFenced(loan) }
+  return { loan, mark: await beginTransaction(loan) }
 }
 const keep = (
-  { loan, mark }: { loan: Loan; mark: string },
+  { loan, mark }: { loan: LeasedConnection; mark: string },
   id: string,
   given: { attempt?: number; worker?: string } = {},
-) => keepIn(loan, { id, attempt: 1, worker: 'w', name: 's', value: '1', mark, ...given }, at(0))
+) => saveInTransaction(loan, { id, attempt: 1, worker: 'w', name: 's', value: '1', mark, ...given }, at(0))
 const waiting = async () =>
   (await store.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
     .length
@@ -38,12 +38,12 @@ test('what is kept is there with the commit, and not without', async () => {
   const id = await store.put('running')
   const undone = await begun()
   expect(await keep(undone, id)).toBe('kept')
-  await undo(undone.loan)
-  expect(await keptBy(store.db, id, 's')).toBeUndefined()
+  await rollbackTransaction(undone.loan)
+  expect(await savedCheckpoint(store.db, id, 's')).toBeUndefined()
   const done = await begun()
   expect(await keep(done, id)).toBe('kept')
-  await commitFenced(done.loan)
-  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
+  await commitTransaction(done.loan)
+  expect(await savedCheckpoint(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
 
 test('an attempt that does not hold the job keeps nothing: another attempt, another worker, none', async () => {
@@ -59,7 +59,7 @@ test('a second one of the same name is told that the first was committed', async
   const id = await store.put('running')
   const first = await begun()
   await keep(first, id)
-  await commitFenced(first.loan)
+  await commitTransaction(first.loan)
   expect(await keep(await begun(), id)).toBe('there')
 })
 
@@ -87,9 +87,9 @@ test('from its fence to its end nobody gives the job away', async () => {
   await keep(it, id)
   const given = giveAway(id)
   await expect.poll(waiting).toBe(1)
-  await commitFenced(it.loan)
+  await commitTransaction(it.loan)
   await given
-  expect(await keptBy(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
+  expect(await savedCheckpoint(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
 
 test('a process that is stopped between its fence and its end holds the job for seconds, not for ever', async () => {
@@ -108,8 +108,8 @@ test('what a handler set for its own session leaves no mark on what is kept', as
   const it = await begun()
   await it.loan.query(`set client_encoding = 'LATIN1'`)
   const kept = { id, attempt: 1, worker: 'w', name: 'à vista', value: '"não ☃"', mark: it.mark }
-  expect(await keepIn(it.loan, kept, at(0))).toBe('kept')
-  await commitFenced(it.loan)
+  expect(await saveInTransaction(it.loan, kept, at(0))).toBe('kept')
+  await commitTransaction(it.loan)
   expect(await loadCheckpoints(store.db, id)).toEqual(new Map([['à vista', 'não ☃']]))
 })
 
@@ -125,8 +125,8 @@ test('whether it was committed is answered once it has ended, not before', async
   const id = await store.put('running')
   const it = await begun()
   await keep(it, id)
-  const asked = keptBy(store.another(), id, 's')
+  const asked = savedCheckpoint(store.another(), id, 's')
   await expect.poll(waiting).toBe(1)
-  await commitFenced(it.loan)
+  await commitTransaction(it.loan)
   expect(await asked).toEqual({ value: 1, attempt: 1 })
 })

@@ -1,6 +1,6 @@
 /** What a handler reads (`ctx.query`): what is its statement's fault is told, and what is the database's is waited for. */
 import { expect, test } from 'vitest'
-import { look } from '../../src/database/read-only-query.ts'
+import { readOnlyQuery } from '../../src/database/read-only-query.ts'
 import { seconds } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
@@ -11,8 +11,8 @@ const store = storeForFile()
 
 test('one that takes too long is ended by PostgreSQL, which says so, and the next is not', async () => {
   const { db } = store
-  await expect(look(db, { text: 'select pg_sleep(20)' }, 200)).rejects.toMatchObject({ code: '57014' })
-  expect((await look(db, { text: 'select 1 as one' }, 200)).rows).toEqual([{ one: 1 }])
+  await expect(readOnlyQuery(db, { text: 'select pg_sleep(20)' }, 200)).rejects.toMatchObject({ code: '57014' })
+  expect((await readOnlyQuery(db, { text: 'select 1 as one' }, 200)).rows).toEqual([{ one: 1 }])
 })
 
 test.each([

@@ -1,7 +1,7 @@
 /** Whose time counts and whose does not: attempts that wait for the database, and handlers that do not end. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
-import { papersVariable } from '../../src/supervisor/crash-report-files.ts'
+import { crashReportFolderVariable } from '../../src/supervisor/crash-report-files.ts'
 import { engineWith, gate, until } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
@@ -112,8 +112,8 @@ test('handlers that never end do not use up a worker: they are counted, and coun
 })
 
 test('a supervised worker with half of its slots abandoned stops by itself, for another to take its place', async () => {
-  process.env[papersVariable] = '/nowhere'
-  onTestFinished(() => void delete process.env[papersVariable])
+  process.env[crashReportFolderVariable] = '/nowhere'
+  onTestFinished(() => void delete process.env[crashReportFolderVariable])
   const { engine, clock, worker } = await deafWorker(3)
   await clock.advance(minutes(1))
   await clock.advance(seconds(9))

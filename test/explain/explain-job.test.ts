@@ -1,7 +1,7 @@
 /** What `explain` says of a job in every state there is, on a real database and on the virtual clock. */
 import { expect, test } from 'vitest'
 import { hours, minutes, seconds } from '../../src/index.ts'
-import { span } from '../../src/lib/values/format-duration.ts'
+import { spanText } from '../../src/lib/values/format-duration.ts'
 import { ago, here, newsletter, send } from '../support/explain.ts'
 
 test('a job that has ended is told with how it ended, and what can be pressed', async () => {
@@ -365,7 +365,7 @@ test('a kind that is swept rarely says so; and when nobody looks, that is what i
   const step = 295_000
   const sweep = Math.ceil((t.clock.now().getTime() + 90_000) / step) * step
   const inSeconds = Math.ceil((sweep - t.clock.now().getTime()) / 5000) * 5
-  expect((await t.said(dead)).sentence).toContain(`it runs again elsewhere in about ${span(inSeconds)}`)
+  expect((await t.said(dead)).sentence).toContain(`it runs again elsewhere in about ${spanText(inSeconds)}`)
   await t.clock.advance(minutes(3))
   expect(await t.said(id)).toEqual({
     verdict: 'orphan',
@@ -393,7 +393,7 @@ test('a job without progress, of a kind that is swept rarely, is told the sweep 
   const sweep = Math.ceil((sign + 60_000) / 295_000) * 295_000
   const inSeconds = Math.ceil((sweep - t.clock.now().getTime()) / 5000) * 5
   expect(inSeconds).toBeGreaterThan(5)
-  expect((await t.said(id)).sentence).toContain(`it is run again in about ${span(inSeconds)}`)
+  expect((await t.said(id)).sentence).toContain(`it is run again in about ${spanText(inSeconds)}`)
   await pass((inSeconds - 5) * 1000)
   expect((await t.engine.job(id))!.state).toBe('running')
   await pass(5000)

@@ -9,8 +9,8 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
-import { holdInquest } from '../../src/supervisor/build-crash-report.ts'
-import { papersVariable, readCulprit } from '../../src/supervisor/crash-report-files.ts'
+import { buildCrashReports } from '../../src/supervisor/build-crash-report.ts'
+import { crashReportFolderVariable, readSuspectedJob } from '../../src/supervisor/crash-report-files.ts'
 import { liveEngine, shareDatabase, until } from '../support/engine.ts'
 import { linkTo } from '../support/link.ts'
 import { onTestFinished, together } from '../support/together.ts'
@@ -27,7 +27,7 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
   const child: ChildProcess = spawn(process.execPath, [script, url, task, join(papers, 'enough')], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...(supervised ? { [papersVariable]: papers } : {}) },
+    env: { ...process.env, ...(supervised ? { [crashReportFolderVariable]: papers } : {}) },
   })
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal })),
@@ -71,9 +71,9 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   if (!alone) await says('neighbour')
   const { id: bad } = await engine.enqueue(kinds[0]!, undefined)
   const enough = () => writeFileSync(join(papers, 'enough'), '')
-  const culprit = () => readCulprit(papers)
+  const culprit = () => readSuspectedJob(papers)
   const death = () =>
-    holdInquest(papers, {
+    buildCrashReports(papers, {
       signal: 'SIGKILL',
       exitCode: null,
       memoryBytes: null,

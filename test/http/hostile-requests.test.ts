@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createApp } from '../../src/http/index.ts'
-import { refusal } from '../../src/http/response/error-response.ts'
+import { errorResponse } from '../../src/http/response/error-response.ts'
 import { defineJob, RetomaError } from '../../src/index.ts'
 import { doorWith, thisMachine } from './support.ts'
 
@@ -109,7 +109,7 @@ test('every 503 says when to come back', async () => {
   const { app } = await doorWith()
   const codes = ['starting', 'engine_closed', 'worker_stopping', 'cron_unset', 'watchdog_missing'] as const
   for (const code of codes) {
-    const answer = refusal(new RetomaError(code, {} as never), new Request('http://127.0.0.1/'))
+    const answer = errorResponse(new RetomaError(code, {} as never), new Request('http://127.0.0.1/'))
     expect(answer.status, code).toBe(503)
     expect(Number(answer.headers.get('retry-after')), code).toBeGreaterThan(0)
   }

@@ -21,9 +21,9 @@ import { parsePair, parseTable } from '../../src/guards/model/table-name.ts'
 import { languageOf } from '../../src/http/request/accept-language.ts'
 import { isMultipart } from '../../src/http/request/upload.ts'
 import { bearerOf, cookieOf } from '../../src/http/security/bearer-token.ts'
-import { placeOf } from '../../src/http/security/client-address.ts'
+import { clientAddressOf } from '../../src/http/security/client-address.ts'
 import { refuseForeignHost, refuseForeignOrigin } from '../../src/http/security/same-origin.ts'
-import { judgeAnswer } from '../../src/incidents/model/webhook-response.ts'
+import { judgeWebhookResponse } from '../../src/incidents/model/webhook-response.ts'
 import { commonPart } from '../../src/jobs/model/error-fingerprint.ts'
 import { prettyLine } from '../../src/lib/logging/log-line.ts'
 import { plainAddress } from '../../src/lib/network-address.ts'
@@ -61,9 +61,9 @@ const readers: Record<string, (text: string) => unknown> = {
   cookies: header('cookie', request => cookieOf(request, true)),
   'Accept-Language': header('accept-language', languageOf),
   'Content-Type': header('content-type', isMultipart),
-  'X-Forwarded-For': header('x-forwarded-for', request => placeOf(request, {}, { trustProxy: 1 })),
-  Host: header('host', request => refuseForeignHost(placeOf(request, {}, {}), {})),
-  Origin: header('origin', request => refuseForeignOrigin(request, placeOf(request, {}, {}), {})),
+  'X-Forwarded-For': header('x-forwarded-for', request => clientAddressOf(request, {}, { trustProxy: 1 })),
+  Host: header('host', request => refuseForeignHost(clientAddressOf(request, {}, {}), {})),
+  Origin: header('origin', request => refuseForeignOrigin(request, clientAddressOf(request, {}, {}), {})),
   'an address': plainAddress,
   'a cursor': readCursor,
   'the name of a file': cleanFileName,
@@ -86,7 +86,7 @@ const readers: Record<string, (text: string) => unknown> = {
   'the output of PostgreSQL': tellingLine,
   'the output of PostgreSQL about rivals': text => othersAtWork.test(text),
   'an address in a setting': text => webUrl(`http://a/${text}`),
-  'Retry-After': text => judgeAnswer(429, text, new Date(0)),
+  'Retry-After': text => judgeWebhookResponse(429, text, new Date(0)),
   'an answer of an AI': text => readReply(text, ['invoice', 'contract']),
   'an error of an AI': text => judge(answered(500, text), about),
   'an error of an AI in JSON': text => judge(answered(400, JSON.stringify({ error: { message: text } })), about),

@@ -7,19 +7,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type App, createApp, toNodeHandler } from '../../src/http/index.ts'
 import { readBytes } from '../../src/http/request/body.ts'
 import { BodyBudget } from '../../src/http/request/body-budget.ts'
-import { refusal } from '../../src/http/response/error-response.ts'
+import { errorResponse } from '../../src/http/response/error-response.ts'
 import { jsonText } from '../../src/http/response/json-response.ts'
-import { listen, type Patience } from '../../src/http/server.ts'
+import { listen, type ServerTimeouts } from '../../src/http/server.ts'
 import { engineOf } from '../support/engine.ts'
 
-const patient: Patience = { headers: 60_000, request: 60_000, idle: 60_000, keepAlive: 60_000 }
+const patient: ServerTimeouts = { headers: 60_000, request: 60_000, idle: 60_000, keepAlive: 60_000 }
 
 const appOf = (fetch: App['fetch']): App => ({ fetch, endStreams: () => {} })
 const echo = appOf(
   async request => new Response(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`),
 )
 
-async function serve(app: App = echo, patience: Partial<Patience> = {}): Promise<number> {
+async function serve(app: App = echo, patience: Partial<ServerTimeouts> = {}): Promise<number> {
   const server = await listen(app, '127.0.0.1', 0, { ...patient, ...patience })
   onTestFinished(() => server.close())
   return server.port
@@ -57,7 +57,7 @@ test.each([
 ])('a client that sends all of a body %s, and only then reads, reads why it is too large', async (_, header) => {
   const refusing = appOf(async request => {
     const error = await readBytes(request, new BodyBudget().open(), { largest: 1000 }).catch(error => error)
-    return refusal(error, request)
+    return errorResponse(error, request)
   })
   const socket = await client(await serve(refusing))
   const failed: Error[] = []

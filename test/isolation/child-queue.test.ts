@@ -5,9 +5,9 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
-import type { Children } from '../../src/isolation/child-pool.ts'
-import type { Host, RunEnd } from '../../src/isolation/child-run.ts'
-import { Calls } from '../../src/isolation/isolated-calls.ts'
+import type { ChildPool } from '../../src/isolation/child-pool.ts'
+import type { ChildHost, ChildRunEnd } from '../../src/isolation/child-run.ts'
+import { IsolatedCalls } from '../../src/isolation/isolated-calls.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { until } from '../support/engine.ts'
@@ -69,13 +69,13 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
   const over = new AbortController()
   onTestFinished(() => over.abort())
   const children = {
-    run(_: unknown, __: unknown, host: Host) {
+    run(_: unknown, __: unknown, host: ChildHost) {
       const begunAt = systemClock.elapsed()
       host.began()
       const killed = new AbortController()
       const end = systemClock
         .sleep(takesMs, AbortSignal.any([over.signal, killed.signal]))
-        .then((): RunEnd => (killed.signal.aborted ? { thrown: new Error('killed') } : { end: { text: 'read' } }))
+        .then((): ChildRunEnd => (killed.signal.aborted ? { thrown: new Error('killed') } : { end: { text: 'read' } }))
       return {
         ended: end,
         abort: () => {},
@@ -87,7 +87,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
     },
   }
   let stole = 0
-  const calls = new Calls(children as unknown as Children, () => {}, 1)
+  const calls = new IsolatedCalls(children as unknown as ChildPool, () => {}, 1)
   const call = {
     step: 'read',
     module: called.href,

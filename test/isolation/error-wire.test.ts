@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineErrors, pauseBatch, providerStop, providerWait, RetomaError, seconds } from '../../src/index.ts'
 import { packError, unpackError } from '../../src/isolation/error-wire.ts'
-import { handBackOf } from '../../src/jobs/model/deferral.ts'
+import { deferralOf } from '../../src/jobs/model/deferral.ts'
 
 test('the words that hand an attempt back are the same on the other side, also as the cause of another error', () => {
   const words = [
@@ -12,10 +12,10 @@ test('the words that hand an attempt back are the same on the other side, also a
   for (const word of words) {
     // As it travels.
     const sent = (error: Error) => unpackError(JSON.parse(JSON.stringify(packError(error))))
-    expect(handBackOf(sent(word))).toEqual(handBackOf(word))
-    expect(handBackOf(sent(new Error('around it', { cause: word })))).toEqual(handBackOf(word))
+    expect(deferralOf(sent(word))).toEqual(deferralOf(word))
+    expect(deferralOf(sent(new Error('around it', { cause: word })))).toEqual(deferralOf(word))
   }
-  expect(handBackOf(unpackError(packError(new Error('no')))), 'another error').toBeUndefined()
+  expect(deferralOf(unpackError(packError(new Error('no')))), 'another error').toBeUndefined()
 })
 
 test("an error of an application's own is the same on the other side, which does not know its table", () => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Copies, removeLeftCopies } from '../../src/files/local-file-copies.ts'
+import { LocalFileCopies, removeLeftoverCopies } from '../../src/files/local-file-copies.ts'
 import { defineJob, type Isolation } from '../../src/index.ts'
 import { gate, until } from '../support/engine.ts'
 import { jobIn } from './jobs.ts'
@@ -116,10 +116,10 @@ test('what a killed process has left is taken away by the next worker; what belo
   const others = [`retoma-files-${process.ppid}-1-c`, 'retoma-files-x', 'somebody']
   for (const name of [...dead, ...others]) await mkdir(join(place, name))
   await writeFile(join(place, dead[0]!, 'left.pdf'), 'x')
-  const copies = new Copies(place)
+  const copies = new LocalFileCopies(place)
   const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date(), bytes: bytesOf('x') }
   const path = await copies.copy('1/1', file)
-  expect(await removeLeftCopies(place)).toBe(2)
+  expect(await removeLeftoverCopies(place)).toBe(2)
   expect(existsSync(path)).toBe(true)
   await copies.drop('1/1')
   await copies.close()
@@ -129,7 +129,7 @@ test('what a killed process has left is taken away by the next worker; what belo
 test('one that cannot be written whole is not left in half, and may be asked for again', async () => {
   const place = await mkdtemp(join(tmpdir(), 'retoma-test-'))
   onTestFinished(() => rm(place, { recursive: true }))
-  const copies = new Copies(place)
+  const copies = new LocalFileCopies(place)
   const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date() }
   async function* broken() {
     yield Buffer.from('x')

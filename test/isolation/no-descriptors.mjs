@@ -1,6 +1,6 @@
 /** A process that has no descriptor left, and needs a child: says how that ended, and that it lives. */
 import { closeSync, openSync } from 'node:fs'
-import { Children } from '../../dist/isolation/child-pool.js'
+import { ChildPool } from '../../dist/isolation/child-pool.js'
 import { silentLog } from '../../dist/lib/logging/log.js'
 
 const taken = []
@@ -11,7 +11,7 @@ try {
   for (;;) taken.push(openSync('/dev/null'))
 } catch {}
 const nature = { isolation: 'process', memoryBytes: null, parentStoppedMs: 10_000 }
-const { ended } = new Children(silentLog).run({}, nature, {})
+const { ended } = new ChildPool(silentLog).run({}, nature, {})
 const { thrown } = await ended
 await new Promise(resolve => setTimeout(resolve, 50))
 for (const each of taken) closeSync(each)

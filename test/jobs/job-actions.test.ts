@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { takeBite } from '../../src/batches/sql/batch-cascade.ts'
+import { runCascadeChunk } from '../../src/batches/sql/batch-cascade.ts'
 import { openDb } from '../../src/database/db.ts'
 import { defineBatch, defineJob } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -86,7 +86,7 @@ describe('a pause that commits while a retry waits for the batch', () => {
     const { engine, id, pausesUnder, databaseUrl } = await world(begun)
     const db = openDb({ url: databaseUrl, log: silentLog })
     onTestFinished(() => db.close())
-    expect(await pausesUnder(takeBite(db, id, null))).toMatchObject({ moved: 2, done: true })
+    expect(await pausesUnder(runCascadeChunk(db, id, null))).toMatchObject({ moved: 2, done: true })
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 3 })
   })
 })

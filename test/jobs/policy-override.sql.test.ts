@@ -12,11 +12,11 @@ import { silentLog } from '../../src/lib/logging/log.ts'
 import { hours, minutes, seconds } from '../../src/lib/values/duration.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
 import { viewFindings } from '../../src/recovery/sql/findings.ts'
-import { findLate } from '../../src/recovery/sql/late-attempts.ts'
-import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { findLateAttempts } from '../../src/recovery/sql/late-attempts.ts'
+import { recoverCrashedWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
 import { orphanMessage } from '../../src/recovery/sql/recover-orphans.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
-import type { Death } from '../../src/supervisor/model/crash-report.ts'
+import type { CrashReport } from '../../src/supervisor/model/crash-report.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -75,7 +75,7 @@ describe('an attempt that its worker does not end', () => {
     const strict = await put('running', await batch({ timeout: seconds(30) }))
     await put('running', await batch({ attempts: 1 }))
     await put('running', null)
-    expect(ids(await findLate(store.db, '0', 10, at(300)))).toEqual([strict])
+    expect(ids(await findLateAttempts(store.db, '0', 10, at(300)))).toEqual([strict])
   })
 
   test('of a batch that is over, and whose rows still follow, is judged likewise', async () => {
@@ -145,11 +145,11 @@ describe('of a worker that is gone', () => {
     expect((await store.job(own)).state).toBe('stalled')
   })
 
-  const death = (given: Partial<Death>): Death => ({
+  const death = (given: Partial<CrashReport>): CrashReport => ({
     how: 'asked', why: 'x', signal: null, exitCode: 1, memoryBytes: null, oom: false, started: [], culprit: null, stderr: null, ...given,
   }) // biome-ignore format: one certificate
   const bury = (started: readonly string[], culprit?: string) =>
-    buryWorker(
+    recoverCrashedWorker(
       store.db,
       'w',
       death({

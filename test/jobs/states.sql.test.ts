@@ -1,17 +1,17 @@
 /** Every verb in every state on a real database, against the table the docs are printed from. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claimJobs, giveBackClaims } from '../../src/claiming/sql/claim.ts'
+import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
 import { type Action, defaultPolicy } from '../../src/jobs/model/policy.ts'
 import { type State, states, transitions } from '../../src/jobs/model/state.ts'
-import { type ControlVerb, press } from '../../src/jobs/sql/job-actions.ts'
+import { applyJobAction, type JobActionName } from '../../src/jobs/sql/job-actions.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import { milliseconds } from '../../src/lib/values/duration.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
 import { endAttempts } from '../../src/recovery/sql/late-attempts.ts'
-import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { recoverCrashedWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
-import type { Death } from '../../src/supervisor/model/crash-report.ts'
-import { type Settle, settleJobs } from '../../src/worker/sql/settle.ts'
+import type { CrashReport } from '../../src/supervisor/model/crash-report.ts'
+import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { gate } from '../support/engine.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -19,19 +19,24 @@ const store = storeForFile()
 beforeEach(() => store.worker('w2'))
 const failure = { what: 'error', message: 'no', code: null, stack: null } as const
 
-const settle = (outcome: Settle['outcome']) => (id: string) =>
+const settle = (outcome: SettleRow['outcome']) => (id: string) =>
   settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(5))
 const recover = (onOrphan: Action) => async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
 }
 const bury =
-  (how: Death['how'], crashes = 0) =>
+  (how: CrashReport['how'], crashes = 0) =>
   async (id: string) => {
     await store.sql(`update retoma.job set crashes = $2 where id = $1 and state = 'running'`, [id, crashes])
     const culprit = { job: id, attempt: 1, how: 'exit', message: 'exit', stack: null } as const
     const died = { how, why: 'exit', signal: null, exitCode: 1, memoryBytes: null, oom: false, stderr: null }
-    await buryWorker(store.db, 'w', { ...died, started: [`${id}/1`], culprit: how === 'named' ? culprit : null }, at(5))
+    await recoverCrashedWorker(
+      store.db,
+      'w',
+      { ...died, started: [`${id}/1`], culprit: how === 'named' ? culprit : null },
+      at(5),
+    )
   }
 const error = { message: 'no', code: null, cause: '' }
 const endBy = (what: 'timeout' | 'stalled', state: 'waiting' | 'stalled' | 'failed') => (id: string) =>
@@ -41,7 +46,7 @@ const expire = async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy }], at(5))
   await failOverdue(store.db, 10, at(5))
 }
-const pressing = (verb: ControlVerb) => (id: string) => press(store.db, verb, id, at(5))
+const pressing = (verb: JobActionName) => (id: string) => applyJobAction(store.db, verb, id, at(5))
 
 const verbs: Record<string, (id: string) => Promise<unknown>> = {
   claim: () => claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w2' }, at(5)),
@@ -51,7 +56,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
   'hand back': settle({ state: 'handed_back', delay: milliseconds(1), pause: null }),
   fail: settle({ state: 'failed', failure }),
-  'give back': id => giveBackClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
+  'give back': id => releaseClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
   release: settle({ state: 'released' }),
   recover: recover('retry'),
   stall: recover('stall'),
@@ -74,7 +79,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   cancel: pressing('cancel'),
   retry: pressing('retry'),
   rerun: pressing('rerun'),
-  'skip by hand': id => press(store.db, 'skip', id, at(5), { reason: 'not needed' }),
+  'skip by hand': id => applyJobAction(store.db, 'skip', id, at(5), { reason: 'not needed' }),
 }
 
 test('every verb of the table is tried, and no other', () => {
@@ -94,7 +99,7 @@ describe.each(states)('a job that is %s', from => {
 })
 
 describe('pressed twice is pressed once:', () => {
-  const from: Record<ControlVerb, State> = {
+  const from: Record<JobActionName, State> = {
     cancel: 'running',
     retry: 'failed',
     rerun: 'succeeded',
@@ -103,9 +108,9 @@ describe('pressed twice is pressed once:', () => {
   }
   test.each(Object.entries(from))('%s', async (verb, state) => {
     const id = await store.put(state)
-    expect(await press(store.db, verb as ControlVerb, id, at(5))).toMatchObject({ moved: true })
+    expect(await applyJobAction(store.db, verb as JobActionName, id, at(5))).toMatchObject({ moved: true })
     const once = await store.job(id)
-    expect(await press(store.db, verb as ControlVerb, id, at(9))).toEqual({
+    expect(await applyJobAction(store.db, verb as JobActionName, id, at(9))).toEqual({
       state: once.state,
       queue: 'q',
       batch: null,
@@ -116,7 +121,9 @@ describe('pressed twice is pressed once:', () => {
 
   test.each(Object.entries(from))('%s, by ten people at once: one of them did it', async (verb, state) => {
     const id = await store.put(state)
-    const pressed = await Promise.all(Array.from({ length: 10 }, () => press(store.db, verb as ControlVerb, id, at(5))))
+    const pressed = await Promise.all(
+      Array.from({ length: 10 }, () => applyJobAction(store.db, verb as JobActionName, id, at(5))),
+    )
     expect(pressed.filter(each => each?.moved)).toHaveLength(1)
     expect(new Set(pressed.map(each => each?.state)).size).toBe(1)
   })
@@ -132,20 +139,20 @@ describe('pressed twice is pressed once:', () => {
 
 test('a job that is not there is answered with nothing', async () => {
   for (const verb of ['cancel', 'retry', 'rerun', 'resume'] as const)
-    expect(await press(store.db, verb, '999999', at(0))).toBeUndefined()
+    expect(await applyJobAction(store.db, verb, '999999', at(0))).toBeUndefined()
 })
 
 test('a cancelled attempt keeps who ran it, and a retry goes on counting attempts with a new budget', async () => {
   const id = await store.put('running', { attempt: 3 })
   await store.sql(`update retoma.job set failures = 2, crashes = 1, restarts = 4 where id = $1`, [id])
-  await press(store.db, 'cancel', id, at(5))
+  await applyJobAction(store.db, 'cancel', id, at(5))
   expect(await store.job(id)).toMatchObject({
     state: 'cancelled',
     last_worker: 'w',
     worker_id: null,
     finished_at: at(5),
   })
-  await press(store.db, 'retry', id, at(7))
+  await applyJobAction(store.db, 'retry', id, at(7))
   expect(await store.job(id)).toMatchObject({
     state: 'waiting',
     attempt: 3,
@@ -179,14 +186,14 @@ describe('what the steps of a job have saved', () => {
 
   test('is kept by a retry', async () => {
     const { id, count } = await saved('failed')
-    await press(store.db, 'retry', id, at(5))
+    await applyJobAction(store.db, 'retry', id, at(5))
     expect(await count()).toBe(1)
     expect(await store.job(id)).toMatchObject({ state: 'waiting', ...before })
   })
 
   test('is deleted by a rerun, with its progress and its result, and no other job loses anything', async () => {
     const { id, other, count } = await saved('succeeded')
-    expect(await press(store.db, 'rerun', id, at(5))).toMatchObject({ moved: true })
+    expect(await applyJobAction(store.db, 'rerun', id, at(5))).toMatchObject({ moved: true })
     expect(await count()).toBe(0)
     const forgotten = { checkpoint: null, resume: null, progress: null, progress_at: null, result: null, error: null }
     expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 1, ...forgotten })
@@ -195,7 +202,7 @@ describe('what the steps of a job have saved', () => {
 
   test('stays when a rerun is not possible', async () => {
     const { id, count } = await saved('running')
-    expect(await press(store.db, 'rerun', id, at(5))).toMatchObject({ moved: false })
+    expect(await applyJobAction(store.db, 'rerun', id, at(5))).toMatchObject({ moved: false })
     expect(await count()).toBe(1)
   })
 
@@ -215,7 +222,7 @@ describe('what the steps of a job have saved', () => {
       )
     })
     await moved.passed
-    const rerun = press(store.db, 'rerun', id, at(5))
+    const rerun = applyJobAction(store.db, 'rerun', id, at(5))
     const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     go.open()

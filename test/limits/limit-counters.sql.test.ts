@@ -1,15 +1,15 @@
 /** Limits of a queue and of its groups: what the statements let through, and that every way out of a lease is counted. */
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claimJobs, giveBackClaims } from '../../src/claiming/sql/claim.ts'
-import { claimGated, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
-import { enqueueAlike, enqueueJobs } from '../../src/enqueue/enqueue.sql.ts'
-import { press } from '../../src/jobs/sql/job-actions.ts'
+import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
+import { claimLimited, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
+import { enqueueJobs, enqueueUniform } from '../../src/enqueue/enqueue.sql.ts'
+import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
 import type { QueueLimits } from '../../src/limits/model/queue-limits.ts'
-import { addGates, recountGates } from '../../src/limits/sql/limit-counters.ts'
-import { regateJobs, saveLimits } from '../../src/limits/sql/queue.ts'
-import { pruneUnused } from '../../src/maintenance/sql/expired-rows.ts'
+import { addLimitCounters, recountLimits } from '../../src/limits/sql/limit-counters.ts'
+import { relimitJobs, saveLimits } from '../../src/limits/sql/queue.ts'
+import { pruneExpiredRows } from '../../src/maintenance/sql/expired-rows.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
@@ -22,7 +22,7 @@ const enqueue = async (...jobs: Parameters<typeof newJob>[0][]) =>
   (await enqueueJobs(store.db.run, jobs.map(newJob), at(0))).map(each => each.id)
 const claim = (want: number, given: { now?: Date; kinds?: string[]; worker?: string; lanes?: number } = {}) => {
   const { now = at(0), kinds = ['k'], worker = 'w', lanes = 100 } = given
-  return claimGated(store.db, { queue: 'q', want, worker, kinds, from: firstTurn, lanes }, now)
+  return claimLimited(store.db, { queue: 'q', want, worker, kinds, from: firstTurn, lanes }, now)
 }
 const claimIds = async (...given: Parameters<typeof claim>) => (await claim(...given)).claimed.map(each => each.id)
 const gates = () =>
@@ -62,7 +62,7 @@ test('priority counts in a queue with a limit, whatever groups its jobs are of',
 
 test('each group has its own limit, and the queue one over all', async () => {
   await limit({ concurrency: 5, perGroup: { concurrency: 2 } })
-  await addGates(store.db, 'q', ['a', 'b', 'c'], at(0))
+  await addLimitCounters(store.db, 'q', ['a', 'b', 'c'], at(0))
   await enqueue(...['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c'].map(groupKey => ({ groupKey })))
   const { claimed } = await claim(10)
   const count = (key: string) => claimed.filter(each => each.gate_key === key).length
@@ -81,7 +81,7 @@ test('a job without a group is not limited by what each group may', async () => 
   const first = await claim(10)
   expect(first.claimed).toHaveLength(3)
   expect(first.missing).toEqual(['a'])
-  await addGates(store.db, 'q', first.missing, at(0))
+  await addLimitCounters(store.db, 'q', first.missing, at(0))
   expect(await claimIds(10)).toHaveLength(1)
   expect(await claimIds(10)).toEqual([])
 })
@@ -102,14 +102,14 @@ test('a rate counts starts, not ends, and one given back keeps its start', async
   await limit({ rate: { limit: 1, per: minutes(1) } })
   const [id] = await enqueue({}, {})
   const { claimed } = await claim(1)
-  await giveBackClaims(store.db, 'w', claimed, at(1))
+  await releaseClaims(store.db, 'w', claimed, at(1))
   expect(await claimIds(1, { now: at(2) })).toEqual([])
   expect(await claimIds(1, { now: at(60) })).toEqual([id])
 })
 
 test('each group has its own rate', async () => {
   await limit({ perGroup: { rate: { limit: 1, per: seconds(10) } } })
-  await addGates(store.db, 'q', ['a', 'b'], at(0))
+  await addLimitCounters(store.db, 'q', ['a', 'b'], at(0))
   await enqueue(...['a', 'a', 'b', 'b'].map(groupKey => ({ groupKey })))
   expect((await claim(10)).claimed.map(each => each.gate_key).sort()).toEqual(['a', 'b'])
   expect(await claim(10, { now: at(4) })).toMatchObject({ claimed: [], nextMs: 6000 })
@@ -119,7 +119,7 @@ test('each group has its own rate', async () => {
 test('a high rate is never exceeded in any stretch, though its row holds at most 257 instants', async () => {
   const [allowed, per] = [1000, 10_000]
   await limit({ rate: { limit: allowed, per: seconds(10) } })
-  await enqueueAlike(
+  await enqueueUniform(
     store.db.run,
     { queue: 'q', kind: 'k', priority: 4, runAt: null, delayMs: 0, groupKey: null },
     Array.from({ length: 5000 }, () => '{}'),
@@ -156,7 +156,7 @@ test('many claims within one part of the time are noted at its end, and not beyo
 test('eight claimers at once let no more through than the gates allow', async () => {
   await limit({ concurrency: 10, perGroup: { concurrency: 2 } })
   const keys = Array.from({ length: 8 }, (_, i) => `g${i}`)
-  await addGates(store.db, 'q', keys, at(0))
+  await addLimitCounters(store.db, 'q', keys, at(0))
   await enqueue(...Array.from({ length: 400 }, (_, i) => ({ groupKey: keys[i % 8]! })))
   const pools = Array.from({ length: 8 }, () => store.another())
   const running = new Map<string, number>()
@@ -164,7 +164,7 @@ test('eight claimers at once let no more through than the gates allow', async ()
   const work = async (db: (typeof pools)[number]) => {
     while (ended < 400) {
       const given = { queue: 'q', want: 3, worker: 'w', kinds: ['k'], from: firstTurn, lanes: 100 }
-      const { claimed } = await claimGated(db, given, at(0))
+      const { claimed } = await claimLimited(db, given, at(0))
       for (const { gate_key } of claimed) running.set(gate_key, (running.get(gate_key) ?? 0) + 1)
       mostOfOne = Math.max(mostOfOne, ...running.values())
       most = Math.max(
@@ -198,8 +198,8 @@ describe('every way out of a lease is counted', () => {
         at(0),
       ),
     release: id => settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'released' } }], at(0)),
-    'give back': id => giveBackClaims(store.db, 'w', [{ id, attempt: 1 }], at(0)),
-    cancel: id => press(store.db, 'cancel', id, at(0)),
+    'give back': id => releaseClaims(store.db, 'w', [{ id, attempt: 1 }], at(0)),
+    cancel: id => applyJobAction(store.db, 'cancel', id, at(0)),
     recover: async () => {
       await store.sql(`update retoma.worker set dead_at = now()`)
       await recoverOrphans(store.db, 10, at(0))
@@ -207,7 +207,7 @@ describe('every way out of a lease is counted', () => {
   }
   test.each(Object.entries(ways))('%s', async (_, way) => {
     await limit({ concurrency: 3, perGroup: { concurrency: 3 } })
-    await addGates(store.db, 'q', ['a'], at(0))
+    await addLimitCounters(store.db, 'q', ['a'], at(0))
     await enqueue({ groupKey: 'a' })
     const [id] = await claimIds(1)
     expect(await gates()).toEqual([
@@ -230,7 +230,7 @@ describe('every way out of a lease is counted', () => {
     await limit({ concurrency: 3 })
     const [, waiting] = await enqueue({}, {})
     await claimIds(1)
-    await press(store.db, 'cancel', waiting!, at(0))
+    await applyJobAction(store.db, 'cancel', waiting!, at(0))
     expect(await gates()).toEqual([{ key: '', running: 1 }])
   })
 })
@@ -274,35 +274,35 @@ test('limits that come take in what waits already; limits that go let it out, ah
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual(['q'])
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual([])
   const where = () => store.sql(`select gated, gate_key as key, run_at as "runAt" from retoma.job order by id`)
-  await regateJobs(store.db, ['q'], at(1))
+  await relimitJobs(store.db, ['q'], at(1))
   expect(await where()).toEqual(['a', 'b', ''].map(key => ({ gated: true, key, runAt: at(0) })))
   await limit({ concurrency: 2 })
-  await regateJobs(store.db, ['q'], at(2))
+  await relimitJobs(store.db, ['q'], at(2))
   expect(await where()).toEqual(made.map(() => ({ gated: true, key: '', runAt: at(0) })))
   await limit({ perGroup: { concurrency: 1 } })
-  await regateJobs(store.db, ['q'], at(2))
+  await relimitJobs(store.db, ['q'], at(2))
   expect(await where()).toEqual(['a', 'b', ''].map(key => ({ gated: true, key, runAt: at(0) })))
   await limit({})
-  await regateJobs(store.db, ['q'], at(3))
+  await relimitJobs(store.db, ['q'], at(3))
   expect(await where()).toEqual(made.map(() => ({ gated: false, key: '', runAt: at(3) })))
 })
 
 test('a job that is run again goes by the limits its queue has now', async () => {
   const [id] = await enqueue({ groupKey: 'a' })
-  await press(store.db, 'cancel', id!, at(0))
+  await applyJobAction(store.db, 'cancel', id!, at(0))
   await limit({ perGroup: { concurrency: 1 } })
-  await press(store.db, 'retry', id!, at(0))
+  await applyJobAction(store.db, 'retry', id!, at(0))
   expect(await store.sql(`select gated, gate_key from retoma.job`)).toEqual([{ gated: true, gate_key: 'a' }])
 })
 
 test('a gate that counts wrong is put right, and only that one', async () => {
   await limit({ concurrency: 5, perGroup: { concurrency: 5 } })
-  await addGates(store.db, 'q', ['a', 'b'], at(0))
+  await addLimitCounters(store.db, 'q', ['a', 'b'], at(0))
   await enqueue({ groupKey: 'a' }, { groupKey: 'b' })
   await claimIds(2)
-  expect(await recountGates(store.db)).toEqual([])
+  expect(await recountLimits(store.db)).toEqual([])
   await store.sql(`update retoma.gate set running = 4 where group_key in ('', 'a')`)
-  expect((await recountGates(store.db)).map(each => each.key).sort()).toEqual(['', 'a'])
+  expect((await recountLimits(store.db)).map(each => each.key).sort()).toEqual(['', 'a'])
   expect(await gates()).toEqual([
     { key: '', running: 2 },
     { key: 'a', running: 1 },
@@ -312,24 +312,24 @@ test('a gate that counts wrong is put right, and only that one', async () => {
 
 test("gates of groups that are no longer used are taken away; those in use, and the queue's own, stay", async () => {
   await limit({ perGroup: { concurrency: 5 } })
-  await addGates(store.db, 'q', ['old'], at(-26 * 3600))
-  await addGates(store.db, 'q', ['new', 'busy'], at(0))
+  await addLimitCounters(store.db, 'q', ['old'], at(-26 * 3600))
+  await addLimitCounters(store.db, 'q', ['new', 'busy'], at(0))
   await store.sql(`update retoma.gate set running = 1, used_at = $1 where group_key = 'busy'`, [at(-26 * 3600)])
   await store.sql(`update retoma.gate set used_at = $1 where group_key = ''`, [at(-26 * 3600)])
-  await pruneUnused(store.db, 1000, at(0))
+  await pruneExpiredRows(store.db, 1000, at(0))
   expect((await gates()).map(gate => gate.key)).toEqual(['', 'busy', 'new'])
 })
 
 test('jobs under a key that their queue no longer knows run all the same, and the janitor puts them right', async () => {
   await limit({ concurrency: 5, perGroup: { concurrency: 1 } })
-  await addGates(store.db, 'q', ['a'], at(0))
+  await addLimitCounters(store.db, 'q', ['a'], at(0))
   await enqueue({ groupKey: 'a' })
   const [id] = await claimIds(1)
   await limit({ concurrency: 5 })
   await settleJobs(store.db, 'w', [{ id: id!, attempt: 1, outcome: { state: 'released' } }], at(0))
   expect(await claimIds(5)).toEqual([id])
-  await giveBackClaims(store.db, 'w', [{ id: id!, attempt: 2 }], at(0))
-  await regateJobs(store.db, [], at(0))
+  await releaseClaims(store.db, 'w', [{ id: id!, attempt: 2 }], at(0))
+  await relimitJobs(store.db, [], at(0))
   expect(await store.sql(`select gate_key from retoma.job`)).toEqual([{ gate_key: '' }])
   expect((await gates())[0]).toEqual({ key: '', running: 0 })
 })

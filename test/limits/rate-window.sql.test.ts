@@ -5,7 +5,7 @@ import { type Db, openDb, type Statement } from '../../src/database/db.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { milliseconds, minutes, seconds } from '../../src/lib/values/duration.ts'
 import { peekHits, takeHits } from '../../src/limits/sql/count-hits.ts'
-import { pruneUnused } from '../../src/maintenance/sql/expired-rows.ts'
+import { pruneExpiredRows } from '../../src/maintenance/sql/expired-rows.ts'
 import { arrivals, plainJudge } from '../support/arrivals.ts'
 import { at, storeForFile } from '../support/store.ts'
 
@@ -138,9 +138,9 @@ test('two who ask for the same of many, in opposite order, do not wait for each 
 test('when nothing counts any more its row goes, in bites, and not before', async () => {
   for (const who of ['a', 'b', 'c']) await take(1, at(0), { who, per: seconds(10) })
   await take(1, at(15), { who: 'c', per: seconds(10) })
-  expect(await pruneUnused(store.db, 1000, at(10))).toEqual({ most: 0, files: false })
-  expect(await pruneUnused(store.db, 1, at(21))).toEqual({ most: 1, files: false })
-  expect(await pruneUnused(store.db, 1000, at(21))).toEqual({ most: 1, files: false })
+  expect(await pruneExpiredRows(store.db, 1000, at(10))).toEqual({ most: 0, files: false })
+  expect(await pruneExpiredRows(store.db, 1, at(21))).toEqual({ most: 1, files: false })
+  expect(await pruneExpiredRows(store.db, 1000, at(21))).toEqual({ most: 1, files: false })
   expect(await store.sql(`select who from retoma.rate_window`)).toEqual([{ who: 'c' }])
 })
 
@@ -153,7 +153,7 @@ test('a check goes by the key of its row, and what is old is found by an index, 
   for (const [work, index] of [
     [(db: Db) => takeHits(db, asked, at(0)), 'rate_window_pkey'],
     [(db: Db) => peekHits(db, asked, at(0)), 'rate_window_pkey'],
-    [(db: Db) => pruneUnused(db, 10, at(0)), 'rate_window_expires'],
+    [(db: Db) => pruneExpiredRows(db, 10, at(0)), 'rate_window_expires'],
   ] as const) {
     let sent: { statement: Statement; values: unknown[] } | undefined
     const run = async (statement: Statement, values: unknown[]) => {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Log } from '../../src/index.ts'
 import { milliseconds, minutes, seconds } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Judged } from '../../src/limits/model/rate-window.ts'
+import type { WindowVerdict } from '../../src/limits/model/rate-window.ts'
 import { createUpstash } from '../../src/limits/upstash.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { arrivals, plainJudge } from '../support/arrivals.ts'
@@ -64,7 +64,7 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
   test('600 on a bucket of 10, fifty at once: exactly 10 pass, by the clock of Redis', async () => {
     const { url } = await startUpstash()
     const windows = createUpstash({ url, token: upstashToken }, systemClock, seconds(60))
-    const answers: Judged[] = []
+    const answers: WindowVerdict[] = []
     const caller = async () => {
       for (let i = 0; i < 12; i++) answers.push(await windows.take(asked))
     }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { defineJob, type Engine, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { createMeter } from '../../src/metrics/metrics-registry.ts'
-import { Tally } from '../../src/worker/attempt-metrics.ts'
+import { AttemptMetrics } from '../../src/worker/attempt-metrics.ts'
 import { engineWith, liveEngine, until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
@@ -114,7 +114,7 @@ test('stats tell each queue and kind as they were last counted, and who works', 
 })
 
 test('a flood of kinds and of names that others choose ends in one series for the rest', () => {
-  const tally = new Tally()
+  const tally = new AttemptMetrics()
   for (let i = 0; i < 1000; i++) tally.ended({ queue: 'q', kind: `k${i}` }, { state: 'skipped', reason: '' }, 1)
   const series = tally.take()
   expect(series.length).toBeLessThan(1000)

@@ -1,6 +1,6 @@
 /** A worker that dies, or loses an answer, while it has to do with a provider. */
 import { describe, expect, test } from 'vitest'
-import { armProbes, letBatchesGoOn } from '../../src/batches/sql/provider-pauses.ts'
+import { armProbes, resumeBatches } from '../../src/batches/sql/provider-pauses.ts'
 import { providerStop, providerWait, seconds } from '../../src/index.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
 import { until } from '../support/engine.ts'
@@ -40,12 +40,12 @@ async function life(word: keyof typeof words) {
   const ends = async () => {
     await until(async () => {
       await recoverOrphans(w.real, 10, w.clock.instant())
-      await letBatchesGoOn(w.real, w.clock.instant())
+      await resumeBatches(w.real, w.clock.instant())
       await armProbes(w.real, w.clock.instant())
       await w.clock.advance(seconds(10))
       return (await w.row(id)).state === 'succeeded'
     })
-    await letBatchesGoOn(w.real, w.clock.instant())
+    await resumeBatches(w.real, w.clock.instant())
   }
   return { ...w, id, ends, asked: () => said }
 }

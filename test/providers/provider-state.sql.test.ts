@@ -1,21 +1,21 @@
 /** What is written of providers and of the batches that wait for them, when many write it at once. */
 import { expect, test } from 'vitest'
-import { armProbes, letBatchesGoOn, pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
-import { claimJobs, giveBackClaims } from '../../src/claiming/sql/claim.ts'
-import { tellProvider } from '../../src/providers/sql/provider-state.ts'
+import { armProbes, pauseBatches, resumeBatches } from '../../src/batches/sql/provider-pauses.ts'
+import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
+import { recordProviderWord } from '../../src/providers/sql/provider-state.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const asker = { job: '1', kind: 'k' }
 const ask = (name: string, second: number, job = '1') =>
-  tellProvider(store.db, name, { job, kind: 'k' }, { how: 'ask' }, at(second))
+  recordProviderWord(store.db, name, { job, kind: 'k' }, { how: 'ask' }, at(second))
 const askedAt = async (second: number) => {
   const stand = await ask('never', second)
   if (stand.how !== 'open') throw new Error('it waits')
   return stand.asked
 }
 const stop = async (name: string, asked: number, second: number) =>
-  tellProvider(
+  recordProviderWord(
     store.db,
     name,
     asker,
@@ -83,7 +83,7 @@ test('twenty watchdogs give one job the pass, and have a batch go on once', asyn
   const [job, ...others] = await held(3)
   await stop('p', 1, 1)
   await pauseBatches(store.db, 'w', [{ ...job!, reason: reasonOf(1) }], at(1))
-  await giveBackClaims(store.db, 'w', [job!, ...others], at(2))
+  await releaseClaims(store.db, 'w', [job!, ...others], at(2))
   expect(await store.sql(`select distinct attempt - unspent as starts from retoma.job`)).toEqual([{ starts: 0 }])
   const claim = (second: number) =>
     claimJobs(store.db, { wants: [{ queue: 'q', want: 10 }], kinds: ['k'], worker: 'w' }, at(second))
@@ -91,20 +91,24 @@ test('twenty watchdogs give one job the pass, and have a batch go on once', asyn
   const armed = await Promise.all(Array.from({ length: 20 }, () => armProbes(store.db, at(62))))
   expect(armed.flat()).toEqual(['q'])
   expect((await claim(62)).map(each => each.id)).toEqual([job!.id])
-  expect(await letBatchesGoOn(store.db, at(63))).toEqual([])
+  expect(await resumeBatches(store.db, at(63))).toEqual([])
   const stand = await ask('p', 63, job!.id)
   expect(stand).toMatchObject({ how: 'open', owed: expect.any(String) })
   const owed = stand.how === 'open' ? stand.owed! : ''
-  expect(await tellProvider(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({ goesOn: true })
-  expect(await tellProvider(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({ goesOn: false })
-  const went = await Promise.all(Array.from({ length: 20 }, () => letBatchesGoOn(store.db, at(64))))
+  expect(await recordProviderWord(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({
+    goesOn: true,
+  })
+  expect(await recordProviderWord(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({
+    goesOn: false,
+  })
+  const went = await Promise.all(Array.from({ length: 20 }, () => resumeBatches(store.db, at(64))))
   expect(went.flat()).toEqual([{ id: '1', queue: 'q' }])
   expect(await claim(65)).toHaveLength(2)
 })
 
 test('an answer ends only what had been said when it was asked', async () => {
   const wait = async (asked: number, second: number) =>
-    tellProvider(
+    recordProviderWord(
       store.db,
       'p',
       asker,
@@ -116,7 +120,7 @@ test('an answer ends only what had been said when it was asked', async () => {
   const owed = stand.how === 'open' ? stand.owed! : ''
   // Another was asked as well, and has been told to wait.
   expect(await wait(7, 8)).toMatchObject({ how: 'waiting', ms: 2000 })
-  await tellProvider(store.db, 'p', asker, { how: 'answered', owed }, at(8))
+  await recordProviderWord(store.db, 'p', asker, { how: 'answered', owed }, at(8))
   expect(await ask('p', 9)).toMatchObject({ how: 'waiting', ms: 1000 })
   // And what was asked long ago makes no wait longer, unless it says for how long.
   expect(await wait(1, 9)).toMatchObject({ how: 'waiting', ms: 1000 })

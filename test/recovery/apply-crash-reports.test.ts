@@ -7,14 +7,14 @@ import type { Db } from '../../src/database/db.ts'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createLog, silentLog } from '../../src/lib/logging/log.ts'
-import { buryTheDead } from '../../src/recovery/apply-crash-reports.ts'
-import { makeDeath } from '../../src/supervisor/model/crash-report.ts'
-import { readCertificates, writeCertificate } from '../../src/supervisor/pending-crash-reports.ts'
+import { applyCrashReports } from '../../src/recovery/apply-crash-reports.ts'
+import { makeCrashReport } from '../../src/supervisor/model/crash-report.ts'
+import { readPendingCrashReports, writePendingCrashReport } from '../../src/supervisor/pending-crash-reports.ts'
 import { storeForFile } from '../support/store.ts'
 
 const crashed = async () => {}
 const store = storeForFile()
-const death = makeDeath({
+const death = makeCrashReport({
   signal: 'SIGKILL',
   exitCode: null,
   askedToStop: false,
@@ -42,10 +42,10 @@ const job = defineJob({ kind: 'k', queue: 'q', run: ctx => ctx.attempt })
 test('a worker that begins first buries those before it: what they held runs at once', async () => {
   await store.worker('w-dead', systemClock.now())
   const id = await store.put('running', { worker: 'w-dead' })
-  writeCertificate(folder, { worker: 'w-dead', death })
+  writePendingCrashReport(folder, { worker: 'w-dead', death })
   await using engine = await createEngine({ databaseUrl: store.url, jobs: [job] })
   await engine.work()
-  expect(readCertificates(folder)).toEqual([])
+  expect(readPendingCrashReports(folder)).toEqual([])
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 2, failures: 0, crashes: 0 })
   const [row] = await store.sql(`select dead_at, death from retoma.worker where id = 'w-dead'`)
   expect(row).toMatchObject({ dead_at: expect.any(Date), death })
@@ -54,7 +54,7 @@ test('a worker that begins first buries those before it: what they held runs at 
 test('a certificate stays until what it says is committed, and is used at the next try', async () => {
   await store.worker('w-dead')
   const id = await store.put('running', { worker: 'w-dead' })
-  writeCertificate(folder, { worker: 'w-dead', death: { ...death, started: [`${id}/1`] } })
+  writePendingCrashReport(folder, { worker: 'w-dead', death: { ...death, started: [`${id}/1`] } })
   const told: string[] = []
   const lines: string[] = []
   const log = createLog({ level: 'warn', format: 'json', write: line => void lines.push(line) })
@@ -63,18 +63,18 @@ test('a certificate stays until what it says is committed, and is used at the ne
     throw new Error('the database is away')
   }
   const broken = { ...store.db, run: away, transaction: away } as unknown as Db
-  await buryTheDead({ db: broken, clock: systemClock, log, tell, crashed })
-  expect(readCertificates(folder)).toHaveLength(1)
+  await applyCrashReports({ db: broken, clock: systemClock, log, wake: tell, crashed })
+  expect(readPendingCrashReports(folder)).toHaveLength(1)
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ worker: 'w-dead', msg: expect.stringContaining('trying again') })
-  await Promise.all([1, 2].map(() => buryTheDead({ db: store.db, clock: systemClock, log, tell, crashed })))
-  expect(readCertificates(folder)).toEqual([])
+  await Promise.all([1, 2].map(() => applyCrashReports({ db: store.db, clock: systemClock, log, wake: tell, crashed })))
+  expect(readPendingCrashReports(folder)).toEqual([])
   expect(told).toContain('q')
   expect(await store.job(id)).toMatchObject({ state: 'waiting', worker_id: null, restarts: 1 })
 })
 
 test('the certificate of a worker that has no row any more is gone with it', async () => {
-  writeCertificate(folder, { worker: 'w-forgotten', death })
-  await buryTheDead({ db: store.db, clock: systemClock, log: silentLog, tell: () => {}, crashed })
-  expect(readCertificates(folder)).toEqual([])
+  writePendingCrashReport(folder, { worker: 'w-forgotten', death })
+  await applyCrashReports({ db: store.db, clock: systemClock, log: silentLog, wake: () => {}, crashed })
+  expect(readPendingCrashReports(folder)).toEqual([])
 })

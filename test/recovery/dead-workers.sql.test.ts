@@ -8,15 +8,15 @@ import { beatEvery, defaultPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
-import { lookAfterWorkers } from '../../src/recovery/sql/dead-workers.ts'
+import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
-import { beatWorker, heldBy, leaveWorker } from '../../src/worker/sql/heartbeat.ts'
+import { attemptsHeldBy, beatWorker, leaveWorker } from '../../src/worker/sql/heartbeat.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: 0 }
-const judge = async (seconds: number) => (await lookAfterWorkers(store.db, rule, 'all', at(seconds))).judged
+const judge = async (seconds: number) => (await checkWorkers(store.db, rule, 'all', at(seconds))).judged
 const tick = (seconds: number, db = store.db) =>
   new Watchdog(db, { instant: () => at(seconds), elapsed: () => 0 } as unknown as Clock, silentLog).tick()
 const beat = (seconds: number, id = 'w') =>
@@ -98,7 +98,7 @@ describe('a worker', () => {
     ]
     const heard = await beatWorker(store.db, { id: 'w', memoryBytes: 1, inFlight }, 5000, at(1))
     expect(heard).toEqual({ alive: true, lost: inFlight.filter(each => each !== inFlight[1]) })
-    expect(await heldBy(store.db, 'w')).toEqual([{ id: mine, attempt: 3 }])
+    expect(await attemptsHeldBy(store.db, 'w')).toEqual([{ id: mine, attempt: 3 }])
   })
 
   test('that leaves is gone; one that leaves jobs behind is dead at once, and they go back at the next tick', async () => {
@@ -107,7 +107,7 @@ describe('a worker', () => {
     const id = await store.put('running', { worker: 'busy' })
     for (const each of ['w', 'busy']) await leaveWorker(store.db, each, 1000, at(1))
     expect(await store.sql(`select id, dead_at from retoma.worker`)).toEqual([{ id: 'busy', dead_at: at(1) }])
-    expect((await lookAfterWorkers(store.db, rule, 'the lately dead', at(2))).orphans).toBe(true)
+    expect((await checkWorkers(store.db, rule, 'the lately dead', at(2))).orphans).toBe(true)
     expect((await tick(2)).recovered).toMatchObject([{ id, worker: 'busy' }])
   })
 
@@ -207,13 +207,13 @@ describe('of many watchdogs', () => {
     const dbs = [store.db, ...Array.from({ length: 7 }, () => store.another())]
     const asked = { ...rule, apartMs: 4500 }
     for (let now = 15; now <= 25; now += 5) {
-      const looks = await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, 'all', at(now))))
+      const looks = await Promise.all(dbs.map(db => checkWorkers(db, asked, 'all', at(now))))
       expect(looks.filter(each => each.judged.length > 0)).toHaveLength(1)
       expect(await row()).toMatchObject({ at: at(now) })
     }
     expect(await worker()).toMatchObject({ dead_at: at(25), suspected_looks: 3 })
     const before = await row()
-    await Promise.all(dbs.map(db => lookAfterWorkers(db, asked, 'all', at(29))))
+    await Promise.all(dbs.map(db => checkWorkers(db, asked, 'all', at(29))))
     expect(await row()).toEqual(before)
   })
 

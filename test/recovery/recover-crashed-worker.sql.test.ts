@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
-import type { Care } from '../../src/jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../../src/jobs/model/crash-suspicion.ts'
 import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
-import { press } from '../../src/jobs/sql/job-actions.ts'
+import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
-import { buryWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
+import { recoverCrashedWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
-import type { Culprit, Death } from '../../src/supervisor/model/crash-report.ts'
+import type { CrashReport, SuspectedJob } from '../../src/supervisor/model/crash-report.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { faulty, linkLost } from '../support/faulty-db.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 
-const death = (given: Partial<Death> = {}): Death => ({
+const death = (given: Partial<CrashReport> = {}): CrashReport => ({
   how: 'asked',
   why: 'SIGKILL',
   signal: 'SIGKILL',
@@ -31,7 +31,7 @@ const death = (given: Partial<Death> = {}): Death => ({
 })
 const unexplained = (started: readonly string[]) =>
   death({ how: 'unexplained', why: 'SIGSEGV', signal: 'SIGSEGV', started: started.map(first), stderr: 'oh' })
-const named = (id: string, started: readonly string[], given: Partial<Culprit> = {}) =>
+const named = (id: string, started: readonly string[], given: Partial<SuspectedJob> = {}) =>
   death({
     how: 'named',
     why: 'exit code 1',
@@ -41,21 +41,22 @@ const named = (id: string, started: readonly string[], given: Partial<Culprit> =
     culprit: { job: id, attempt: 1, how: 'uncaught', message: 'boom', stack: 'at boom', ...given },
   })
 const first = (id: string) => `${id}/1`
-const bury = (what: Death, seconds = 10, db: Db = store.db) => buryWorker(db, 'w', what, at(seconds), () => 0)
+const bury = (what: CrashReport, seconds = 10, db: Db = store.db) =>
+  recoverCrashedWorker(db, 'w', what, at(seconds), () => 0)
 
 interface Row {
   state: string
   failures: number
   crashes: number
   restarts: number
-  care: Care | null
+  care: CrashSuspicion | null
   run_at: Date
   error: { what: string; code: string | null; message: string } | null
 }
 const rowOf = async (id: string) => (await store.job(id)) as unknown as Row
 const policy = (given: Partial<Policy>) =>
   registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...given } }], at(0))
-const setCare = (id: string, care: Partial<Care>) =>
+const setCare = (id: string, care: Partial<CrashSuspicion>) =>
   store.sql(`update retoma.job set care = $2 where id = $1`, [
     id,
     JSON.stringify({ level: 0, death: null, deaths: 0, fruitless: 0, ...care }),
@@ -109,7 +110,7 @@ describe('of a death that was asked for', () => {
     for (const worker of workers) {
       await store.worker(worker)
       const ids = await store.putMany(20, 'running', { worker })
-      await buryWorker(store.db, worker, death({ started: ids.map(first) }), at(1))
+      await recoverCrashedWorker(store.db, worker, death({ started: ids.map(first) }), at(1))
     }
     const rows = await store.sql(`
       select state, failures, crashes, restarts, care ->> 'level' as level, count(*)::int as n
@@ -197,7 +198,7 @@ describe('of a death that one job is named for', () => {
       await store.worker(`w${crashes}`)
       const id = await store.put('running', { worker: `w${crashes}` })
       await store.sql(`update retoma.job set crashes = $2 where id = $1`, [id, crashes])
-      await buryWorker(store.db, `w${crashes}`, named(id, [id]), at(0), () => 0)
+      await recoverCrashedWorker(store.db, `w${crashes}`, named(id, [id]), at(0), () => 0)
       expect(await rowOf(id)).toMatchObject({ run_at: at(wait) })
     }
   })
@@ -353,7 +354,7 @@ describe('restarts in a row', () => {
       }
       expect(await rowOf(id)).toMatchObject({ failures: 0, error: { what: 'orphan', code: 'too_many_restarts' } })
       expect(await evidence(id)).toMatchObject([{ code: 'too_many_restarts' }])
-      await press(store.db, 'resume', id, at(6))
+      await applyJobAction(store.db, 'resume', id, at(6))
       expect(await rowOf(id)).toMatchObject({ state: 'waiting', care: null })
     })
 

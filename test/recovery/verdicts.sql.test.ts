@@ -7,10 +7,10 @@ import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { type Duration, hours, milliseconds, minutes, seconds } from '../../src/lib/values/duration.ts'
 import { type JobFacts, judge } from '../../src/recovery/model/verdict.ts'
-import { lookAfterWorkers } from '../../src/recovery/sql/dead-workers.ts'
+import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
 import { reportFindings, viewFindings } from '../../src/recovery/sql/findings.ts'
-import { endAttempts, findLate } from '../../src/recovery/sql/late-attempts.ts'
+import { endAttempts, findLateAttempts } from '../../src/recovery/sql/late-attempts.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
 import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
@@ -144,7 +144,7 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: seconds(1) })
     const [moved, locked] = [await running(), await running()]
     const error = { message: 'm', code: null, cause: '' }
-    const endings = (await findLate(store.db, '0', 10, at(100))).map(of => ({
+    const endings = (await findLateAttempts(store.db, '0', 10, at(100))).map(of => ({
       of,
       state: 'waiting' as const,
       delayMs: 0,
@@ -243,7 +243,7 @@ describe('an attempt without progress', () => {
     await store.worker('w')
     await stall()
     const id = await running(0, { progress: 0.000001 })
-    const [late] = await findLate(store.db, '0', 10, at(700))
+    const [late] = await findLateAttempts(store.db, '0', 10, at(700))
     const ending = { of: late!, state: 'stalled' as const, delayMs: 0, error: { message: 'm', code: null, cause: '' } }
     await store.sql(`update retoma.job set progress_at = progress_at + interval '1 microsecond' where id = $1`, [id])
     expect(await endAttempts(store.db, 'stalled', [ending], at(700))).toEqual([])
@@ -497,7 +497,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         expected.set(`w${i}`, judge(facts)?.verdict)
       }
       const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: 5000, apartMs: 0 }
-      const { judged } = await lookAfterWorkers(store.db, rule, 'all', at(now))
+      const { judged } = await checkWorkers(store.db, rule, 'all', at(now))
       const found = new Map(judged.map(({ id, dead }) => [id, dead ? 'orphan' : 'suspect']))
       for (const [id, verdict] of expected) expect(found.get(id), `${round} ${id}`).toBe(verdict)
     }

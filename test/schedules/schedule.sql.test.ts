@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, defineSchedule, hours, type Schedule } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
-import { fireSlots } from '../../src/schedules/schedule.sql.ts'
+import { fireOccurrences } from '../../src/schedules/schedule.sql.ts'
 import { createScheduler } from '../../src/schedules/scheduler.ts'
 import { faulty, linkLost } from '../support/faulty-db.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
@@ -80,7 +80,7 @@ test('a process that stands still in mid-firing and comes back late writes nothi
 test('a slot that another has fired is lost, though the next one is due by now as well', async () => {
   await processWith(hourly).tick(at(0))
   const firing = { nextAt: at(one), afterwards: at(2 * one), slot: at(one), jobs: [newJob({ ref: slot })] }
-  const fire = () => fireSlots(store.another(), { ...hourly, kind: 'tidy' }, firing, at(3 * one))
+  const fire = () => fireOccurrences(store.another(), { ...hourly, kind: 'tidy' }, firing, at(3 * one))
   const fired = await Promise.all(Array.from({ length: 8 }, fire))
   expect(fired.filter(ids => ids !== undefined)).toHaveLength(1)
   expect(await fire()).toBeUndefined()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { seconds } from '../../src/index.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { Boot } from '../../src/supervisor/child-process.ts'
-import { mark, unmark } from '../../src/supervisor/status-files.ts'
+import { SupervisedProcess } from '../../src/supervisor/child-process.ts'
+import { removeStatusFile, writeStatusFile } from '../../src/supervisor/status-files.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 
 function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
@@ -15,7 +15,7 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
   writeFileSync(entry, script)
   const clock = (given ?? new VirtualClock()) as T
   const late: [number, boolean][] = []
-  const boot = new Boot({
+  const boot = new SupervisedProcess({
     program: { entry, args: [], execArgv: [], env: process.env },
     papers: folder,
     clock,
@@ -44,11 +44,11 @@ test('one that is not ready after a minute is told of, and after two killed', as
 
 test('one that waits for its database is not killed, only told of every minute', async () => {
   const { boot, clock, late, papers } = begin(idle)
-  mark(papers, 'database')
+  writeStatusFile(papers, 'database')
   await clock.advance(seconds(300))
   expect(late).toEqual([60, 120, 180, 240, 300].map(after => [after, false]))
-  unmark(papers, 'database')
-  mark(papers, 'ready')
+  removeStatusFile(papers, 'database')
+  writeStatusFile(papers, 'ready')
   await clock.advance(seconds(120))
   expect(late).toHaveLength(5)
   boot.tell('SIGTERM')
@@ -57,7 +57,7 @@ test('one that waits for its database is not killed, only told of every minute',
 
 test('one that the kernel does not let start has ended, and does not end its supervisor', async () => {
   const program = { entry: 'nothing.mjs', args: ['x'.repeat(300_000)], execArgv: [], env: process.env }
-  const boot = new Boot({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
+  const boot = new SupervisedProcess({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
   boot.tell('SIGTERM')
   expect(await boot.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
 })

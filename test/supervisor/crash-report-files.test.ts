@@ -17,14 +17,18 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { holdInquest } from '../../src/supervisor/build-crash-report.ts'
-import { nameCulprit, ours, papersFolder } from '../../src/supervisor/crash-report-files.ts'
-import { makeFolder } from '../../src/supervisor/crash-report-folder.ts'
-import { openStarts, readStarts } from '../../src/supervisor/in-flight-journal.ts'
+import { buildCrashReports } from '../../src/supervisor/build-crash-report.ts'
+import { crashReportFolder, ours, recordSuspectedJob } from '../../src/supervisor/crash-report-files.ts'
+import { makeCrashReportFolder } from '../../src/supervisor/crash-report-folder.ts'
+import { openInFlightJournal, readInFlightJournal } from '../../src/supervisor/in-flight-journal.ts'
 import { memoryOf, oomCounter } from '../../src/supervisor/oom-counter.ts'
-import { readCertificates, removeCertificate, writeCertificate } from '../../src/supervisor/pending-crash-reports.ts'
-import { mark } from '../../src/supervisor/status-files.ts'
-import { createTail } from '../../src/supervisor/stderr-tail.ts'
+import {
+  readPendingCrashReports,
+  removePendingCrashReport,
+  writePendingCrashReport,
+} from '../../src/supervisor/pending-crash-reports.ts'
+import { writeStatusFile } from '../../src/supervisor/status-files.ts'
+import { createStderrTail } from '../../src/supervisor/stderr-tail.ts'
 
 function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'retoma-supervisor-test-'))
@@ -34,41 +38,41 @@ function scratch(): string {
 
 test('the start of an attempt is never written over while it runs', () => {
   const folder = scratch()
-  const starts = openStarts(folder, 'w-1')
+  const starts = openInFlightJournal(folder, 'w-1')
   const places = ['1/1', '2/1', '9223372036854775807/2147483647'].map(starts.note)
-  expect(readStarts(folder).get('w-1')).toEqual(['1/1', '2/1', '9223372036854775807/2147483647'])
+  expect(readInFlightJournal(folder).get('w-1')).toEqual(['1/1', '2/1', '9223372036854775807/2147483647'])
   starts.free(places[1]!)
-  expect(readStarts(folder).get('w-1')).toContain('2/1')
+  expect(readInFlightJournal(folder).get('w-1')).toContain('2/1')
   starts.note('4/1')
   starts.note('5/1')
-  expect(readStarts(folder).get('w-1')).toEqual(['1/1', '4/1', '9223372036854775807/2147483647', '5/1'])
+  expect(readInFlightJournal(folder).get('w-1')).toEqual(['1/1', '4/1', '9223372036854775807/2147483647', '5/1'])
 })
 
 test('a worker that ended in order leaves no start, its neighbours in that process keep theirs', () => {
   const folder = scratch()
-  const [one, other] = ['w-1', 'w-2'].map(worker => openStarts(folder, worker))
+  const [one, other] = ['w-1', 'w-2'].map(worker => openInFlightJournal(folder, worker))
   one!.note('1/1')
   other!.note('2/1')
   one!.close()
   one!.close()
   one!.note('3/1')
-  expect([...readStarts(folder)]).toEqual([['w-2', ['2/1']]])
+  expect([...readInFlightJournal(folder)]).toEqual([['w-2', ['2/1']]])
 })
 
 test('work that cannot be noted is done all the same', () => {
-  const starts = openStarts(join(scratch(), 'gone'), 'w-1')
+  const starts = openInFlightJournal(join(scratch(), 'gone'), 'w-1')
   starts.free(starts.note('1/1'))
   starts.close()
-  openStarts(undefined, 'w-1').note('1/1')
+  openInFlightJournal(undefined, 'w-1').note('1/1')
 })
 
 test('a worker that could not note a start leaves no list: what is not on it would count as never begun', () => {
   const folder = scratch()
-  const full = openStarts(folder, 'w-1')
+  const full = openInFlightJournal(folder, 'w-1')
   full.note('1/1')
   // Every write to it fails as on a full disk.
   symlinkSync('/dev/full', join(folder, 'starts.w-2'))
-  const other = openStarts(folder, 'w-2')
+  const other = openInFlightJournal(folder, 'w-2')
   other.free(other.note('2/1'))
   other.note('3/1')
   expect(readdirSync(folder)).toEqual(['starts.w-1'])
@@ -77,12 +81,12 @@ test('a worker that could not note a start leaves no list: what is not on it wou
 
 test('what else lies among the papers, or in them, ends no supervisor', () => {
   const place = scratch()
-  const made = makeFolder([place])!
+  const made = makeCrashReportFolder([place])!
   const papers = made.papers()
-  openStarts(papers, 'w-1').note('1/1')
+  openInFlightJournal(papers, 'w-1').note('1/1')
   mkdirSync(join(papers, 'starts.w-2', 'deep'), { recursive: true })
   mkdirSync(join(papers, 'culprit.json'))
-  expect(holdInquest(papers, { ...nothing, signal: 'SIGSEGV', exitCode: null }).certificates).toMatchObject([
+  expect(buildCrashReports(papers, { ...nothing, signal: 'SIGSEGV', exitCode: null }).certificates).toMatchObject([
     { worker: 'w-1', death: { how: 'unexplained', started: ['1/1'] } },
   ])
   made.papers()
@@ -98,8 +102,8 @@ test.each([
 ])('a culprit whose file is %s is none: the death is unexplained', (_, text) => {
   const folder = scratch()
   writeFileSync(join(folder, 'culprit.json'), text)
-  openStarts(folder, 'w-1').note('1/1')
-  expect(holdInquest(folder, { ...nothing, signal: null, exitCode: 1 }).death).toMatchObject({
+  openInFlightJournal(folder, 'w-1').note('1/1')
+  expect(buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 }).death).toMatchObject({
     how: 'unexplained',
     culprit: null,
   })
@@ -108,8 +112,8 @@ test.each([
 test('what a culprit said may be of any length: not all of it is kept', () => {
   const folder = scratch()
   const long = 'x'.repeat(5_000_000)
-  nameCulprit(folder, { job: '1', attempt: 1, how: 'uncaught', message: long, stack: long })
-  const { death } = holdInquest(folder, { ...nothing, signal: null, exitCode: 1 })
+  recordSuspectedJob(folder, { job: '1', attempt: 1, how: 'uncaught', message: long, stack: long })
+  const { death } = buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 })
   expect(death.how).toBe('named')
   expect(JSON.stringify(death).length).toBeLessThan(100_000)
 })
@@ -118,11 +122,11 @@ const nothing = { memoryBytes: null, oomBefore: null, oomAfter: null, stderr: nu
 
 test('an inquest makes a certificate for each worker of the process, with the same cause', () => {
   const folder = scratch()
-  openStarts(folder, 'w-1').note('1/1')
-  openStarts(folder, 'w-2').note('2/3')
-  nameCulprit(folder, { job: '2', attempt: 3, how: 'uncaught', message: 'boom', stack: null })
-  nameCulprit(folder, { job: '1', attempt: 1, how: 'exit', message: 'on the way down', stack: null })
-  const { death, certificates } = holdInquest(folder, { ...nothing, exitCode: 1, signal: null })
+  openInFlightJournal(folder, 'w-1').note('1/1')
+  openInFlightJournal(folder, 'w-2').note('2/3')
+  recordSuspectedJob(folder, { job: '2', attempt: 3, how: 'uncaught', message: 'boom', stack: null })
+  recordSuspectedJob(folder, { job: '1', attempt: 1, how: 'exit', message: 'on the way down', stack: null })
+  const { death, certificates } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
   expect(death).toMatchObject({ how: 'named', culprit: { job: '2' }, started: ['1/1', '2/3'] })
   expect(certificates).toMatchObject([
     { worker: 'w-1', death: { how: 'named', started: ['1/1'], culprit: { job: '2' } } },
@@ -132,47 +136,47 @@ test('an inquest makes a certificate for each worker of the process, with the sa
 
 test('a process that had heard that it shall stop was asked to, whatever ended it then', () => {
   const folder = scratch()
-  mark(folder, 'asked')
-  expect(holdInquest(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).death.how).toBe('asked')
+  writeStatusFile(folder, 'asked')
+  expect(buildCrashReports(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).death.how).toBe('asked')
 })
 
 test('a certificate waits until it is removed, and one half-written is none', () => {
   const folder = scratch()
-  const { death } = holdInquest(folder, { ...nothing, exitCode: 1, signal: null })
-  writeCertificate(folder, { worker: 'w-1', death })
-  writeCertificate(folder, { worker: 'w-1', death })
-  expect(readCertificates(folder)).toEqual([{ worker: 'w-1', death }])
-  removeCertificate(folder, 'w-1')
-  removeCertificate(folder, 'w-1')
-  expect(readCertificates(folder)).toEqual([])
-  expect(readCertificates(join(folder, 'gone'))).toEqual([])
+  const { death } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
+  writePendingCrashReport(folder, { worker: 'w-1', death })
+  writePendingCrashReport(folder, { worker: 'w-1', death })
+  expect(readPendingCrashReports(folder)).toEqual([{ worker: 'w-1', death }])
+  removePendingCrashReport(folder, 'w-1')
+  removePendingCrashReport(folder, 'w-1')
+  expect(readPendingCrashReports(folder)).toEqual([])
+  expect(readPendingCrashReports(join(folder, 'gone'))).toEqual([])
 })
 
 test('the folder of a supervisor is for its user alone, empty for every boot, and goes with it', () => {
   const place = scratch()
-  const folder = makeFolder([place])!
+  const folder = makeCrashReportFolder([place])!
   const papers = folder.papers()
   expect(statSync(dirname(papers)).mode & 0o777).toBe(0o700)
-  mark(papers, 'ready')
+  writeStatusFile(papers, 'ready')
   expect(readdirSync(folder.papers())).toEqual([])
   folder.remove()
   expect(readdirSync(place)).toEqual([])
 })
 
 test('a folder in use does not look old, and what was cleared away all the same is no loss', () => {
-  const folder = makeFolder([scratch()])!
+  const folder = makeCrashReportFolder([scratch()])!
   const papers = folder.papers()
-  mark(papers, 'ready')
+  writeStatusFile(papers, 'ready')
   const long = new Date('2020-01-01')
   const all = [dirname(papers), papers, join(papers, 'ready'), folder.certificates]
   for (const path of all) utimesSync(path, long, long)
   folder.touch()
   for (const path of all) expect(statSync(path).mtimeMs).toBeGreaterThan(long.getTime())
   rmSync(dirname(papers), { recursive: true })
-  const { death, certificates } = holdInquest(papers, { ...nothing, exitCode: 1, signal: null })
+  const { death, certificates } = buildCrashReports(papers, { ...nothing, exitCode: 1, signal: null })
   expect([death.how, certificates]).toEqual(['unexplained', []])
-  writeCertificate(folder.certificates, { worker: 'w-1', death })
-  expect(readCertificates(folder.certificates)).toHaveLength(1)
+  writePendingCrashReport(folder.certificates, { worker: 'w-1', death })
+  expect(readPendingCrashReports(folder.certificates)).toHaveLength(1)
   expect(existsSync(folder.papers())).toBe(true)
 })
 
@@ -183,7 +187,7 @@ test('what a supervisor that was killed has left is removed by the next one, and
   const ours = `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
   const names = [`${ours}${dead.pid}-x`, `${ours}${process.ppid}-x`, `retoma-papers-elsewhere-${dead.pid}-x`, 'other']
   for (const name of names) mkdirSync(join(place, name))
-  makeFolder([place])
+  makeCrashReportFolder([place])
   expect(
     readdirSync(place)
       .filter(name => names.includes(name))
@@ -202,27 +206,27 @@ test('what another user has put under the name of a leftover stays where it is, 
   chownSync(name('theirs'), 65534, 65534)
   symlinkSync(join(place, 'victim'), name('link'))
   mkdirSync(name('ours'))
-  makeFolder([place])
+  makeCrashReportFolder([place])
   expect(
     [name('theirs'), name('link'), name('ours'), join(place, 'victim', 'kept')].map(each => existsSync(each)),
   ).toEqual([true, true, false, true])
   // Where others may write, and what they like, nothing of root's own is removed either: it could be changed for a link meanwhile.
   mkdirSync(name('ours'))
   chmodSync(place, 0o777)
-  makeFolder([place])
+  makeCrashReportFolder([place])
   expect(existsSync(name('ours'))).toBe(true)
   chmodSync(place, 0o1777)
-  makeFolder([place])
+  makeCrashReportFolder([place])
   expect(existsSync(name('ours'))).toBe(false)
   // In a place that is another user's root keeps nothing.
   chownSync(place, 65534, 65534)
-  expect(makeFolder([place])).toBeUndefined()
+  expect(makeCrashReportFolder([place])).toBeUndefined()
 })
 
 test('where nothing can be written there is no folder, and where one place will do there is', () => {
   const place = scratch()
-  expect(makeFolder([join(place, 'gone')])).toBeUndefined()
-  expect(dirname(dirname(makeFolder([join(place, 'gone'), place])!.certificates))).toBe(place)
+  expect(makeCrashReportFolder([join(place, 'gone')])).toBeUndefined()
+  expect(dirname(dirname(makeCrashReportFolder([join(place, 'gone'), place])!.certificates))).toBe(place)
 })
 
 test('what a supervisor sets is for the process it started, and not for one that this one starts', () => {
@@ -231,9 +235,9 @@ test('what a supervisor sets is for the process it started, and not for one that
   })
   process.env.RETOMA_PAPERS = '/papers'
   process.env.RETOMA_SUPERVISOR = String(process.ppid)
-  expect(papersFolder()).toBe('/papers')
+  expect(crashReportFolder()).toBe('/papers')
   process.env.RETOMA_SUPERVISOR = '1234567'
-  expect([papersFolder(), ours('RETOMA_PAPERS')]).toEqual([undefined, undefined])
+  expect([crashReportFolder(), ours('RETOMA_PAPERS')]).toEqual([undefined, undefined])
 })
 
 test.runIf(process.platform === 'linux')('the kernel tells what a process takes, and how often memory ran out', () => {
@@ -244,7 +248,7 @@ test.runIf(process.platform === 'linux')('the kernel tells what a process takes,
 })
 
 test('of what was said the last is kept', () => {
-  const tail = createTail(8)
+  const tail = createStderrTail(8)
   expect(tail.text()).toBeNull()
   for (const text of ['one ', 'two ', 'three ']) tail.add(Buffer.from(text))
   expect(tail.text()).toBe('o three ')

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
-import type { Death } from '../../src/supervisor/model/crash-report.ts'
+import type { CrashReport } from '../../src/supervisor/model/crash-report.ts'
 import { shareDatabase } from '../support/engine.ts'
 import { onTestFinished, together, togetherEach } from '../support/together.ts'
 
@@ -53,7 +53,7 @@ async function bringDown(name: string) {
   const { id } = await engine.enqueue(way, name)
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 'survived' })
   expect(await engine.wait({ job: other.id })).toMatchObject({ state: 'succeeded', attempt: 2, failures: 0 })
-  const { rows } = await admin.query<{ death: Death }>('select death from retoma.worker where death is not null')
+  const { rows } = await admin.query<{ death: CrashReport }>('select death from retoma.worker where death is not null')
   expect(rows).toHaveLength(1)
   const [line] = parent.lines()
   return { death: rows[0]!.death, id, other: other.id, said: parent.said(), line }

@@ -2,10 +2,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { setTimeout as nap } from 'node:timers/promises'
-import { runAs } from '../../dist/execution/current-job.js'
+import { runAsJob } from '../../dist/execution/current-job.js'
 import { createEngine, defineJob } from '../../dist/index.js'
-import { papersFolder } from '../../dist/supervisor/crash-report-files.js'
-import { mark } from '../../dist/supervisor/status-files.js'
+import { crashReportFolder } from '../../dist/supervisor/crash-report-files.js'
+import { writeStatusFile } from '../../dist/supervisor/status-files.js'
 
 const [url = '', marker = ''] = process.argv.slice(2)
 const never = () => new Promise(() => {})
@@ -72,19 +72,19 @@ const way = defineJob({
   run(ctx, name) {
     if (existsSync(marker)) return 'survived'
     writeFileSync(marker, '')
-    return runAs({ id: ctx.id, attempt: ctx.attempt, kind: 'way' }, true, ways[name])
+    return runAsJob({ id: ctx.id, attempt: ctx.attempt, kind: 'way' }, true, ways[name])
   },
 })
 const bystander = defineJob({
   kind: 'bystander',
   run: ctx =>
-    ctx.attempt > 1 ? 'survived' : runAs({ id: ctx.id, attempt: ctx.attempt, kind: 'bystander' }, true, never),
+    ctx.attempt > 1 ? 'survived' : runAsJob({ id: ctx.id, attempt: ctx.attempt, kind: 'bystander' }, true, never),
 })
 
 const engine = await createEngine({ databaseUrl: url, jobs: [way, bystander] })
 await engine.work()
-mark(papersFolder(), 'ready')
+writeStatusFile(crashReportFolder(), 'ready')
 process.once('SIGTERM', () => {
-  mark(papersFolder(), 'asked')
+  writeStatusFile(crashReportFolder(), 'asked')
   void engine.close().then(() => process.exit(0))
 })

@@ -5,7 +5,7 @@
  * `tx.commit` and `tx.rollback`, and a fault in it cuts its link.
  */
 import type { Db, Statement } from '../../src/database/db.ts'
-import type { Loan } from '../../src/database/leased-connection.ts'
+import type { LeasedConnection } from '../../src/database/leased-connection.ts'
 import { onTestFinished } from './together.ts'
 
 export { databaseError, linkLost } from './database-errors.ts'
@@ -111,18 +111,18 @@ export function faulty(db: Db): FaultyDb {
       await strike(statement, 'after', values)
       return rows
     },
-    async lend() {
+    async leaseConnection() {
       note('lend')
       await strike({ name: 'lend', text: '' }, 'before', [])
-      const loan = await db.lend()
+      const loan = await db.leaseConnection()
       try {
         await strike({ name: 'lend', text: '' }, 'after', [])
       } catch (error) {
-        loan.giveBack('in doubt')
+        loan.release('in doubt')
         throw error
       }
       let trouble: Error | undefined
-      const faultyLoan: Loan = {
+      const faultyLoan: LeasedConnection = {
         get trouble() {
           return trouble ?? loan.trouble
         },
@@ -135,7 +135,7 @@ export function faulty(db: Db): FaultyDb {
               trouble ??= error
               throw error
             })
-            if (dead) loan.giveBack('in doubt')
+            if (dead) loan.release('in doubt')
             return struck
           }
           await struck('before')
@@ -143,7 +143,7 @@ export function faulty(db: Db): FaultyDb {
           await struck('after')
           return answer
         },
-        giveBack: how => loan.giveBack(trouble === undefined ? how : 'in doubt'),
+        release: how => loan.release(trouble === undefined ? how : 'in doubt'),
       }
       return faultyLoan
     },

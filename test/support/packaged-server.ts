@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url'
 import { socketUrl } from '../../src/embedded-postgres/connect-probe.ts'
 import { settle } from '../../src/embedded-postgres/data-dir.ts'
 import { findBinaries, program } from '../../src/embedded-postgres/find-binaries.ts'
-import { thisMachine } from '../../src/embedded-postgres/platform/platform.ts'
+import { thisPlatform } from '../../src/embedded-postgres/platform/platform.ts'
 import { run } from '../../src/embedded-postgres/platform/run-as-user.ts'
 import { attachOrStart } from '../../src/embedded-postgres/start-server.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { TestServer } from '../../src/testing/index.ts'
-import { startWarden } from '../../src/testing/test-server-cleanup.ts'
+import { startServerCleanup } from '../../src/testing/test-server-cleanup.ts'
 
 type Folder = 'oldest' | 'too-old'
 
@@ -25,8 +25,8 @@ const packagesOf = (folder: Folder) => fileURLToPath(new URL(`../${folder}/node_
 export const isInstalled = (folder: Folder): boolean => existsSync(join(packagesOf(folder), '@embedded-postgres'))
 
 export async function startPackagedServer(packages: Folder): Promise<TestServer> {
-  const machine = { ...thisMachine(), packageFolder: (name: string) => join(packagesOf(packages), name) }
-  const warden = startWarden()
+  const machine = { ...thisPlatform(), packageFolder: (name: string) => join(packagesOf(packages), name) }
+  const warden = startServerCleanup()
   try {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
     warden.watch(folder)

@@ -8,7 +8,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { serverAccount, thisMachine } from '../../src/embedded-postgres/platform/platform.ts'
+import { serverAccount, thisPlatform } from '../../src/embedded-postgres/platform/platform.ts'
 import { asUserWithView, begin, self } from '../../src/embedded-postgres/platform/run-as-user.ts'
 
 /** undefined: none is installed. Debian keeps it where an ordinary user's PATH does not look. */
@@ -53,7 +53,7 @@ export async function poolerTo(
   ]
   await writeFile(file, lines.join('\n'))
   await chmod(folder, 0o777)
-  const machine = thisMachine()
+  const machine = thisPlatform()
   // Like PostgreSQL it does not run as root.
   const runner = machine.uid === 0 ? await asUserWithView(serverAccount(), machine) : self(machine)
   // As root the server's socket is that of another user, below a folder of root's.

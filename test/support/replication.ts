@@ -12,12 +12,12 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { port, socketUrl } from '../../src/embedded-postgres/connect-probe.ts'
-import { type Home, settle } from '../../src/embedded-postgres/data-dir.ts'
+import { type DataDir, settle } from '../../src/embedded-postgres/data-dir.ts'
 import { findBinaries, program } from '../../src/embedded-postgres/find-binaries.ts'
 import { makeData } from '../../src/embedded-postgres/init-data-dir.ts'
-import { thisMachine } from '../../src/embedded-postgres/platform/platform.ts'
+import { thisPlatform } from '../../src/embedded-postgres/platform/platform.ts'
 import { begin } from '../../src/embedded-postgres/platform/run-as-user.ts'
-import { startWarden } from '../../src/testing/test-server-cleanup.ts'
+import { startServerCleanup } from '../../src/testing/test-server-cleanup.ts'
 import { until } from './engine.ts'
 
 export interface Server {
@@ -42,12 +42,12 @@ const common = {
 }
 
 export async function replicatedServer() {
-  const machine = thisMachine()
+  const machine = thisPlatform()
   const found = await findBinaries(machine)
-  const warden = startWarden()
+  const warden = startServerCleanup()
   onTestFinished(() => warden.end())
 
-  async function homeFor(name: string): Promise<Home> {
+  async function homeFor(name: string): Promise<DataDir> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), `retoma-${name}-`)))
     warden.watch(folder)
     const home = await settle(folder, found, machine)
@@ -57,7 +57,7 @@ export async function replicatedServer() {
     return home
   }
 
-  async function launch(home: Home, settings: Record<string, string>): Promise<Server> {
+  async function launch(home: DataDir, settings: Record<string, string>): Promise<Server> {
     const all = { ...common, unix_socket_directories: home.socket, ...settings }
     const log = openSync(home.log, 'a', 0o600)
     const args = ['-D', home.data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
@@ -157,7 +157,7 @@ async function proxy(target: () => string | undefined): Promise<{ port: number; 
 }
 
 /** Resolves once it is answered; a server that has ended is an error, with its log. */
-const answers = (child: ChildProcess, ask: () => Promise<unknown>, { log }: Home): Promise<void> =>
+const answers = (child: ChildProcess, ask: () => Promise<unknown>, { log }: DataDir): Promise<void> =>
   until(() => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(readFileSync(log, 'utf8'))
     return ask().then(
@@ -166,7 +166,7 @@ const answers = (child: ChildProcess, ask: () => Promise<unknown>, { log }: Home
     )
   })
 
-async function killAll(child: ChildProcess, home: Home): Promise<void> {
+async function killAll(child: ChildProcess, home: DataDir): Promise<void> {
   const ended = new Promise(resolve => child.once('exit', resolve))
   const postmaster = Number.parseInt(readFileSync(join(home.data, 'postmaster.pid'), 'utf8'), 10)
   const children = readdirSync('/proc').filter(pid => {

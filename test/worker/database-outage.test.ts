@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { createHinter, listen } from '../../src/claiming/sql/wake-up.ts'
+import { createWakeHints, listen } from '../../src/claiming/sql/wake-up.ts'
 import { openDb } from '../../src/database/db.ts'
 import { defineJob, milliseconds, RetomaError, seconds } from '../../src/index.ts'
-import { createDesk } from '../../src/jobs/job-actions.ts'
-import { Waiters } from '../../src/jobs/settle-listeners.ts'
+import { createJobActions } from '../../src/jobs/job-actions.ts'
+import { SettleListeners } from '../../src/jobs/settle-listeners.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
-import { papersVariable } from '../../src/supervisor/crash-report-files.ts'
+import { crashReportFolderVariable } from '../../src/supervisor/crash-report-files.ts'
 import { createTestDatabase, VirtualClock } from '../../src/testing/index.ts'
 import { aborted, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError, linkLost } from '../support/faulty-db.ts'
@@ -322,10 +322,10 @@ describe('whoever waits for a job', () => {
     const worker = await faultyWorker()
     const { db, clock } = worker
     const closing = new AbortController()
-    const waiting = createDesk({
+    const waiting = createJobActions({
       db,
       clock,
-      waiters: new Waiters(),
+      waiters: new SettleListeners(),
       batches: {} as never,
       batchMoved: async () => {},
       tell: () => {},
@@ -475,10 +475,10 @@ describe('the ear for hints', () => {
     const clock = new VirtualClock()
     const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
     await until(() => heard.length === 1)
-    const ours = createHinter({ db, clock, log: silentLog, sender: 'us' })
+    const ours = createWakeHints({ db, clock, log: silentLog, sender: 'us' })
     ours.hint('mail')
     await ours.settled()
-    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    const others = createWakeHints({ db, clock, log: silentLog, sender: 'them' })
     others.hint('post')
     await until(() => heard.length === 2)
     expect(heard).toEqual([undefined, 'post'])
@@ -492,7 +492,7 @@ describe('the ear for hints', () => {
     const woken = (queue?: string, delayMs?: number) => void heard.push([queue, delayMs])
     const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
     await until(() => heard.length === 1)
-    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    const others = createWakeHints({ db, clock, log: silentLog, sender: 'them' })
     // The first is on its way while the others gather.
     others.hint('post')
     for (const delayMs of [2000, 0, 1000]) others.hint('mail', delayMs)
@@ -511,7 +511,7 @@ describe('the ear for hints', () => {
     const clock = new VirtualClock()
     const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
     await until(() => heard.length === 1)
-    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    const others = createWakeHints({ db, clock, log: silentLog, sender: 'them' })
     others.hint('mail', 0, true, '1')
     others.hint('mail', 0, true, '2')
     others.hint('post', 0, true, '3')
@@ -528,7 +528,7 @@ describe('the ear for hints', () => {
     const clock = new VirtualClock()
     const listener = listen({ db, clock, log: silentLog, sender: 'us', woken })
     await until(() => heard.length === 1)
-    const others = createHinter({ db, clock, log: silentLog, sender: 'them' })
+    const others = createWakeHints({ db, clock, log: silentLog, sender: 'them' })
     others.hint('mail', 0, true)
     expect(clock.sleepers).toBe(1)
     await clock.advance(milliseconds(20))
@@ -545,9 +545,9 @@ describe('the ear for hints', () => {
 
 test('a worker that starts over while the database is away leaves nothing behind for each try', async () => {
   const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
-  process.env[papersVariable] = papers
+  process.env[crashReportFolderVariable] = papers
   onTestFinished(() => {
-    delete process.env[papersVariable]
+    delete process.env[crashReportFolderVariable]
     rmSync(papers, { recursive: true })
   })
   const { db, clock, begin, sql } = await faultyWorker()

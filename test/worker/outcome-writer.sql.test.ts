@@ -1,17 +1,17 @@
 /** The committer between attempts and a database that fails: before, after, and with the answer lost. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { press } from '../../src/jobs/sql/job-actions.ts'
+import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { milliseconds } from '../../src/lib/values/duration.ts'
-import { createCommitter } from '../../src/worker/outcome-writer.ts'
-import type { Settle } from '../../src/worker/sql/settle.ts'
+import { createOutcomeWriter } from '../../src/worker/outcome-writer.ts'
+import type { SettleRow } from '../../src/worker/sql/settle.ts'
 import { databaseError, type FaultyDb, faulty, linkLost } from '../support/faulty-db.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const succeeded: Settle['outcome'] = { state: 'succeeded', result: '1' }
-const failed: Settle['outcome'] = {
+const succeeded: SettleRow['outcome'] = { state: 'succeeded', result: '1' }
+const failed: SettleRow['outcome'] = {
   state: 'waiting',
   delay: milliseconds(0),
   failure: { what: 'error', message: 'no', code: null, stack: null },
@@ -26,8 +26,11 @@ function committer(db: FaultyDb = faulty(store.db)) {
     elapsed: () => 0,
     sleep: async ms => void pauses.push(ms),
   }
-  const { settle, giveUp } = createCommitter({ db, worker: 'w', clock, log: silentLog, paused: () => {} })
-  const all = (ids: readonly string[], outcome: Settle['outcome'] | ((id: string, i: number) => Settle['outcome'])) =>
+  const { settle, giveUp } = createOutcomeWriter({ db, worker: 'w', clock, log: silentLog, paused: () => {} })
+  const all = (
+    ids: readonly string[],
+    outcome: SettleRow['outcome'] | ((id: string, i: number) => SettleRow['outcome']),
+  ) =>
     Promise.all(
       ids.map((id, i) => settle({ id, attempt: 1, outcome: typeof outcome === 'function' ? outcome(id, i) : outcome })),
     )
@@ -113,7 +116,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
     const [id] = await store.putMany(1, 'running')
     const { settle, db } = committer()
     db.fail('settle', 'before', databaseError('57P03'))
-    const cancelled = db.askedFor('settle').then(() => press(store.db, 'cancel', id!, at(1)))
+    const cancelled = db.askedFor('settle').then(() => applyJobAction(store.db, 'cancel', id!, at(1)))
     db.hold(
       'settle',
       'before',
@@ -138,7 +141,7 @@ test('writes of one job land in the order they were asked for', async () => {
 })
 
 describe('one row that PostgreSQL refuses fails alone:', () => {
-  const poison: Record<string, Settle['outcome']> = {
+  const poison: Record<string, SettleRow['outcome']> = {
     'NUL in a result': { state: 'succeeded', result: '"\\u0000"' },
     'half a surrogate pair': { state: 'succeeded', result: '"\\ud800"' },
     'no JSON at all': { state: 'succeeded', result: '{' },

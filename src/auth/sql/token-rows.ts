@@ -108,7 +108,7 @@ const note = {
     where id = $1 and (used_at is null or used_at < coalesce($2::timestamptz, now()) - interval '1 minute')`,
 }
 
-export async function noteUse(db: Db, id: string, now: Date | null): Promise<void> {
+export async function recordTokenUse(db: Db, id: string, now: Date | null): Promise<void> {
   await db.run(note, [id, now])
 }
 

@@ -8,9 +8,15 @@
  */
 
 import { type Db, runOn } from '../../database/db.ts'
-import { causeOf } from '../../jobs/model/error-fingerprint.ts'
-import { asQueueSays, countMoves, freeGates, noteBatchActions, noteBatchStates } from '../../jobs/sql/transition.ts'
-import { cleared } from '../../providers/sql/provider-state.ts'
+import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
+import {
+  countMoves,
+  limitsOfItsQueue,
+  noteBatchActions,
+  noteBatchStates,
+  releaseLimits,
+} from '../../jobs/sql/transition.ts'
+import { clearedProvider } from '../../providers/sql/provider-state.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
@@ -36,12 +42,12 @@ const pause = {
 }
 
 /** State of a batch after a resume: `submitting` if items are still arriving, otherwise `running`. */
-export const goesOn = `case when submitted_at is null then 'submitting' else 'running' end`
+export const resumedState = `case when submitted_at is null then 'submitting' else 'running' end`
 /**
  * Claims have skipped the jobs of the batch. The changed counter resets the claim cursors, and the next claim starts at the beginning of
  * the lanes.
  */
-export const unheld = `
+export const unblockClaims = `
   unheld as (
     update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = any (array[p.queue])
   )`
@@ -58,14 +64,14 @@ const unpause = {
       order by p.name
       for update of p
     ), asked as (
-      update retoma.provider set ${cleared(now)} where name = any (array(select name from met))
+      update retoma.provider set ${clearedProvider(now)} where name = any (array(select name from met))
     ), pressed as (
       update retoma.batch b
-      set state = ${goesOn}, held = false, reason = null
+      set state = ${resumedState}, held = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
-    ), ${unheld}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
+    ), ${unblockClaims}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
     select id from pressed`,
 }
 
@@ -75,17 +81,17 @@ const resume = {
   text: `
     with pressed as (
       update retoma.batch
-      set state = ${goesOn}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
+      set state = ${resumedState}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
       where id = $1 and state = 'stalled'
       returning id, queue, 'stalled' as was, state
-    ), ${unheld}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
+    ), ${unblockClaims}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
       select id from retoma.job
       where state = 'stalled' and batch_id = (select id from pressed)
       order by id + 0
       for update
     ), moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = ${now}, care = null, ${asQueueSays}
+      set state = 'waiting', rank = rank & ~1, run_at = ${now}, care = null, ${limitsOfItsQueue}
       where j.id = any (array(select id from before))
       returning j.batch_id, 'stalled' as was, j.state
     ),
@@ -109,12 +115,12 @@ const cancel = {
 }
 
 const verbs = { pause, unpause, resume, cancel }
-export type BatchVerb = keyof typeof verbs
+export type BatchActionName = keyof typeof verbs
 
 /** Returns true if this call changed the batch. `by` is the actor. */
-export async function pressBatch(
+export async function applyBatchAction(
   db: Db,
-  verb: BatchVerb,
+  verb: BatchActionName,
   id: string,
   by: string | undefined,
   now: Date | null,
@@ -139,7 +145,7 @@ const retryFailed = {
       for update
     ), pressed as (
       update retoma.batch b
-      set state = case when h.state = 'failed' then ${goesOn} else h.state end,
+      set state = case when h.state = 'failed' then ${resumedState} else h.state end,
         finished_at = case when h.state = 'succeeded' then h.finished_at end, epoch = epoch + 1,
         resumes = case when h.state = 'failed' then 0 else resumes end,
         reason = case when h.state = 'failed' then null else reason end,
@@ -180,7 +186,7 @@ const retried = {
 }
 
 /** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
-export async function retriedBy(
+export async function retryResult(
   db: Db,
   id: string,
   retries: number,
@@ -232,13 +238,13 @@ const stall = {
       set state = 'stalled', last_worker = j.worker_id, worker_id = null
       where j.id = any (array(select id from before))
       returning j.batch_id, 'running' as was, j.state, j.queue, j.gated, j.gate_key
-    ), ${freeGates('moved', now)},
+    ), ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select state from pressed`,
 }
 
 /** The facts behind the verdict of a watchdog. Without these facts the batch is stalled in any case. */
-export interface StallSeen {
+export interface ObservedStall {
   fromUs: string
   progressUs: string | null
 }
@@ -251,7 +257,7 @@ export async function stallBatch(
   id: string,
   reason: { code: string },
   now: Date | null,
-  seen?: StallSeen,
+  seen?: ObservedStall,
 ): Promise<'stalled' | 'failed' | undefined> {
   const values = [id, now, JSON.stringify(reason), seen?.fromUs ?? null, seen?.progressUs ?? null]
   const [row] = await db.run<{ state: 'stalled' | 'failed' }>(stall, values)
@@ -286,13 +292,13 @@ const rerun = {
       insert into retoma.event (at, type, batch_id, data)
       select ${now}, 'warning', id, $3::jsonb || jsonb_build_object('what', 'stalled')
       from pressed
-    ), ${freeGates('moved', now)},
+    ), ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select queue, (select count(*)::int from moved) as jobs from pressed`,
 }
 
 const retryMessage = 'stalled: its batch made no progress; it runs again'
-const retryCause = causeOf({ what: 'stalled', code: null, message: retryMessage })
+const retryCause = fingerprintOf({ what: 'stalled', code: null, message: retryMessage })
 
 /**
  * Runs the running jobs of the batch again. Returns undefined if the batch was not `submitting` or `running`, or has changed since the
@@ -303,7 +309,7 @@ export async function rerunStalled(
   id: string,
   reason: { code: string },
   now: Date | null,
-  seen: StallSeen,
+  seen: ObservedStall,
 ): Promise<{ queue: string; jobs: number } | undefined> {
   const values = [id, now, JSON.stringify(reason), seen.fromUs, seen.progressUs, retryMessage, retryCause]
   const [row] = await db.run<{ queue: string; jobs: number }>(rerun, values)

@@ -10,13 +10,19 @@
 import type { Db } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
-import { causeOf } from '../../jobs/model/error-fingerprint.ts'
-import { countMoves, freeGates, heldByAnother, noteBatchStates, withNewBudget } from '../../jobs/sql/transition.ts'
+import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
+import {
+  countMoves,
+  keyTakenByAnother,
+  noteBatchStates,
+  readyForRetry,
+  releaseLimits,
+} from '../../jobs/sql/transition.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
 /** Result of a cascade chunk. `done`: the cascade is complete. */
-export interface Bite {
+export interface CascadeChunk {
   moved: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
   held: number
@@ -29,12 +35,16 @@ const message = `
   case when ${spent} then 'batch ended after ' || (select resumes from home) || ' resumes; item not processed'
   else 'batch ended: no progress; item not processed' end`
 const causes = {
-  spent: causeOf({
+  spent: fingerprintOf({
     what: 'stalled',
     code: 'resumes_spent',
     message: 'batch ended after 3 resumes; item not processed',
   }),
-  failed: causeOf({ what: 'stalled', code: 'batch_stalled', message: 'batch ended: no progress; item not processed' }),
+  failed: fingerprintOf({
+    what: 'stalled',
+    code: 'batch_stalled',
+    message: 'batch ended: no progress; item not processed',
+  }),
 }
 
 const end = {
@@ -80,7 +90,7 @@ const end = {
       select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, ${now}
       from ran where state = 'failed'
       on conflict do nothing
-    ), ${freeGates('ran', now)},
+    ), ${releaseLimits('ran', now)},
     ${countMoves('moved')}, followed as (
       update retoma.batch b
       set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int,
@@ -107,7 +117,7 @@ const retry = {
       where id = $1 and todo = 'retry'
       for update
     ), looked as materialized (
-      select j.id, j.kind, j.key, j.cause, ${heldByAnother('j')} as held
+      select j.id, j.kind, j.key, j.cause, ${keyTakenByAnother('j')} as held
       from home h
         cross join lateral (
           select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
@@ -124,7 +134,7 @@ const retry = {
       from looked
     ), moved as (
       update retoma.job j
-      set ${withNewBudget}
+      set ${readyForRetry}
       where j.id = any (array(select id from found where not held))
       returning j.batch_id, 'failed' as was, j.state
     ),
@@ -209,16 +219,16 @@ const chunksPerBite = 2
 const jobsPerBite = 2000
 
 /** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
-export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+export async function runCascadeChunk(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
   const [todo] = await db.run<{ todo: string | null }>(whatFollows, [id])
   switch (todo?.todo) {
     case 'cancel':
     case 'fail':
-      return (await db.run<Bite>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
+      return (await db.run<CascadeChunk>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
     case 'retry':
       return retryBite(db, id, now)
     case 'prune': {
-      const [bite] = await db.run<Bite>(prune, [id, chunksPerBite])
+      const [bite] = await db.run<CascadeChunk>(prune, [id, chunksPerBite])
       if (bite?.done) await db.run(forget, [id])
       return bite
     }
@@ -227,10 +237,10 @@ export async function takeBite(db: Db, id: string, now: Date | null): Promise<Bi
   }
 }
 
-async function retryBite(db: Db, id: string, now: Date | null): Promise<Bite | undefined> {
+async function retryBite(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
   for (let left = 5; ; left--) {
     try {
-      return (await db.run<Bite>(retry, [id, now, jobsPerBite]))[0]
+      return (await db.run<CascadeChunk>(retry, [id, now, jobsPerBite]))[0]
     } catch (error) {
       // Another job took the unique key of a job at the same instant. The next try sees the holder.
       if (sqlState(error) !== '23505' || left === 0) throw error

@@ -22,7 +22,7 @@ export function shardOf(worker: string): number {
 export const claimShardOf = (worker: string): number => shards + shardOf(worker)
 
 /** Part of a `with` for claims: `taken` returned (batch_id). */
-export const countBegun = (taken: string, shard: string): string => `
+export const countStarted = (taken: string, shard: string): string => `
   begun as (
     insert into retoma.batch_count (batch_id, shard, begun)
     select t.batch_id, ${shard}, count(*) from ${taken} t where t.batch_id is not null group by 1 order by 1
@@ -30,7 +30,7 @@ export const countBegun = (taken: string, shard: string): string => `
   )`
 
 /** Sums of the batch `batch` as columns: final, stalled and running jobs. */
-export const sumsOf = (batch: string): string => `
+export const batchSums = (batch: string): string => `
   select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(failed), 0)::int as failed,
     coalesce(sum(skipped), 0)::int as skipped, coalesce(sum(cancelled), 0)::int as cancelled,
     coalesce(sum(stalled), 0)::int as stalled, coalesce(sum(begun::bigint - freed), 0)::int as running,

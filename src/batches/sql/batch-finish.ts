@@ -10,11 +10,11 @@
 
 import type { Db } from '../../database/db.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
-import { sumsOf } from './batch-counters.ts'
+import { batchSums } from './batch-counters.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 
-export interface Asked {
+export interface BatchCheck {
   id: string
   /** This call ended the batch. */
   ended: boolean
@@ -39,7 +39,7 @@ const finish = {
         cross join lateral (
           select id, epoch, total, policy, reason from retoma.batch where id = g.id and finished_at is null offset 0
         ) b
-        cross join lateral (${sumsOf('b.id')}) s
+        cross join lateral (${batchSums('b.id')}) s
     ), held as materialized (
       select b.id, b.state, s.succeeded, s.failed, s.skipped, s.cancelled
       from seen s
@@ -74,8 +74,8 @@ const finish = {
 }
 
 /** Checks the batches in `ids`. Returns the batches that were open before this call. */
-export const finishBatches = (db: Db, ids: readonly string[], now: Date | null): Promise<Asked[]> =>
-  db.run<Asked>(finish, [ids, now])
+export const finishBatches = (db: Db, ids: readonly string[], now: Date | null): Promise<BatchCheck[]> =>
+  db.run<BatchCheck>(finish, [ids, now])
 
 /** A failure percentage of fewer finished items is not meaningful. */
 const leastEnded = 20
@@ -93,7 +93,7 @@ const stop = {
           from retoma.batch where id = g.id and state in ('submitting', 'running')
           offset 0
         ) b
-        cross join lateral (${sumsOf('b.id')}) s
+        cross join lateral (${batchSums('b.id')}) s
       where s.failed - b.stop_failed >= b.failures
         or s.ended - b.stop_ended >= ${leastEnded} and (s.failed - b.stop_failed) * 100 >= b.percent * (s.ended - b.stop_ended)
     ), held as materialized (
@@ -135,7 +135,7 @@ const sample = {
           where id = g.id and state in ('submitting', 'running')
           for update skip locked
         ) b
-        cross join lateral (${sumsOf('b.id')}) s
+        cross join lateral (${batchSums('b.id')}) s
       where s.ended <> coalesce(b.sample_done[cardinality(b.sample_done)], -1)
         and coalesce(b.sample_at[cardinality(b.sample_at)] <= ${now} - interval '3 seconds', true)
     )

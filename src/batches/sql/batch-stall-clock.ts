@@ -10,7 +10,7 @@ import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { heldByWorker, inOpenLane } from '../../jobs/sql/job-floor.ts'
 import type { BatchFacts } from '../../recovery/model/verdict.ts'
 import type { BatchPolicy } from '../model/batch.ts'
-import { sumsOf } from './batch-counters.ts'
+import { batchSums } from './batch-counters.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
@@ -87,7 +87,7 @@ const clocks = {
         exists (select from retoma.provider v where v.wait_until > ${now} and o.kind = any (v.kinds)) as waits
       from open o
         join place p on p.queue = o.queue and p.kind = o.kind
-        cross join lateral (${sumsOf('o.id')}) s
+        cross join lateral (${batchSums('o.id')}) s
     )
     select t.id::text as id, t.policy, t.running, t.stalled, t.left, t.room, t.anybody,
       case

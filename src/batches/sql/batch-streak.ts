@@ -13,8 +13,8 @@
 import type { Db } from '../../database/db.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
-import { cleared } from '../../providers/sql/provider-state.ts'
-import { sumsOf } from './batch-counters.ts'
+import { clearedProvider } from '../../providers/sql/provider-state.ts'
+import { batchSums } from './batch-counters.ts'
 
 const now = `coalesce($2::timestamptz, now())`
 const ownName = `'batch ' || b.id`
@@ -37,7 +37,7 @@ const note = {
       select b.id, b.queue, b.state, b.streak, b.reason, (b.policy #>> '{stopAfter,sameCause}')::int as most, s.succeeded + s.skipped as answered
       from (
         select * from retoma.batch where id = $1 and policy #>> '{stopAfter,sameCause}' is not null for update
-      ) b cross join lateral (${sumsOf('b.id')}) s
+      ) b cross join lateral (${batchSums('b.id')}) s
     ), used as (
       update retoma.provider p set probe_job = null
       from home h
@@ -77,7 +77,7 @@ const note = {
  * Notes failures for the streak of the batch. Returns undefined if the batch has no `sameCause`. A finished batch can be paused again
  * once items run again.
  */
-export async function noteStreak(
+export async function recordStreak(
   db: Db,
   { batch, cause, code, message, items, isAll }: Streak,
   at: Date | null,
@@ -93,10 +93,10 @@ const answered = {
     with home as materialized (
       select b.reason ->> 'provider' as provider
       from (select id, reason from retoma.batch where id = any ($1::bigint[]) and state = 'paused' and reason ->> 'code' = 'same_cause') b
-        cross join lateral (${sumsOf('b.id')}) s
+        cross join lateral (${batchSums('b.id')}) s
       where s.succeeded + s.skipped > (b.reason ->> 'answered')::int
     )
-    update retoma.provider set ${cleared(now)}
+    update retoma.provider set ${clearedProvider(now)}
     where name = any (array(select provider from home)) and stopped_at is not null
     returning name`,
 }

@@ -7,7 +7,7 @@ import type { Db } from '../../database/db.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchState } from '../model/batch-state.ts'
 import { etaOf, rateOf } from '../model/throughput.ts'
-import { sumsOf } from './batch-counters.ts'
+import { batchSums } from './batch-counters.ts'
 
 /** The current state and progress of a batch. */
 export interface BatchView {
@@ -66,7 +66,7 @@ const columns = `
   array(select extract(epoch from ${now} - at)::float8 from unnest(b.sample_at) with ordinality as t (at, n) order by n) as "sampleAges",
   b.sample_done as "sampleDone"`
 const joined = `
-  cross join lateral (${sumsOf('b.id')}) s
+  cross join lateral (${batchSums('b.id')}) s
   left join lateral (
     select progress_at, last_ref from retoma.batch_count c
     where c.batch_id = b.id and progress_at is not null

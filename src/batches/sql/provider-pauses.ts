@@ -12,14 +12,14 @@ import type { Db } from '../../database/db.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
-import { goesOn, unheld } from './batch-actions.ts'
-import { sumsOf } from './batch-counters.ts'
+import { resumedState, unblockClaims } from './batch-actions.ts'
+import { batchSums } from './batch-counters.ts'
 
 const tickMs = 8000
 const now = `coalesce($1::timestamptz, now())`
 
 /** A job to be released, and the reason to pause its batch. */
-export interface Pausing {
+export interface ProviderPause {
   id: string
   attempt: number
   /** JSON text. */
@@ -66,16 +66,16 @@ const pause = {
 export const pauseBatches = (
   db: Db,
   worker: string,
-  given: readonly Pausing[],
+  given: readonly ProviderPause[],
   at: Date | null,
 ): Promise<MovedBatch[]> => {
-  const column = <K extends keyof Pausing>(name: K) => given.map(each => each[name])
+  const column = <K extends keyof ProviderPause>(name: K) => given.map(each => each[name])
   return db.run<MovedBatch>(pause, [at, column('id'), column('attempt'), column('reason'), worker])
 }
 
 /** The batch has no unfinished item: the last item failed, or a person removed it. */
 const hasNothingLeft = `(
-  b.submitted_at is not null and b.todo is null and b.total = (select s.ended from (${sumsOf('b.id')}) s)
+  b.submitted_at is not null and b.todo is null and b.total = (select s.ended from (${batchSums('b.id')}) s)
 )`
 
 const goOn = {
@@ -89,17 +89,17 @@ const goOn = {
       for update skip locked
     ), pressed as (
       update retoma.batch b
-      set state = ${goesOn}, held = false, reason = null
+      set state = ${resumedState}, held = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state,
         jsonb_build_object('code', case when h.empty then 'nothing_left' else 'provider_answered' end, 'provider', h.provider) as reason
-    ), ${unheld}, ${noteBatchStates('pressed', now)}
+    ), ${unblockClaims}, ${noteBatchStates('pressed', now)}
     select id::text as id, queue from pressed`,
 }
 
 /** Resumes batches whose provider is no longer stopped, and batches without unfinished items; returns these batches. */
-export const letBatchesGoOn = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
+export const resumeBatches = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
 
 /**
  * Limits for finding a ready job: rows read at the front of each lane (`depth`), rows at the end of the batch (`last`),

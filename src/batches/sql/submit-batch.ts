@@ -104,7 +104,7 @@ const noted = `
   )
   select ${columns} from noted`
 
-// Values shared by all jobs are passed once, as in enqueueAlike.
+// Values shared by all jobs are passed once, as in enqueueUniform.
 const alike = {
   name: 'batch_chunk_alike',
   text: `
@@ -146,7 +146,7 @@ export interface NewItem {
   ref: string | null
 }
 
-export interface DifferentItem extends NewItem {
+export interface VariedItem extends NewItem {
   key: string | null
   keyHold: 'day' | 'final' | null
   /** null: the priority of the batch. */
@@ -166,7 +166,7 @@ export interface Shared {
  * Adds the items `from`, `from + 1` … of the list. Returns undefined if the items were added before, or if the batch accepts no more
  * items.
  */
-export async function addAlike(
+export async function addUniformItems(
   db: Db,
   id: string,
   from: number,
@@ -196,17 +196,17 @@ export async function addAlike(
 }
 
 /** Adds items that differ in more than input and ref. An item whose unique key another job has is left out. */
-export async function addDifferent(
+export async function addVariedItems(
   db: Db,
   id: string,
   from: number,
   kind: string,
-  items: readonly DifferentItem[],
+  items: readonly VariedItem[],
   now: Date | null,
   version = 1,
   trace: string | null = null,
 ): Promise<Submission | undefined> {
-  const column = <K extends keyof DifferentItem>(name: K) => items.map(item => item[name])
+  const column = <K extends keyof VariedItem>(name: K) => items.map(item => item[name])
   const keys = column('key').filter(key => key !== null)
   if (keys.length > 0) await db.run(freeOldKeys, [keys.map(() => kind), keys, now])
   const [row] = await db.run<Submission>(different, [

@@ -7,24 +7,24 @@
  * the claim waits for no job. Claims and settles cannot deadlock.
  */
 
-import { claimShardOf, countBegun } from '../../batches/sql/batch-counters.ts'
+import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import type { Takes } from '../../jobs/model/kind-version.ts'
+import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
 import { countedHits, notedAt } from '../../limits/sql/rate-window-rows.ts'
-import { type Claimed, claimedColumns, isClaimable, isTaken, unpack } from './claim.ts'
+import { type ClaimedJob, claimedColumns, isClaimable, isTaken, unpackClaimed } from './claim.ts'
 
 /** A position among the lanes; the lanes after this position come next. */
-export interface Turn {
+export interface ClaimTurn {
   key: string
   rank: number
 }
 
-export interface GatedClaim {
-  claimed: Claimed[]
+export interface LimitedClaim {
+  claimed: ClaimedJob[]
   /** Number of visited lanes. If fewer than requested, no lane is left. */
   lanes: number
   /** The last visited lane. */
-  last: Turn | null
+  last: ClaimTurn | null
   /** Keys without a limit counter. */
   missing: string[]
   /** Number of jobs the limit of the whole queue allowed. */
@@ -33,9 +33,9 @@ export interface GatedClaim {
   nextMs: number | null
 }
 
-export const firstTurn: Turn = { key: '', rank: -1 }
+export const firstTurn: ClaimTurn = { key: '', rank: -1 }
 /** Returns the position after every lane of a key. */
-export const after = (key: string): Turn => ({ key, rank: 32_767 })
+export const claimTurnAfter = (key: string): ClaimTurn => ({ key, rank: 32_767 })
 
 const now = `coalesce($8::timestamptz, now())`
 /** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
@@ -125,7 +125,7 @@ const claim = {
       set state = 'running', attempt = attempt + 1, worker_id = $3, started_at = ${now}
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
-    ), ${countBegun('taken', '$10::smallint')}, started as materialized (
+    ), ${countStarted('taken', '$10::smallint')}, started as materialized (
       select $1::text as queue, key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
       from (
         select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
@@ -168,14 +168,21 @@ const claim = {
     select w.lanes, w.last, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
 }
 
-export async function claimGated(
+export async function claimLimited(
   db: Db,
-  given: { queue: string; want: number; worker: string; from: Turn; lanes: number } & Takes,
+  given: { queue: string; want: number; worker: string; from: ClaimTurn; lanes: number } & ClaimableKinds,
   now: Date | null,
-): Promise<GatedClaim> {
+): Promise<LimitedClaim> {
   const { queue, want, worker, kinds, versions = '{}', from, lanes } = given
   const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now, versions, claimShardOf(worker)]
-  const rows = await db.run<Omit<GatedClaim, 'claimed'> & Claimed & { id: string | null }>(claim, values)
+  const rows = await db.run<Omit<LimitedClaim, 'claimed'> & ClaimedJob & { id: string | null }>(claim, values)
   const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
-  return { claimed: rows.filter(row => row.id !== null).map(unpack), lanes: seen, last, missing, allowed, nextMs }
+  return {
+    claimed: rows.filter(row => row.id !== null).map(unpackClaimed),
+    lanes: seen,
+    last,
+    missing,
+    allowed,
+    nextMs,
+  }
 }

@@ -6,15 +6,15 @@
  * fence; every later write of the attempt names the fence.
  */
 
-import { claimShardOf, countBegun } from '../../batches/sql/batch-counters.ts'
+import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import type { Care } from '../../jobs/model/crash-suspicion.ts'
-import type { Takes } from '../../jobs/model/kind-version.ts'
+import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
+import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
 import type { Policy } from '../../jobs/model/policy.ts'
-import { countMoves, freeGates } from '../../jobs/sql/transition.ts'
+import { countMoves, releaseLimits } from '../../jobs/sql/transition.ts'
 import { isMarked } from '../../lib/values/value-codec.ts'
 
-export interface Claimed {
+export interface ClaimedJob {
   id: string
   attempt: number
   queue: string
@@ -34,7 +34,7 @@ export interface Claimed {
   /** Version of the kind's code at the enqueue; null: 1. */
   version: number | null
   /** Crash suspicion of a job that may crash the process (jobs/model/crash-suspicion.ts). */
-  care: Partial<Care> | null
+  care: Partial<CrashSuspicion> | null
   /** Policy override of the batch (claiming/batch-overrides.ts). */
   override: Partial<Policy> | null
   /** Trace context of the enqueue (lib/trace.ts). */
@@ -54,16 +54,16 @@ export interface Claimed {
 }
 
 /** A claim cursor: the claim takes rows after this position of a lane. `runAt` is text, because a Date would lose microseconds. */
-export interface Mark {
+export interface ClaimCursor {
   runAt: string
   id: string
 }
 
-export interface Want {
+export interface ClaimRequest {
   queue: string
   want: number
   /** Returns the start position in the lane of a rank; default: the beginning of the lane. */
-  from?: (rank: number) => Mark
+  from?: (rank: number) => ClaimCursor
 }
 
 /** The input comes as text, which the server produces anyway, so its size is known at no cost. See `unpack`. */
@@ -78,10 +78,10 @@ export const claimedColumns = `
  * id 0. The `coalesce` hides the selectivity from the planner. The planner would estimate from the batches of the waiting jobs, and if
  * all belong to a single batch, take a lane for empty and sort the whole lane (docs/adr/0005-plans.md).
  */
-export const notHeld = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
+export const claimsNotBlocked = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
 
 /** Also includes the probe job of a batch that is paused because of a stopped provider (batches/sql/provider-pauses.ts). */
-export const isClaimable = `(${notHeld} or id = any (array(select probe_job from retoma.provider where probe_job is not null)))`
+export const isClaimable = `(${claimsNotBlocked} or id = any (array(select probe_job from retoma.provider where probe_job is not null)))`
 
 /** True for a job row that this worker's code can run. Most jobs have no version, and PostgreSQL does not evaluate the second half. */
 export const isTaken = (kinds: string, versions: string) => `(
@@ -91,7 +91,7 @@ export const isTaken = (kinds: string, versions: string) => `(
 
 /** Claim rank: priority * 2, plus 1 for a new job. See `job.rank`. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
-const start: Mark = { runAt: '-infinity', id: '0' }
+const start: ClaimCursor = { runAt: '-infinity', id: '0' }
 
 // `limit` stands inside and outside of the lanes: later lanes are not touched once the earlier lanes gave enough rows, and no row is
 // locked in vain. With SKIP LOCKED workers never wait for each other. A worker that was declared dead and does not know so yet gets no
@@ -131,12 +131,12 @@ const claim = {
           and exists (select from retoma.worker where id = $7 and dead_at is null)
       ))
       returning ${claimedColumns}
-    ), ${countBegun('taken', '$11::smallint')}
+    ), ${countStarted('taken', '$11::smallint')}
     select * from taken`,
 }
 
 /** Converts a row of `claimedColumns` in place, because a worker may claim tens of thousands of rows per second. */
-export function unpack(row: Claimed): Claimed {
+export function unpackClaimed(row: ClaimedJob): ClaimedJob {
   const text = row.input as string
   row.input = JSON.parse(text)
   row.input_marked = isMarked(text)
@@ -147,14 +147,14 @@ export function unpack(row: Claimed): Claimed {
 
 export async function claimJobs(
   db: Db,
-  given: { wants: readonly Want[]; worker: string } & Takes,
+  given: { wants: readonly ClaimRequest[]; worker: string } & ClaimableKinds,
   now: Date | null,
-): Promise<Claimed[]> {
+): Promise<ClaimedJob[]> {
   const { wants, kinds, versions = '{}', worker } = given
   const lanes = wants.flatMap(({ from }, index) =>
     ranks.map(rank => ({ place: index + 1, rank, mark: from?.(rank) ?? start })),
   )
-  const rows = await db.run<Claimed>(claim, [
+  const rows = await db.run<ClaimedJob>(claim, [
     wants.map(each => each.queue),
     wants.map(each => each.want),
     lanes.map(lane => lane.place),
@@ -167,7 +167,7 @@ export async function claimJobs(
     versions,
     claimShardOf(worker),
   ])
-  return rows.map(unpack)
+  return rows.map(unpackClaimed)
 }
 
 /** Claims start this far before the claim cursor, so a commit that takes no longer is never missed. */
@@ -192,7 +192,7 @@ const ahead = {
       ) j`,
 }
 
-export interface Ahead {
+export interface LookaheadResult {
   /** Milliseconds until the next job of the queues is due; null if no job waits for an instant. */
   dueMs: number | null
   /** The queues with limits. */
@@ -206,8 +206,8 @@ export interface Ahead {
   unheld: Record<string, number>
 }
 
-export async function lookAhead(db: Db, queues: readonly string[], now: Date | null): Promise<Ahead> {
-  const [row] = await db.run<Ahead>(ahead, [queues, now])
+export async function lookAhead(db: Db, queues: readonly string[], now: Date | null): Promise<LookaheadResult> {
+  const [row] = await db.run<LookaheadResult>(ahead, [queues, now])
   return row!
 }
 
@@ -223,7 +223,7 @@ const giveBack = {
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3
       returning j.queue, j.gated, j.gate_key, j.batch_id, 'running' as was, j.state
-    ), ${freeGates('moved', 'coalesce($4::timestamptz, now())')},
+    ), ${releaseLimits('moved', 'coalesce($4::timestamptz, now())')},
     ${countMoves('moved')}
     select queue from moved`,
 }
@@ -238,7 +238,12 @@ const renew = {
 }
 
 /** Restarts the clock of claimed attempts that wait for a slot: the watchdog counts the time of these attempts from now on. */
-export async function renewClaims(db: Db, worker: string, claims: readonly Claimed[], now: Date | null): Promise<void> {
+export async function renewClaims(
+  db: Db,
+  worker: string,
+  claims: readonly ClaimedJob[],
+  now: Date | null,
+): Promise<void> {
   const sorted = claims.toSorted(byId)
   await db.run(renew, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
 }
@@ -296,7 +301,7 @@ export async function recallJobs(
 const byId = (a: { id: string }, b: { id: string }) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
 /** Releases attempts that were claimed and never started, to run after `delayMs`. Returns the queues with released jobs. */
-export async function giveBackClaims(
+export async function releaseClaims(
   db: Db,
   worker: string,
   claims: readonly { id: string; attempt: number }[],

@@ -32,7 +32,7 @@ const furthestMs = 60_000
  */
 const afterOursMs = 20
 
-export interface Hinter {
+export interface WakeHints {
   /**
    * The queue has work now or in `delayMs`. `taken`: a worker of this process has a free slot for the work. `job`: the
    * work is exactly this job.
@@ -41,9 +41,9 @@ export interface Hinter {
   /** A worker of this process has claimed the job. */
   claimed(queue: string, job: string): void
   /** Claims of the batch are blocked: workers release its claimed jobs that have not started. */
-  held(queue: string, batch: string): void
+  claimsBlocked(queue: string, batch: string): void
   /** Claims in the queue are no longer blocked. */
-  unheld(queue: string): void
+  claimsUnblocked(queue: string): void
   /** The tokens have changed. */
   doors(): void
   /** Resolves once no hint is under way. */
@@ -63,7 +63,7 @@ interface Ready {
  * Sends the hints of a process. Hints within a short time share a statement, with at most two per queue: work is ready,
  * and the delay of the first later job. A worker that knows this delay finds the next job then.
  */
-export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: string }): Hinter {
+export function createWakeHints(given: { db: Db; clock: Clock; log: Log; sender: string }): WakeHints {
   const { db, clock, log, sender } = given
   let ready = new Map<string, Ready>()
   let later = new Map<string, number>()
@@ -114,8 +114,8 @@ export function createHinter(given: { db: Db; clock: Clock; log: Log; sender: st
       if (known === undefined || !known.jobs.delete(job)) return
       if (known.jobs.size === 0 && !known.others) ready.delete(queue)
     },
-    held: note,
-    unheld: queue => note(queue, anew),
+    claimsBlocked: note,
+    claimsUnblocked: queue => note(queue, anew),
     doors: () => note('', doors),
     async settled() {
       hurry.abort()
@@ -128,7 +128,7 @@ const answerMs = 10_000
 const goodbyeMs = 1000
 const late = () => new Error('the database does not answer')
 
-export interface Listener {
+export interface WakeListener {
   stop(): Promise<void>
 }
 
@@ -138,7 +138,7 @@ const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
 /** The queue of a hint. With `held` the hint is no work, but a batch with blocked claims, `anew` or `doors`. */
-export type Woken = (queue?: string, delayMs?: number, held?: string) => void
+export type WakeHint = (queue?: string, delayMs?: number, held?: string) => void
 
 /**
  * Calls `woken` with the queue of every hint of other processes, and with undefined after each (re)connect, because hints
@@ -151,8 +151,8 @@ export function listen(given: {
   log: Log
   /** The sender of this process's own hints, which its workers already know. */
   sender: string
-  woken: Woken
-}): Listener {
+  woken: WakeHint
+}): WakeListener {
   const { db, clock, log, sender, woken } = given
   const ending = new AbortController()
   const ended = new Promise<void>(resolve => ending.signal.addEventListener('abort', () => resolve()))

@@ -7,16 +7,16 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { isRetomaError, type RetomaError, say } from '../../errors/errors.ts'
-import { writeWhole } from '../../lib/atomic-file.ts'
+import { writeAtomically } from '../../lib/atomic-file.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { Examined } from '../../maintenance/index.ts'
+import type { DoctorReport } from '../../maintenance/index.ts'
 import type { Check } from '../../maintenance/model/doctor-check.ts'
 import { failure, ok } from '../../maintenance/model/doctor-check.ts'
 import type { Context } from '../command-context.ts'
 import { type Database, refuseWithoutData, withDatabase } from '../command-database.ts'
 import { bundleOf, checkWire } from '../doctor-bundle.ts'
 import { fields } from '../format/text-table.ts'
-import { asRetomaError, type Voice } from '../output.ts'
+import { asRetomaError, type Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
 export function doctorCommand(program: Command, cli: Cli): void {
@@ -61,7 +61,7 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
 }
 
 /** If the database cannot be reached, the error itself is the finding. */
-async function lookAround(context: Context): Promise<Examined> {
+async function lookAround(context: Context): Promise<DoctorReport> {
   const { unreachable } = await import('../../maintenance/index.ts')
   const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
   if (broken !== undefined) return unreachable(broken)
@@ -78,7 +78,7 @@ async function lookAround(context: Context): Promise<Examined> {
   }
 }
 
-async function examineDatabase({ settings, log }: Context, { url, embedded }: Database): Promise<Examined> {
+async function examineDatabase({ settings, log }: Context, { url, embedded }: Database): Promise<DoctorReport> {
   const disk = embedded && (await statfs(embedded.folder).catch(() => undefined))
   const direct = embedded ? undefined : settings.DATABASE_DIRECT_URL
   const { examine } = await import('../../maintenance/index.ts')
@@ -100,7 +100,7 @@ function settingsCheck(problems: readonly RetomaError[]): Check {
   )
 }
 
-function lines(checks: readonly Check[], { word, language }: Voice): string[] {
+function lines(checks: readonly Check[], { word, language }: Output): string[] {
   return fields(
     checks.map(({ name, verdict, sentence, advice }) => [
       word.doctor.verdict[verdict],
@@ -110,10 +110,10 @@ function lines(checks: readonly Check[], { word, language }: Voice): string[] {
 }
 
 /** In this folder, with the time in the name. */
-async function writeBundle(context: Context, found: Examined): Promise<string> {
+async function writeBundle(context: Context, found: DoctorReport): Promise<string> {
   const now = systemClock.now()
   const name = `retoma-doctor-${now.toISOString().replace(/[-:]/g, '').slice(0, 15)}.json`
   const text = bundleOf(context, found, now)
-  await writeWhole(join(context.folder, name), Readable.from([text]), { replace: true })
+  await writeAtomically(join(context.folder, name), Readable.from([text]), { replace: true })
   return name
 }

@@ -8,12 +8,12 @@ import type { Guard } from '../../guards/model/guard.ts'
 import type { Engine, GuardRun } from '../../index.ts'
 import { guardRunWire, guardWire } from '../../json-views.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
-import { loadAll } from '../bundled-apps.ts'
+import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withDatabase, withEngine } from '../command-database.ts'
 import { guardLines, runLines } from '../format/guard-lines.ts'
 import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
-import { whoTypes } from '../os-user.ts'
+import { osUser } from '../os-user.ts'
 import { asRetomaError } from '../output.ts'
 import type { Cli } from '../program.ts'
 
@@ -60,13 +60,13 @@ async function once(context: Context, guard: Guard, dryRun: boolean): Promise<nu
 
 async function configured(context: Context, name: string | undefined, dryRun: boolean): Promise<number> {
   await refuseWithoutData(context)
-  const { jobs, guards } = await loadAll(context)
+  const { jobs, guards } = await loadApps(context)
   if (guards.length === 0 && name === undefined) throw wrongUse(word => word.guards.none)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
-    const run = await engine.runGuard(name, { dryRun, ...whoTypes() })
+    const run = await engine.runGuard(name, { dryRun, ...osUser() })
     tell(context, run)
     return run.refused.length === 0 ? 0 : 1
   })
@@ -78,7 +78,7 @@ async function all(context: Context, engine: Engine, guards: readonly Guard[], d
   const items: object[] = []
   let code = 0
   for (const { name } of guards) {
-    const run = await engine.runGuard(name, { dryRun, ...whoTypes() }).catch(asRetomaError)
+    const run = await engine.runGuard(name, { dryRun, ...osUser() }).catch(asRetomaError)
     if (isRetomaError(run)) {
       items.push({ name, error: { code: run.code, message: run.in(voice.language) } })
       voice.note(`${voice.word.error} ${run.code}: ${name}: ${run.in(voice.language)}`)
@@ -102,7 +102,7 @@ function tell({ voice }: Context, run: GuardRun): void {
 async function list(context: Context): Promise<number> {
   const { voice } = context
   await refuseWithoutData(context)
-  const { jobs, guards } = await loadAll(context)
+  const { jobs, guards } = await loadApps(context)
   const found = await withEngine(context, { jobs, guards }, engine => engine.guards())
   voice.answer({ items: found.map(each => guardWire(each, voice.language)), next: null }, guardLines(found, voice))
   return 0

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors/errors.ts'
 import { noticeOfTest } from '../../incidents/model/notice.ts'
-import { judgeAnswer } from '../../incidents/model/webhook-response.ts'
+import { judgeWebhookResponse } from '../../incidents/model/webhook-response.ts'
 import { checkNotify } from '../../incidents/notice-job.ts'
 import { postNotice, refusedBy } from '../../incidents/webhook.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -24,7 +24,7 @@ async function test({ voice, settings }: Context): Promise<void> {
   const now = systemClock.now()
   const answer = await postNotice(webhook, noticeOfTest(writing, now.toISOString()), 'test', { clock: systemClock })
   const { status, ms, retryAfter } = answer
-  if (judgeAnswer(status, retryAfter, now).what !== 'told') throw refusedBy(status)
+  if (judgeWebhookResponse(status, retryAfter, now).what !== 'told') throw refusedBy(status)
   const signed = webhook.secret !== undefined
   voice.answer({ told: true, status, ms, signed }, [voice.word.notify.told(status, ms, signed)])
 }

@@ -7,8 +7,8 @@ import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { when } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
-import { whoTypes } from '../os-user.ts'
-import type { Voice } from '../output.ts'
+import { osUser } from '../os-user.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
 export function providersCommand(program: Command, cli: Cli): void {
@@ -32,12 +32,12 @@ async function list(context: Context): Promise<void> {
 async function clear(context: Context, name: string): Promise<void> {
   const { voice } = context
   await refuseWithoutData(context)
-  const cleared = await withEngine(context, {}, engine => engine.clearProvider(name, whoTypes()))
+  const cleared = await withEngine(context, {}, engine => engine.clearProvider(name, osUser()))
   const { word } = voice
   voice.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
 }
 
-export function providerLines(providers: readonly ProviderView[], { word, language }: Voice): string[] {
+export function providerLines(providers: readonly ProviderView[], { word, language }: Output): string[] {
   if (providers.length === 0) return [word.providers.none]
   const now = systemClock.now()
   return table(

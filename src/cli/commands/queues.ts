@@ -1,11 +1,11 @@
 /** `retoma queues …`: lists the queues with their counts and limits; pauses and unpauses queues. */
 import type { Command } from 'commander'
-import type { PressedQueue } from '../../index.ts'
+import type { QueueActionResult } from '../../index.ts'
 import { queueWire } from '../../json-views.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
-import type { Words } from '../messages/index.ts'
-import { whoTypes } from '../os-user.ts'
+import type { CliMessages } from '../messages/index.ts'
+import { osUser } from '../os-user.ts'
 import type { Cli } from '../program.ts'
 import { queueLines } from './status.ts'
 
@@ -35,9 +35,9 @@ async function press(context: Context, names: readonly string[], pause: boolean)
   const { voice } = context
   await refuseWithoutData(context)
   const items = await withEngine(context, {}, async engine => {
-    const all: PressedQueue[] = []
+    const all: QueueActionResult[] = []
     for (const name of names)
-      all.push(await (pause ? engine.pauseQueue(name, whoTypes()) : engine.unpauseQueue(name, whoTypes())))
+      all.push(await (pause ? engine.pauseQueue(name, osUser()) : engine.unpauseQueue(name, osUser())))
     return all
   })
   voice.answer(
@@ -46,7 +46,7 @@ async function press(context: Context, names: readonly string[], pause: boolean)
   )
 }
 
-function line({ queue, paused, changed }: PressedQueue, { status }: Words): string {
+function line({ queue, paused, changed }: QueueActionResult, { status }: CliMessages): string {
   if (paused) return changed ? status.queuePaused(queue) : status.queuePausedAlready(queue)
   return changed ? status.queueGoesOn(queue) : status.queueGoesOnAlready(queue)
 }

@@ -4,13 +4,13 @@ import type { ScheduleView } from '../../index.ts'
 import { scheduleWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/values/duration.ts'
-import { loadAll } from '../bundled-apps.ts'
+import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { relative, when } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
-import { whoTypes } from '../os-user.ts'
-import type { Voice } from '../output.ts'
+import { osUser } from '../os-user.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 import { isTaken } from './jobs/jobs-enqueue.ts'
 
@@ -24,18 +24,18 @@ export function schedulesCommand(program: Command, cli: Cli): void {
 async function list(context: Context): Promise<void> {
   const { voice } = context
   await refuseWithoutData(context)
-  const { jobs, schedules } = await loadAll(context)
+  const { jobs, schedules } = await loadApps(context)
   const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules())
   voice.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, voice))
 }
 
 async function run(context: Context, name: string): Promise<void> {
   const { voice } = context
-  const { jobs, schedules } = await loadAll(context)
+  const { jobs, schedules } = await loadApps(context)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
-    const { id, created } = await engine.runSchedule(name, whoTypes())
+    const { id, created } = await engine.runSchedule(name, osUser())
     const { job, options } = schedules.find(each => each.name === name)!
     const { word } = voice
     const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')
@@ -50,7 +50,7 @@ async function run(context: Context, name: string): Promise<void> {
  */
 const lateMs = 30_000
 
-export function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Voice): string[] {
+export function scheduleLines(schedules: readonly ScheduleView[], { word, language }: Output): string[] {
   if (schedules.length === 0) return [word.schedules.none]
   const now = systemClock.now()
   return table(

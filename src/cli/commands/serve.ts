@@ -1,6 +1,6 @@
 /** `retoma serve`: runs the API and the watchdog; workers run elsewhere. */
 import type { Command } from 'commander'
-import { loadAll } from '../bundled-apps.ts'
+import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import type { Cli } from '../program.ts'
 import { announce } from './up.ts'
@@ -13,8 +13,8 @@ export function serveCommand(program: Command, cli: Cli): void {
 }
 
 async function serve(context: Context): Promise<number> {
-  const loaded = await loadAll(context)
+  const loaded = await loadApps(context)
   const parts = { alone: false, http: true, work: undefined }
-  const { live } = await import('../service-process.ts')
-  return live(context, loaded, parts, running => announce(context, loaded, running, 'serving'))
+  const { runService } = await import('../service-process.ts')
+  return runService(context, loaded, parts, running => announce(context, loaded, running, 'serving'))
 }

@@ -9,8 +9,8 @@ import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { batchTable } from '../format/batch-lines.ts'
 import { findingLines } from '../format/finding-lines.ts'
 import { table } from '../format/text-table.ts'
-import type { Words } from '../messages/index.ts'
-import type { Voice } from '../output.ts'
+import type { CliMessages } from '../messages/index.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 import { workerLines } from './workers.ts'
 
@@ -61,7 +61,7 @@ async function openBatches(engine: Engine): Promise<BatchView[]> {
   return pages.flatMap(page => page.items).sort((a, b) => Number(b.id) - Number(a.id))
 }
 
-function batchLines(batches: readonly BatchView[], voice: Voice): string[] {
+function batchLines(batches: readonly BatchView[], voice: Output): string[] {
   if (batches.length === 0) return []
   const { word } = voice
   const shown = batches.slice(0, mostBatches)
@@ -72,7 +72,7 @@ function batchLines(batches: readonly BatchView[], voice: Voice): string[] {
   ]
 }
 
-export function queueLines(queues: readonly QueueView[], { word }: Voice): string[] {
+export function queueLines(queues: readonly QueueView[], { word }: Output): string[] {
   if (queues.length === 0) return [word.status.noQueues]
   return table(
     word.status.queues,
@@ -88,7 +88,7 @@ export function queueLines(queues: readonly QueueView[], { word }: Voice): strin
 }
 
 /** The limits of a queue in a single line; '' without limits. */
-function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: Words): string {
+function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: CliMessages): string {
   const gate = ({ concurrency, rate }: GroupLimits): string[] => [
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
     ...(rate === undefined ? [] : [status.rate(rate.limit, formatDuration(rate.per))]),

@@ -9,7 +9,7 @@ import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { ago } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
-import type { Voice } from '../output.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 import { repeated } from './jobs/jobs-list.ts'
 
@@ -92,7 +92,7 @@ async function idsOf(engine: Engine, user: string): Promise<string[]> {
   return ids
 }
 
-export function tokenLines(found: readonly TokenView[], { word, language }: Voice): string[] {
+export function tokenLines(found: readonly TokenView[], { word, language }: Output): string[] {
   if (found.length === 0) return [word.tokens.none]
   const now = systemClock.now()
   const when = (at: Date | null) => (at === null ? '' : ago(at, now, language))

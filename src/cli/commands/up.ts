@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
-import { type Loaded, loadAll } from '../bundled-apps.ts'
+import { type LoadedApps, loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
-import type { Running } from '../service-process.ts'
+import type { RunningService } from '../service-process.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -18,15 +18,15 @@ export function upCommand(program: Command, cli: Cli): void {
 }
 
 async function up(context: Context): Promise<number> {
-  const loaded = await loadAll(context)
+  const loaded = await loadApps(context)
   const parts = { alone: true, http: true, work: loaded.queues }
   // Imported on first use: the server takes a third of a command's start time.
-  const { live } = await import('../service-process.ts')
-  return live(context, loaded, parts, running => announce(context, loaded, running, 'up'))
+  const { runService } = await import('../service-process.ts')
+  return runService(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
 
 /** Prints the lines of `up` and `serve` after the start. */
-export function announce(context: Context, loaded: Loaded, running: Running, as: 'up' | 'serving'): void {
+export function announce(context: Context, loaded: LoadedApps, running: RunningService, as: 'up' | 'serving'): void {
   const { voice, settings } = context
   const { word, language } = voice
   const { where, embedded, open } = running
@@ -69,7 +69,7 @@ export function announce(context: Context, loaded: Loaded, running: Running, as:
 }
 
 /** The providers without a key. Without systems no job would use a provider. */
-export const simulatedIn = ({ systems }: Loaded, { settings }: Context): string[] =>
+export const simulatedIn = ({ systems }: LoadedApps, { settings }: Context): string[] =>
   systems.length === 0 ? [] : simulated(settings)
 
 /** The same in every language, because programs search for this line. */

@@ -1,14 +1,14 @@
 /** `retoma watchdog`: runs the watchdog without a worker; `--once` runs a single pass, for an outside cron. */
 import type { Command } from 'commander'
-import type { Passed } from '../../index.ts'
-import { passedWire } from '../../json-views.ts'
+import type { MaintenanceReport } from '../../index.ts'
+import { maintenanceReportWire } from '../../json-views.ts'
 import { days } from '../../lib/values/duration.ts'
 import { version } from '../../version.ts'
-import { loadAll } from '../bundled-apps.ts'
+import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { findingLines } from '../format/finding-lines.ts'
-import type { Voice } from '../output.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 import { notifyOf } from '../webhook-settings.ts'
 
@@ -25,9 +25,9 @@ export function watchdogCommand(program: Command, cli: Cli): void {
 
 async function watch(context: Context): Promise<void> {
   const { voice } = context
-  const loaded = await loadAll(context)
-  const { live } = await import('../service-process.ts')
-  await live(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
+  const loaded = await loadApps(context)
+  const { runService } = await import('../service-process.ts')
+  await runService(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
     const { up, watch } = voice.word
     voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])
   })
@@ -36,7 +36,7 @@ async function watch(context: Context): Promise<void> {
 async function once(context: Context): Promise<void> {
   const { voice, settings } = context
   await refuseWithoutData(context)
-  const { jobs, batches, schedules, guards } = await loadAll(context)
+  const { jobs, batches, schedules, guards } = await loadApps(context)
   const options = {
     jobs,
     batches,
@@ -46,10 +46,10 @@ async function once(context: Context): Promise<void> {
     notify: notifyOf(settings),
   }
   const passed = await withEngine(context, options, engine => engine.watchOnce())
-  voice.answer(passedWire(passed), passedLines(passed, voice))
+  voice.answer(maintenanceReportWire(passed), passedLines(passed, voice))
 }
 
-function passedLines(passed: Passed, voice: Voice): string[] {
+function passedLines(passed: MaintenanceReport, voice: Output): string[] {
   const { watch } = voice.word
   const done = (['dead', 'recovered', 'timedOut', 'stalled', 'overdue'] as const)
     .filter(what => passed[what].length > 0)

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { RetomaError } from '../../errors/errors.ts'
 import { version } from '../../version.ts'
 import { queueSizes } from '../arguments.ts'
-import { loadAll } from '../bundled-apps.ts'
+import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
 import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
@@ -21,11 +21,11 @@ export function workerCommand(program: Command, cli: Cli): void {
 
 async function worker(context: Context, options: { queues?: string }): Promise<number> {
   const { voice } = context
-  const loaded = await loadAll(context)
+  const loaded = await loadApps(context)
   if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
   const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
-  const { live } = await import('../service-process.ts')
-  return live(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
+  const { runService } = await import('../service-process.ts')
+  return runService(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = voice.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
     const made = simulatedIn(loaded, context)

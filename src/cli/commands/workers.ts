@@ -7,7 +7,7 @@ import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { relative } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
-import type { Voice } from '../output.ts'
+import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
 /** A smaller lag of the event loop is normal. */
@@ -24,7 +24,7 @@ async function workers(context: Context): Promise<void> {
   voice.answer({ items: found.map(workerWire), next: null }, workerLines(found, voice))
 }
 
-export function workerLines(workers: readonly WorkerView[], { word, language }: Voice): string[] {
+export function workerLines(workers: readonly WorkerView[], { word, language }: Output): string[] {
   const { status } = word
   if (workers.length === 0) return [status.noWorkers]
   const now = systemClock.now()
@@ -48,7 +48,7 @@ export function workerLines(workers: readonly WorkerView[], { word, language }: 
   return [...rows, ...workers.flatMap(worker => blockedLine(worker, status))]
 }
 
-type Words = Voice['word']['status']
+type Words = Output['word']['status']
 
 function stateOf({ dead, suspected, blocked }: WorkerView, words: Words): string {
   if (dead) return words.dead

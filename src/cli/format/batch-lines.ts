@@ -6,17 +6,17 @@
  */
 
 import type { BatchView } from '../../index.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal, whole } from '../../lib/values/format-number.ts'
-import type { Words } from '../messages/index.ts'
-import type { Voice } from '../output.ts'
+import type { CliMessages } from '../messages/index.ts'
+import type { Output } from '../output.ts'
 import { ago } from './relative-time.ts'
 import { type Cell, table } from './text-table.ts'
 
 /** The maximum width of a line. */
 export const page = 80
 
-export function stateSentence(batch: BatchView, { word }: Voice): string {
+export function stateSentence(batch: BatchView, { word }: Output): string {
   const { state } = word.batch
   const { code } = batch.reason ?? { code: '' }
   switch (batch.state) {
@@ -38,7 +38,7 @@ export function stateSentence(batch: BatchView, { word }: Voice): string {
   }
 }
 
-function pausedSentence(reason: BatchView['reason'], state: Words['batch']['state']): string {
+function pausedSentence(reason: BatchView['reason'], state: CliMessages['batch']['state']): string {
   if (reason === null || reason.code === 'person') return state.pausedByPerson
   if (reason.code === 'stop_after') return state.pausedByPolicy(Number(reason.failed), Number(reason.ended))
   const words = String(reason.message ?? reason.code)
@@ -52,7 +52,7 @@ const endedOf = ({ succeeded, failed, skipped, cancelled }: BatchView): number =
   succeeded + failed + skipped + cancelled
 
 /** `[█████░░░░░]  50.2 %  1,004 of 2,000`; '' without items. */
-export function progressText(batch: BatchView, width: number, { word, language }: Voice): string {
+export function progressText(batch: BatchView, width: number, { word, language }: Output): string {
   if (batch.percent === null) return ''
   const filled = Math.floor((endedOf(batch) * width) / batch.total)
   const bar = `[${'█'.repeat(filled)}${'░'.repeat(width - filled)}]`
@@ -62,46 +62,46 @@ export function progressText(batch: BatchView, width: number, { word, language }
 }
 
 /** The counts above 0, final states first. */
-export const countsText = (batch: BatchView, { word }: Voice): string =>
+export const countsText = (batch: BatchView, { word }: Output): string =>
   countParts(batch, word).join(', ') || word.batch.noItems
 
 /** The same for wrapping: a number stays with its word. */
-export const countsToWrap = (batch: BatchView, { word }: Voice): string =>
+export const countsToWrap = (batch: BatchView, { word }: Output): string =>
   countParts(batch, word)
     .map(part => part.replaceAll(' ', '\u00a0'))
     .join(', ') || word.batch.noItems
 
-function countParts(batch: BatchView, word: Words): string[] {
+function countParts(batch: BatchView, word: CliMessages): string[] {
   const { counts } = word.batch
   const states = Object.keys(counts) as (keyof typeof counts)[]
   return states.filter(state => batch[state] > 0).map(state => counts[state](batch[state]))
 }
 
 /** `41.3 items/s`, `2.5 items/h`; '' if unknown. */
-export const rateText = ({ rate }: BatchView, { word, language }: Voice): string =>
+export const rateText = ({ rate }: BatchView, { word, language }: Output): string =>
   rate === null ? '' : word.batch.rate(...rateIn(rate, language))
 
 /** Per second, per minute or per hour: the first with a value of at least 1, otherwise per hour. */
-function rateIn(rate: number, language: Voice['language']): [number: string, unit: string] {
+function rateIn(rate: number, language: Output['language']): [number: string, unit: string] {
   const [number, unit] = rate >= 1 ? [rate, 's'] : rate * 60 >= 1 ? [rate * 60, 'min'] : [rate * 3600, 'h']
   return [number >= 100 ? whole(Math.round(number), language) : oneDecimal(number, language), unit]
 }
 
 /** `41.3 items/s, about 24 s left`, as far as known. */
-export const paceText = (batch: BatchView, voice: Voice): string =>
-  [rateText(batch, voice), batch.etaSeconds === null ? '' : voice.word.batch.left(span(batch.etaSeconds))]
+export const paceText = (batch: BatchView, voice: Output): string =>
+  [rateText(batch, voice), batch.etaSeconds === null ? '' : voice.word.batch.left(spanText(batch.etaSeconds))]
     .filter(Boolean)
     .join(', ')
 
 /** The ref of the last item with an ended attempt, and the time since then; '' if there is none. */
-export function lastText({ lastRef, progressAt }: BatchView, now: Date, { word, language }: Voice): string {
+export function lastText({ lastRef, progressAt }: BatchView, now: Date, { word, language }: Output): string {
   if (progressAt === null) return ''
   const at = ago(progressAt, now, language)
   return lastRef === null ? at : word.batch.last(short(lastRef, 40), at)
 }
 
 /** Many batches, with a line each; if the lines are too wide, the creation time is left out, then names are cut. */
-export function batchTable(batches: readonly BatchView[], now: Date, { word, language }: Voice): string[] {
+export function batchTable(batches: readonly BatchView[], now: Date, { word, language }: Output): string[] {
   const right = (text: string): Cell => ({ right: text })
   const draw = (columns: readonly string[], longestName: number, fit?: number) =>
     table(
@@ -114,7 +114,7 @@ export function batchTable(batches: readonly BatchView[], now: Date, { word, lan
         right(whole(batch.total, language)),
         right(whole(batch.failed, language)),
         right(batch.rate === null ? '' : rateIn(batch.rate, language).join('/')),
-        right(batch.etaSeconds === null ? '' : span(batch.etaSeconds, 1)),
+        right(batch.etaSeconds === null ? '' : spanText(batch.etaSeconds, 1)),
         ago(batch.createdAt, now, language),
       ]),
       fit === undefined ? {} : { fit },
@@ -126,7 +126,7 @@ export function batchTable(batches: readonly BatchView[], now: Date, { word, lan
 }
 
 /** `50.2 %`; '' without items. */
-export const percentText = ({ percent }: BatchView, language: Voice['language']): string =>
+export const percentText = ({ percent }: BatchView, language: Output['language']): string =>
   percent === null ? '' : `${oneDecimal(percent, language)} %`
 
 /** A name or ref, cut to leave room for the rest of the line. */

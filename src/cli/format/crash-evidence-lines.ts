@@ -1,11 +1,11 @@
 /** Formats the evidence of a crash for a person: the end of the process in one line, then the last lines of stderr. */
 import { megabytes } from '../../lib/values/bytes.ts'
-import type { Words } from '../messages/index.ts'
+import type { CliMessages } from '../messages/index.ts'
 import { brief } from './text-table.ts'
 
 export function evidenceLines(
   evidence: Readonly<Record<string, unknown>> | null,
-  { jobs }: Words,
+  { jobs }: CliMessages,
   most: number,
   width = Number.POSITIVE_INFINITY,
 ): string[] {

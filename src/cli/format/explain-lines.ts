@@ -1,8 +1,8 @@
 /** Formats an explanation for a person: the sentence, the few facts that help to act, then the advice and the command. */
 
 import type { Explanation } from '../../index.ts'
-import { span } from '../../lib/values/format-duration.ts'
-import type { Voice } from '../output.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
+import type { Output } from '../output.ts'
 import { page } from './batch-lines.ts'
 import { evidenceLines } from './crash-evidence-lines.ts'
 import { ago } from './relative-time.ts'
@@ -50,7 +50,7 @@ const mostRunners = 3
 /** With these verdicts an earlier failure is irrelevant. */
 const noFailure = ['ok', 'skipped', 'cancelled']
 
-export function explanationLines({ verdict, sentence, advice, facts }: Explanation, voice: Voice): string[] {
+export function explanationLines({ verdict, sentence, advice, facts }: Explanation, voice: Output): string[] {
   const { word } = voice
   const shown = facts as unknown as Shown
   const pairs = [...workerPairs(shown, voice), ...(noFailure.includes(verdict) ? [] : failurePairs(shown, voice))]
@@ -63,7 +63,7 @@ export function explanationLines({ verdict, sentence, advice, facts }: Explanati
   ]
 }
 
-function workerPairs(shown: Shown, voice: Voice): Pair[] {
+function workerPairs(shown: Shown, voice: Output): Pair[] {
   const { explain } = voice.word
   const one = shown.worker ?? undefined
   if (one !== undefined) return ofWorker(one, shown, voice)
@@ -83,28 +83,28 @@ function workerPairs(shown: Shown, voice: Voice): Pair[] {
 
 const inTrouble = ({ deadAt, blockedSince }: Worker): boolean => deadAt !== null || blockedSince !== null
 
-function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language }: Voice, more = ''): Pair[] {
+function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language }: Output, more = ''): Pair[] {
   const heard = ago(new Date(worker.beatAt), new Date(now), language)
   const lines: Pair[] = [
     [explain.worker, `${explain.workerIs(brief(worker.id, 40), brief(worker.host, 40), worker.pid, heard)}${more}`],
   ]
   if (worker.death !== null) lines.push([explain.death, brief(worker.death.why, page)])
   if (worker.blockedSince !== null && worker.deadAt === null) {
-    const long = span((new Date(now).getTime() - new Date(worker.blockedSince).getTime()) / 1000)
+    const long = spanText((new Date(now).getTime() - new Date(worker.blockedSince).getTime()) / 1000)
     lines.push([explain.blocked, [explain.blockedFor(long), ...stackLines(worker.stack, explain)].join('\n')])
   }
   return lines
 }
 
 /** A line per frame, as reported by the heartbeat thread: the innermost first. */
-function stackLines(stack: string | null, { more, noStack }: Voice['word']['explain']): string[] {
+function stackLines(stack: string | null, { more, noStack }: Output['word']['explain']): string[] {
   if (stack === null) return [noStack]
   const lines = stack.split(' < ').map(line => brief(line, page))
   const rest = lines.length - mostStack
   return rest > 0 ? [...lines.slice(0, mostStack), more(rest)] : lines
 }
 
-function failurePairs({ lastFailure, now }: Shown, { word, language }: Voice): Pair[] {
+function failurePairs({ lastFailure, now }: Shown, { word, language }: Output): Pair[] {
   if (!lastFailure) return []
   const { explain } = word
   const { attempt, what, message, at, evidence } = lastFailure

@@ -1,18 +1,18 @@
 /** Formats the findings of the watchdog, with a line each. */
 import type { FindingView } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { Voice } from '../output.ts'
+import type { Output } from '../output.ts'
 import { ago } from './relative-time.ts'
 
 const most = 20
 
-export function findingLines(findings: readonly FindingView[], voice: Voice): string[] {
+export function findingLines(findings: readonly FindingView[], voice: Output): string[] {
   if (findings.length === 0) return []
   const lines = findings.slice(0, most).map(each => `  ${sentence(each, voice)}`)
   return [voice.word.watch.findings, ...lines, ...(findings.length > most ? ['  …'] : [])]
 }
 
-function sentence({ verdict, since, facts }: FindingView, { word: { watch }, language }: Voice): string {
+function sentence({ verdict, since, facts }: FindingView, { word: { watch }, language }: Output): string {
   const when = ago(since, systemClock.now(), language)
   switch (verdict) {
     case 'hung':

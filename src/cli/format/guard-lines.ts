@@ -3,13 +3,13 @@
 import type { GuardRun, GuardView, RowKey } from '../../index.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/values/duration.ts'
-import type { Voice } from '../output.ts'
+import type { Output } from '../output.ts'
 import { relative, when } from './relative-time.ts'
 import { brief, table } from './text-table.ts'
 
 const shown = 5
 
-export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: GuardRun, voice: Voice): string[] {
+export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: GuardRun, voice: Output): string[] {
   const { guards } = voice.word
   const title = name === 'one-off' ? of : `${name} (${of})`
   const first = dryRun ? guards.would(title, marked) : guards.marked(title, marked)
@@ -25,7 +25,7 @@ export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: G
 }
 
 /** `id=17, since 2030-01-31 08:00:00 (11 min. ago)` */
-const rowLine = ({ key, signalAt }: { key: RowKey; signalAt: Date }, { word, language }: Voice): string =>
+const rowLine = ({ key, signalAt }: { key: RowKey; signalAt: Date }, { word, language }: Output): string =>
   `${keyText(key)}, ${word.guards.since(when(signalAt, systemClock.now(), language))}`
 
 const keyText = (key: RowKey): string =>
@@ -33,7 +33,7 @@ const keyText = (key: RowKey): string =>
     .map(([column, value]) => `${column}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ')
 
-export function guardLines(guards: readonly GuardView[], { word, language }: Voice): string[] {
+export function guardLines(guards: readonly GuardView[], { word, language }: Output): string[] {
   if (guards.length === 0) return [word.guards.none]
   const now = systemClock.now()
   const state = ({ lastError, active, late, lastTickAt, warnings }: GuardView) => {

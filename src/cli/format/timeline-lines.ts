@@ -2,8 +2,8 @@
 
 import type { JobDetail } from '../../index.ts'
 import { type Moment, timelineOf } from '../../jobs/model/timeline.ts'
-import type { Words } from '../messages/index.ts'
-import type { Voice } from '../output.ts'
+import type { CliMessages } from '../messages/index.ts'
+import type { Output } from '../output.ts'
 import { local } from './relative-time.ts'
 import { brief, table } from './text-table.ts'
 
@@ -12,7 +12,7 @@ type Saved = Extract<Moment, { what: 'saved' }>
 /** The rest of 80 columns beside the instant and the attempt. */
 const longest = 50
 
-export function timelineLines(job: JobDetail, { word }: Voice): string[] {
+export function timelineLines(job: JobDetail, { word }: Output): string[] {
   const rows = gathered(timelineOf(job)).map(({ moment, count }) => [
     local(moment.at),
     moment.attempt === null ? '' : `#${moment.attempt}`,
@@ -44,7 +44,7 @@ function listOf(moment: Moment): string | undefined {
   return at < 0 ? undefined : moment.step.slice(0, at)
 }
 
-function sentence(moment: Moment, count: number, { jobs: { happened } }: Words): string {
+function sentence(moment: Moment, count: number, { jobs: { happened } }: CliMessages): string {
   switch (moment.what) {
     case 'saved':
       return count === 1

@@ -1,6 +1,6 @@
 /** Messages of the command line about batches, in Portuguese; batch-en.ts defines the messages. */
 import { whole } from '../../lib/values/format-number.ts'
-import type { Words } from './index.ts'
+import type { CliMessages } from './index.ts'
 
 const n = (number: number) => whole(number, 'pt')
 const items = (number: number) => (number === 1 ? '1 item' : `${n(number)} itens`)
@@ -13,7 +13,7 @@ const leftOut = (held: number) => {
     : `; ${n(held)} ficam como estão: outros jobs têm as chaves deles`
 }
 
-export const batch: Words['batch'] = {
+export const batch: CliMessages['batch'] = {
   columns: ['id', 'lote', 'estado', 'feito', 'itens', 'erros', 'ritmo', 'falta', 'criado'],
   none: 'nenhum lote',
   noneSuch: 'nenhum lote com esse filtro',

@@ -1,5 +1,5 @@
 /** Messages of the command line in English. pt.ts has the same messages; the type of this object guarantees the match. */
-import type { Care } from '../../jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import { batch } from './batch-en.ts'
 import { explain } from './explain-en.ts'
 import { watch } from './watchdog-en.ts'
@@ -293,7 +293,7 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
-    careOf: ({ level, death, deaths, fruitless }: Care) =>
+    careOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
       [
         ['as any other', 'apart from other suspects', 'alone'][level],
         death === null ? null : `suspected of the death of ${death}`,

@@ -1,7 +1,7 @@
 /** Messages of the command line around an explanation, in Portuguese; explain-en.ts has the same messages. */
-import type { Words } from './index.ts'
+import type { CliMessages } from './index.ts'
 
-export const explain: Words['explain'] = {
+export const explain: CliMessages['explain'] = {
   worker: 'worker',
   workerIs: (id, host, pid, heard) => `${id} em ${host}, pid ${pid}, visto pela última vez ${heard}`,
   workerGone: id => `${id}, do qual nada restou`,

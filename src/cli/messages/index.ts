@@ -5,12 +5,12 @@ import type { Language, Saying } from '../../errors/errors.ts'
 import { en } from './en.ts'
 import { pt } from './pt.ts'
 
-export type Words = typeof en
+export type CliMessages = typeof en
 
-export const words: Readonly<Record<Language, Words>> = { en, pt }
+export const messagesIn: Readonly<Record<Language, CliMessages>> = { en, pt }
 
 /** For an error, which is worded in the language of each reader. */
-export const both = (pick: (word: Words, language: Language) => string): Saying => ({
+export const both = (pick: (word: CliMessages, language: Language) => string): Saying => ({
   en: pick(en, 'en'),
   pt: pick(pt, 'pt'),
 })

@@ -1,11 +1,11 @@
 /** Messages of the command line in Portuguese; en.ts defines the messages. */
-import type { Care } from '../../jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import { batch } from './batch-pt.ts'
 import { explain } from './explain-pt.ts'
-import type { Words } from './index.ts'
+import type { CliMessages } from './index.ts'
 import { watch } from './watchdog-pt.ts'
 
-export const pt: Words = {
+export const pt: CliMessages = {
   error: 'erro',
   help: {
     program: 'Jobs duráveis no PostgreSQL que você já tem.',
@@ -295,7 +295,7 @@ export const pt: Words = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
-    careOf: ({ level, death, deaths, fruitless }: Care) =>
+    careOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
       [
         ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],
         death === null ? null : `suspeito da morte de ${death}`,

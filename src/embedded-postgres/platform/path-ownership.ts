@@ -10,7 +10,7 @@ import { RetomaError, say } from '../../errors/errors.ts'
 import type { Owner } from './file-owner.ts'
 import { nobody } from './platform.ts'
 
-export interface Ground {
+export interface PathOwnership {
   /** Without links. */
   path: string
   /** Root if root owns every folder of the path. */
@@ -21,7 +21,7 @@ export interface Ground {
 const root: Owner = { uid: 0, gid: 0 }
 const mostLinks = 40
 
-export async function groundOf(given: string): Promise<Ground> {
+export async function pathOwnershipOf(given: string): Promise<PathOwnership> {
   const linked = new Set<number>()
   let rest = resolve(given).split('/').filter(Boolean)
   let path = '/'

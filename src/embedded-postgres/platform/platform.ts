@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 
-export interface Machine {
+export interface Platform {
   platform: string
   arch: string
   /** False on a Linux with another C library (Alpine): the binaries do not load there. */
@@ -23,7 +23,7 @@ export interface Machine {
   packageFolder(name: string): string
 }
 
-export function thisMachine(): Machine {
+export function thisPlatform(): Platform {
   return {
     platform: process.platform,
     arch: process.arch,

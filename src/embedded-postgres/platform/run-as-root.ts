@@ -13,11 +13,11 @@ import { type Binaries, complete, copyBinaries, program } from '../find-binaries
 import { makeFolder } from '../make-folder.ts'
 import { livePid } from '../pidfile.ts'
 import { type Owner, ownerOf, shortHash } from './file-owner.ts'
-import { type Ground, groundOf } from './path-ownership.ts'
-import { type Machine, serverAccount } from './platform.ts'
+import { type PathOwnership, pathOwnershipOf } from './path-ownership.ts'
+import { type Platform, serverAccount } from './platform.ts'
 import { asUser, asUserWithView, type Runner, reaches, run, self } from './run-as-user.ts'
 
-export interface Choice {
+export interface ServerUserChoice {
   folder: string
   /** The owner of the path. */
   owner: Owner
@@ -26,12 +26,16 @@ export interface Choice {
 }
 
 /** The replacement for a data folder that no unprivileged user can reach. */
-export function systemFolderOf(dataDir: string, machine: Machine): string {
+export function systemFolderOf(dataDir: string, machine: Platform): string {
   return join(machine.systemFolder, shortHash(dataDir))
 }
 
-export async function chooseAsRoot(ground: Ground, found: Binaries, machine: Machine): Promise<Choice> {
-  const choose = async (folder: string, owner: Owner, runner: Runner): Promise<Choice> => {
+export async function chooseAsRoot(
+  ground: PathOwnership,
+  found: Binaries,
+  machine: Platform,
+): Promise<ServerUserChoice> {
+  const choose = async (folder: string, owner: Owner, runner: Runner): Promise<ServerUserChoice> => {
     const usable = (await complete(found)) && (await reaches(runner, program(found, 'postgres'), '/', 'x'))
     return { folder, owner, runner, binaries: usable ? found : await copyBinaries(found, machine.systemFolder) }
   }
@@ -49,7 +53,7 @@ export async function chooseAsRoot(ground: Ground, found: Binaries, machine: Mac
 
   const user = here && here.uid !== 0 ? here : serverAccount()
   const runner = await asUserWithView(user, machine)
-  if (here?.uid === 0) await handOver(await groundOf(join(dataDir, 'postgres')), user, machine)
+  if (here?.uid === 0) await handOver(await pathOwnershipOf(join(dataDir, 'postgres')), user, machine)
   if (await letIn(dataDir, runner, !ground.exists || here !== undefined)) return choose(dataDir, root, runner)
   if (here) throw outOfReach(dataDir)
 
@@ -60,7 +64,7 @@ export async function chooseAsRoot(ground: Ground, found: Binaries, machine: Mac
 
 /** Refuses data of another user than the path's owner, or a link to such data: the owner must not run this data. */
 async function refuseForeignData(dataDir: string, owner: Owner): Promise<void> {
-  const data = await groundOf(join(dataDir, 'postgres'))
+  const data = await pathOwnershipOf(join(dataDir, 'postgres'))
   const theirs = data.exists ? await ownerOf(data.path) : owner
   if (theirs?.uid === owner.uid) return
   throw new RetomaError('data_unreadable', {
@@ -89,7 +93,7 @@ async function letIn(dataDir: string, runner: Runner, isOurs: boolean): Promise<
  * Changes the owner of data that root copied here. The top folder comes last: until then no other user can enter, and after a crash the
  * change is repeated.
  */
-async function handOver({ path: data, owner }: Ground, { uid, gid }: Owner, machine: Machine): Promise<void> {
+async function handOver({ path: data, owner }: PathOwnership, { uid, gid }: Owner, machine: Platform): Promise<void> {
   if (owner.uid !== 0 || (await livePid(data)) !== undefined) throw outOfReach(data)
   const { code, output } = await run(self(machine), 'chown', ['-R', '-h', `${uid}:${gid}`, '--', data])
   if (code !== 0) throw new Error(output)

@@ -10,7 +10,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import type { Owner } from './file-owner.ts'
-import type { Machine } from './platform.ts'
+import type { Platform } from './platform.ts'
 
 export interface UserRunner extends Owner {
   as: 'user'
@@ -134,14 +134,14 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-export function self(machine: Machine): Runner {
+export function self(machine: Platform): Runner {
   return { as: 'self', uid: machine.uid, gid: machine.gid }
 }
 
 export const asUser = ({ uid, gid }: Owner): UserRunner => ({ as: 'user', uid, gid })
 
 /** The user, with a view if possible. Only for paths of root's: other paths could be changed meanwhile. */
-export async function asUserWithView({ uid, gid }: Owner, machine: Machine): Promise<Runner> {
+export async function asUserWithView({ uid, gid }: Owner, machine: Platform): Promise<Runner> {
   const plain = asUser({ uid, gid })
   const { unshare } = machine
   const script =

@@ -114,7 +114,7 @@ function show(value: unknown): Saying {
  * Returns the delays to send to workers about new jobs, in milliseconds from now: 0 if a job is ready, and the delay of the
  * earliest other job. A worker with this knowledge claims again at the right instant.
  */
-export function duesOf(asked: readonly Pick<CheckedOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
+export function dueTimesOf(asked: readonly Pick<CheckedOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
   let ready = false
   let later = Number.POSITIVE_INFINITY
   for (const { runAt, delayMs } of asked) {

@@ -4,7 +4,7 @@
  */
 import { finalBatchStates } from '../../batches/model/batch-state.ts'
 import { type Db, runOn } from '../../database/db.ts'
-import { forgetTold } from './erase-incidents.ts'
+import { eraseIncidents } from './erase-incidents.ts'
 
 const mark = {
   name: 'batch_erase_mark',
@@ -19,7 +19,7 @@ const mark = {
 const told = {
   name: 'batch_erase_told',
   text: `
-    with ${forgetTold({
+    with ${eraseIncidents({
       incidents: `
         i.subject = 'batch:' || $1::text or starts_with(i.subject, 'batch:' || $1::text || '/')
         or (
@@ -41,7 +41,7 @@ const told = {
  * Returns 'marked' if this call began the erase, undefined if there is no such batch, otherwise the state of the batch. The state may be
  * final if another cascade is under way.
  */
-export async function markErased(db: Db, id: string, now: Date | null): Promise<'marked' | string | undefined> {
+export async function markBatchErased(db: Db, id: string, now: Date | null): Promise<'marked' | string | undefined> {
   const marked = await db.transaction(async client => {
     const run = runOn(client)
     const [row] = await run<{ complete: string | null }>(mark, [id, now, finalBatchStates])

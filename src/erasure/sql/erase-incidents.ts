@@ -5,9 +5,9 @@
  * A notice that is being sent is deleted too; its attempt then finds its lease lost.
  */
 import { doomed } from '../../files/sql/file-removal.ts'
-import { freeGates } from '../../jobs/sql/transition.ts'
+import { releaseLimits } from '../../jobs/sql/transition.ts'
 
-export interface Forgotten {
+export interface ErasedIncidents {
   /** Condition on incidents `i`. */
   incidents: string
   /** Condition on findings `f`: a later tick would otherwise report their end. */
@@ -18,7 +18,7 @@ export interface Forgotten {
 }
 
 /** The parts of the statement; `old` has the deleted jobs. */
-export const forgetTold = ({ incidents, findings, also, now }: Forgotten): string => `
+export const eraseIncidents = ({ incidents, findings, also, now }: ErasedIncidents): string => `
     gone as (
       delete from retoma.incident i
       where ${incidents}
@@ -37,7 +37,7 @@ export const forgetTold = ({ incidents, findings, also, now }: Forgotten): strin
       delete from retoma.job where id = any (array(select id from old))
     ), ran as (
       select * from old where worker_id is not null
-    ), ${freeGates('ran', now)}, kept as (
+    ), ${releaseLimits('ran', now)}, kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
     ), files as (
       update retoma.file set ${doomed} where job_id = any (array(select id from old))

@@ -9,7 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { finalStates } from '../../jobs/model/state.ts'
-import { forgetTold } from './erase-incidents.ts'
+import { eraseIncidents } from './erase-incidents.ts'
 
 const erase = {
   name: 'job_erase',
@@ -21,7 +21,7 @@ const erase = {
       set last_ref = null
       from erased e
       where c.batch_id = any (array[e.batch_id]) and c.last_ref = e.ref
-    ), ${forgetTold({
+    ), ${eraseIncidents({
       incidents: `i.subject = (select 'job:' || id from erased)`,
       findings: `f.subject = (select 'job:' || id from erased)`,
       also: 'select id from erased',

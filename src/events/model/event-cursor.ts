@@ -2,7 +2,7 @@
  * Encodes the position of an event reader: the last position read, and the last observed state and progress of the followed job
  * or batch. With the second part a reader that continues later neither repeats nor misses a final state. Opaque to callers.
  */
-export interface Place {
+export interface EventPosition {
   pos: number
   /** Last observed state, with the attempt of a job; null: not observed yet. */
   phase: string | null
@@ -14,13 +14,13 @@ export interface Place {
 
 const form = /^(\d{1,16})(h?)(?:~([a-z\d.]*)~([\d.]*))?$/
 
-export const cursorOf = ({ pos, phase, stamp, half }: Place): string => {
+export const cursorOf = ({ pos, phase, stamp, half }: EventPosition): string => {
   const place = half ? `${pos}h` : String(pos)
   return phase === null && stamp === null ? place : `${place}~${phase ?? ''}~${stamp ?? ''}`
 }
 
 /** Returns undefined if `text` is no cursor of ours. */
-export function readCursor(text: unknown): Place | undefined {
+export function readCursor(text: unknown): EventPosition | undefined {
   const match = typeof text === 'string' ? form.exec(text) : null
   if (match === null) return undefined
   const pos = Number(match[1])

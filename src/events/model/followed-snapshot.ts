@@ -8,7 +8,7 @@ import { isFinal, type State } from '../../jobs/model/state.ts'
 import { viewValue } from '../../lib/values/value-codec.ts'
 
 /** The same form for jobs and batches. */
-export interface Glance {
+export interface FollowedSnapshot {
   id: string
   batchId: string | null
   /** State (with the attempt of a job) and progress, in the form of a cursor. */
@@ -24,7 +24,7 @@ export interface Glance {
   progress: Readonly<Record<string, unknown>>
 }
 
-export interface JobFacts {
+export interface FollowedJob {
   id: string
   batchId: string | null
   state: State
@@ -41,7 +41,7 @@ export interface JobFacts {
 /** States that show the error; the error of an earlier attempt does not matter for a running or succeeded job. */
 const explained: readonly State[] = ['waiting', 'stalled', 'failed', 'skipped']
 
-export function glanceAtJob(job: JobFacts): Glance {
+export function snapshotOfJob(job: FollowedJob): FollowedSnapshot {
   const { id, batchId, state, attempt, progress, checkpoint, progressAt, pending, idleSeconds } = job
   const error = explained.includes(state) ? job.error : null
   return {
@@ -57,7 +57,7 @@ export function glanceAtJob(job: JobFacts): Glance {
   }
 }
 
-export interface BatchFacts {
+export interface FollowedBatch {
   id: string
   state: BatchState
   reason: ({ code: string } & Record<string, unknown>) | null
@@ -78,7 +78,7 @@ export interface BatchFacts {
   idleSeconds: number
 }
 
-export function glanceAtBatch(batch: BatchFacts): Glance {
+export function snapshotOfBatch(batch: FollowedBatch): FollowedSnapshot {
   const { id, state, reason, total, succeeded, failed, skipped, cancelled, stalled, running, ended } = batch
   const waiting = Math.max(total - ended - stalled - running, 0)
   const rate = batch.state === 'submitting' || batch.state === 'running' ? rateOf(batch.samples, ended) : null

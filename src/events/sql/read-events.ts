@@ -1,14 +1,14 @@
 /**
  * Reads events for streams; writes and locks nothing. The event feed and its readers (src/events) call this file.
  *
- * Invariant: `lookForEvents` reads events and the followed rows in a single snapshot, so a row is never ahead of the
+ * Invariant: `pollEvents` reads events and the followed rows in a single snapshot, so a row is never ahead of the
  * events already emitted, except for events without a position: then `pending` is true.
  */
 
-import { sumsOf } from '../../batches/sql/batch-counters.ts'
+import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import type { Subject } from '../model/event.ts'
-import type { BatchFacts, JobFacts } from '../model/followed-snapshot.ts'
+import type { FollowedBatch, FollowedJob } from '../model/followed-snapshot.ts'
 
 export interface EventRow {
   pos: number
@@ -58,7 +58,7 @@ const glanceAtBatches = `
     ), '[]') as samples,
     ${since(`coalesce((select max(progress_at) from retoma.batch_count where batch_id = b.id), b.created_at)`)} as "idleSeconds",
     ${anyYet('batch_id', 'b.id')} as pending
-  from retoma.batch b cross join lateral (${sumsOf('b.id')}) c
+  from retoma.batch b cross join lateral (${batchSums('b.id')}) c
   where b.id = any ($4::bigint[]) and b.todo is distinct from 'prune'`
 
 const look = {
@@ -74,10 +74,10 @@ const look = {
       coalesce($5::timestamptz, now()) as at`,
 }
 
-export interface Look {
+export interface EventPoll {
   events: EventRow[]
-  jobs: JobFacts[]
-  batches: BatchFacts[]
+  jobs: FollowedJob[]
+  batches: FollowedBatch[]
   /** Events without a position exist. */
   unplaced: boolean
   /** Events up to this position are pruned. */
@@ -93,12 +93,12 @@ const deadlineMs = 8000
  * Reads the next events after a position, and the rows of `jobs` and `batches` in the same snapshot. A missing row means
  * a deleted job or batch.
  */
-export async function lookForEvents(
+export async function pollEvents(
   db: Db,
   given: { after: number; limit: number; jobs: readonly string[]; batches: readonly string[] },
   now: Date | null,
-): Promise<Look> {
-  const [found] = await db.run<Look>(look, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
+): Promise<EventPoll> {
+  const [found] = await db.run<EventPoll>(look, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
   return found!
 }
 

@@ -72,7 +72,7 @@ export async function loadCheckpoints(db: Db, jobId: string): Promise<Map<string
   return new Map(rows.map(row => [row.name, row.value]))
 }
 
-export interface Note {
+export interface ProgressRow {
   id: string
   attempt: number
   /** Name of the last checkpoint; null: unchanged. The other columns are JSON texts, and null also means unchanged. */
@@ -100,7 +100,7 @@ const note = {
 }
 
 /** Returns the notes whose attempt still has the lease. */
-export async function noteProgress<T extends Note>(
+export async function noteProgress<T extends ProgressRow>(
   db: Db,
   worker: string,
   given: readonly T[],

@@ -8,12 +8,12 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { Loan } from '../../database/leased-connection.ts'
+import type { LeasedConnection } from '../../database/leased-connection.ts'
 import { afterFence, beforeFence } from '../../database/session-settings.ts'
 
 const deadlineMs = 30_000
 
-export interface Kept {
+export interface TransactionCheckpoint {
   id: string
   attempt: number
   worker: string
@@ -40,12 +40,12 @@ const keep = `
     exists (select from held) as held, exists (select from kept) as kept`
 
 /**
- * Saves the checkpoint. 'ended': this is not the transaction of `beginFenced`. 'lost': the attempt has lost the lease. 'there': an
+ * Saves the checkpoint. 'ended': this is not the transaction of `beginTransaction`. 'lost': the attempt has lost the lease. 'there': an
  * earlier transaction with an unknown result has committed the step, so this transaction must not commit.
  */
-export async function keepIn(
-  loan: Loan,
-  { id, attempt, worker, name, value, mark }: Kept,
+export async function saveInTransaction(
+  loan: LeasedConnection,
+  { id, attempt, worker, name, value, mark }: TransactionCheckpoint,
   now: Date | null,
 ): Promise<'kept' | 'ended' | 'lost' | 'there'> {
   const before = loan.query(beforeFence, deadlineMs)
@@ -71,7 +71,7 @@ const read = {
 }
 
 /** Finds out whether a transaction with an unanswered commit has happened. Returns the saved value and its attempt, or undefined. */
-export async function keptBy(
+export async function savedCheckpoint(
   db: Db,
   id: string,
   name: string,

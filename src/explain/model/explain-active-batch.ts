@@ -3,16 +3,16 @@
  * items.
  */
 import { type Saying, say } from '../../errors/errors.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal } from '../../lib/values/format-number.ts'
 import type { BatchFacts, RunnerFacts, WorkerFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
-import { bringing, bringOne, whyNobody } from './explain-no-worker.ts'
+import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
 import { allBusy } from './explain-ready-job.ts'
 import { isSilent, latest } from './explain-running-job.ts'
 import type { Told } from './explanation.ts'
-import { comingIn, nextLook, nobodyLooks, startWatchdog } from './next-watchdog-check.ts'
+import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import {
   append,
   counted,
@@ -27,7 +27,7 @@ import {
   wait,
 } from './sentence-parts.ts'
 
-export function explainAtWork(batch: BatchFacts): Told {
+export function explainActiveBatch(batch: BatchFacts): Told {
   const { id, queue, running, waiting } = batch
   if (batch.queuePaused && waiting > 0) return queueIsPaused(say(`batch ${id}`, `o lote ${id}`), queue, counts(batch))
   return running > 0 ? itRuns(batch) : waiting > 0 ? itWaits(batch) : nothingLeft(batch)
@@ -43,7 +43,7 @@ function itRuns(batch: BatchFacts): Told {
   const lost = runners.filter(each => isLost(each, now))
   const hung = runners.filter(each => !lost.includes(each) && blockedOf(each) !== undefined)
   if (runners.length > 0 && lost.length === runners.length) {
-    const coming = nextLook(watch, now)
+    const coming = nextCheck(watch, now)
     return told(
       'orphan',
       append(
@@ -51,7 +51,7 @@ function itRuns(batch: BatchFacts): Told {
           `all that runs of batch ${id} is on workers that are dead or silent; the watchdog puts it right${coming.late ? '' : ` when it is sure; it looks next ${comingIn(coming).en}`}`,
           `tudo que roda do lote ${id} está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza; olha de novo ${comingIn(coming).pt}`}`,
         ),
-        nobodyLooks(watch, coming, now),
+        noWatchdog(watch, coming, now),
       ),
       coming.late ? 'start_worker' : 'wait',
       coming.late ? startWatchdog : wait,
@@ -115,8 +115,8 @@ function itRuns(batch: BatchFacts): Told {
 
 function itWaits(batch: BatchFacts): Told {
   const { id, now, takers, ready, later, dueAt, seenAll } = batch
-  const nobody = whyNobody(batch, takers)
-  const { text, command } = bringOne(batch, takers)
+  const nobody = whyNoWorker(batch, takers)
+  const { text, command } = startWorker(batch, takers)
   if (nobody !== undefined)
     return told(
       'starved',
@@ -213,7 +213,7 @@ function nothingLeft(batch: BatchFacts): Told {
       say('look at them, then press retry on each', 'veja-os e então aperte retry em cada um'),
       `retoma batch items ${id} --state stalled`,
     )
-  const coming = nextLook(watch, now)
+  const coming = nextCheck(watch, now)
   return told(
     'ok',
     append(
@@ -221,7 +221,7 @@ function nothingLeft(batch: BatchFacts): Told {
         `batch ${id} is at its end: every item has ended, and that is noted${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `o lote ${id} chegou ao fim: todos os itens terminaram, e isso é anotado${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
-      nobodyLooks(watch, coming, now),
+      noWatchdog(watch, coming, now),
     ),
     coming.late ? 'start_worker' : 'wait',
     coming.late ? startWatchdog : wait,
@@ -236,7 +236,9 @@ const byJob = ({ blockedJob }: WorkerFacts): Saying =>
 function pace({ rate, etaSeconds, progressAt, now }: BatchFacts): Saying {
   const fast = rate === null ? nothing : perTime(rate)
   const left =
-    etaSeconds === null ? nothing : say(`, about ${span(etaSeconds)} left`, `, faltam cerca de ${span(etaSeconds)}`)
+    etaSeconds === null
+      ? nothing
+      : say(`, about ${spanText(etaSeconds)} left`, `, faltam cerca de ${spanText(etaSeconds)}`)
   const last =
     progressAt === null
       ? say(', none has ended yet', ', nenhum terminou ainda')

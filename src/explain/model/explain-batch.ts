@@ -1,10 +1,10 @@
 /** Explains a batch by its state: speed and remaining time, or the obstacle. explain-active-batch.ts explains a running batch. */
 import { type Saying, say } from '../../errors/errors.ts'
-import { explainAtWork } from './explain-active-batch.ts'
+import { explainActiveBatch } from './explain-active-batch.ts'
 import type { BatchFacts } from './explain-facts.ts'
 import { lastTrouble } from './explain-provider.ts'
 import type { Told } from './explanation.ts'
-import { comingIn, nextLook, nobodyLooks } from './next-watchdog-check.ts'
+import { comingIn, nextCheck, noWatchdog } from './next-watchdog-check.ts'
 import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './sentence-parts.ts'
 
 export function explainBatch(batch: BatchFacts): Told {
@@ -22,7 +22,7 @@ export function explainBatch(batch: BatchFacts): Told {
     case 'cancelled':
       return cancelled(batch)
     default:
-      return explainAtWork(batch)
+      return explainActiveBatch(batch)
   }
 }
 
@@ -197,7 +197,7 @@ function over(batch: BatchFacts): Told {
 /** A person ran `retry failed`, and the cascade is under way. */
 function putBack(batch: BatchFacts): Told {
   const { id, watch, now } = batch
-  const coming = nextLook(watch, now)
+  const coming = nextCheck(watch, now)
   return told(
     'waiting',
     append(
@@ -205,7 +205,7 @@ function putBack(batch: BatchFacts): Told {
         `batch ${id} goes on: its failed items are being put back to wait`,
         `o lote ${id} continua: seus itens com falha estão voltando a esperar`,
       ),
-      nobodyLooks(watch, coming, now),
+      noWatchdog(watch, coming, now),
     ),
     'wait',
     wait,
@@ -256,13 +256,13 @@ function cancelled(batch: BatchFacts): Told {
 
 function rowsFollow(batch: BatchFacts): Saying {
   if (!batch.following) return nothing
-  const coming = nextLook(batch.watch, batch.now)
+  const coming = nextCheck(batch.watch, batch.now)
   return append(
     say(
       `; the last of its items follow${coming.late ? '' : ` ${comingIn(coming).en}`}`,
       `; os últimos itens seguem${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
     ),
-    nobodyLooks(batch.watch, coming, batch.now),
+    noWatchdog(batch.watch, coming, batch.now),
   )
 }
 

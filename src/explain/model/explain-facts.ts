@@ -4,7 +4,7 @@
  * facts: an explanation reveals no secret, except for a secret in the message of a failure.
  */
 import type { BatchState } from '../../batches/model/batch-state.ts'
-import type { Care } from '../../jobs/model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import type { Policy } from '../../jobs/model/policy.ts'
 import type { State } from '../../jobs/model/state.ts'
 
@@ -40,7 +40,7 @@ export interface WorkerFacts {
 }
 
 /** The live workers, from the view of a kind in a queue. */
-export interface TakersFacts {
+export interface EligibleWorkersFacts {
   live: number
   /** Live workers of the queue, then workers with the kind, then workers with this version, the eligible workers. */
   serving: number
@@ -57,7 +57,7 @@ export interface TakersFacts {
 }
 
 /** A limit and its use. */
-export interface GateFacts {
+export interface LimitFacts {
   /** Limit of a group, not of the whole queue. */
   group: boolean
   running: number
@@ -70,7 +70,7 @@ export interface GateFacts {
   freesAt: Date | null
 }
 
-export interface WatchFacts {
+export interface WatchdogFacts {
   /** Last check of a watchdog; null: never. */
   lookedAt: Date | null
   /** Begin of the uninterrupted checks: unobserved time never counts. */
@@ -118,7 +118,7 @@ export interface JobFacts {
   failures: number
   crashes: number
   restarts: number
-  care: Care
+  care: CrashSuspicion
   createdAt: Date
   runAt: Date
   startedAt: Date | null
@@ -143,9 +143,9 @@ export interface JobFacts {
   turns: boolean
   /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: GateFacts[]
-  takers: TakersFacts
-  watch: WatchFacts
+  gates: LimitFacts[]
+  takers: EligibleWorkersFacts
+  watch: WatchdogFacts
 }
 
 type Reason = { code: string } & Record<string, unknown>
@@ -201,9 +201,9 @@ export interface BatchFacts {
   runners: RunnerFacts[]
   /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: GateFacts[]
-  takers: TakersFacts
-  watch: WatchFacts
+  gates: LimitFacts[]
+  takers: EligibleWorkersFacts
+  watch: WatchdogFacts
 }
 
 export interface QueueFacts {
@@ -224,7 +224,7 @@ export interface QueueFacts {
   hung: WorkerFacts[]
   /** A provider used by the kinds of the queue that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: GateFacts[]
-  takers: TakersFacts
-  watch: WatchFacts
+  gates: LimitFacts[]
+  takers: EligibleWorkersFacts
+  watch: WatchdogFacts
 }

@@ -4,7 +4,7 @@ import type { ErrorFacts, JobFacts } from './explain-facts.ts'
 import type { Told } from './explanation.ts'
 import { append, message, nothing, nothingToDo, quoted, since, told } from './sentence-parts.ts'
 
-export function explainEnd(job: JobFacts, state: 'succeeded' | 'failed' | 'skipped' | 'cancelled'): Told {
+export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | 'skipped' | 'cancelled'): Told {
   const { id, now } = job
   const ago = since(job.finishedAt ?? now, now)
   switch (state) {

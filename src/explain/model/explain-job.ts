@@ -1,8 +1,8 @@
 /** Explains why a job does not advance: by the state, then by the surroundings. */
 
 import type { JobFacts } from './explain-facts.ts'
-import { explainEnd, explainStalled } from './explain-final-job.ts'
-import { pastItsAge } from './explain-max-age.ts'
+import { explainFinalJob, explainStalled } from './explain-final-job.ts'
+import { pastMaxAge } from './explain-max-age.ts'
 import { explainRunning } from './explain-running-job.ts'
 import { explainWaiting } from './explain-waiting-job.ts'
 import type { Told } from './explanation.ts'
@@ -14,8 +14,8 @@ export function explainJob(job: JobFacts): Told {
     case 'running':
       return explainRunning(job)
     case 'stalled':
-      return pastItsAge(job) ?? explainStalled(job)
+      return pastMaxAge(job) ?? explainStalled(job)
     default:
-      return explainEnd(job, job.state)
+      return explainFinalJob(job, job.state)
   }
 }

@@ -1,6 +1,6 @@
 /** Explains a limit that blocks a job: concurrency or rate, of the queue or of the job's group. */
 import { type Saying, say } from '../../errors/errors.ts'
-import type { GateFacts } from './explain-facts.ts'
+import type { LimitFacts } from './explain-facts.ts'
 import { counted, lasting, quoted, until } from './sentence-parts.ts'
 
 /**
@@ -8,7 +8,7 @@ import { counted, lasting, quoted, until } from './sentence-parts.ts'
  * latest free instant.
  */
 export function whyLimited(
-  gates: readonly GateFacts[],
+  gates: readonly LimitFacts[],
   /** `queue` null: the subject of the sentence is the queue. */
   { queue, groupKey }: { queue: string | null; groupKey: string | null },
   now: Date,
@@ -36,6 +36,6 @@ export function whyLimited(
   )
 }
 
-const atOnce = ({ concurrency, running }: GateFacts): boolean => concurrency !== null && running >= concurrency
-const isFull = (gate: GateFacts): boolean => atOnce(gate) || (gate.rate !== null && gate.starts >= gate.rate)
-const opens = ({ freesAt }: GateFacts): number => freesAt?.getTime() ?? 0
+const atOnce = ({ concurrency, running }: LimitFacts): boolean => concurrency !== null && running >= concurrency
+const isFull = (gate: LimitFacts): boolean => atOnce(gate) || (gate.rate !== null && gate.starts >= gate.rate)
+const opens = ({ freesAt }: LimitFacts): number => freesAt?.getTime() ?? 0

@@ -2,14 +2,14 @@
 import { say } from '../../errors/errors.ts'
 import type { JobFacts } from './explain-facts.ts'
 import type { Told } from './explanation.ts'
-import { nextLook, nobodyLooks, startWatchdog } from './next-watchdog-check.ts'
+import { nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import { append, lasting, since, told } from './sentence-parts.ts'
 
-export function pastItsAge(job: JobFacts): Told | undefined {
+export function pastMaxAge(job: JobFacts): Told | undefined {
   const { id, now, policy, watch } = job
   const from = job.attempt === 0 ? job.runAt : job.createdAt
   if (policy.maxAge === null || now.getTime() - from.getTime() < policy.maxAge) return undefined
-  const { late } = nextLook(watch, now)
+  const { late } = nextCheck(watch, now)
   return told(
     'overdue',
     append(
@@ -17,7 +17,7 @@ export function pastItsAge(job: JobFacts): Told | undefined {
         `job ${id} is ${since(from, now)} old, more than its maxAge of ${lasting(policy.maxAge)}, and is about to be failed for it`,
         `o job ${id} tem ${since(from, now)}, mais que o seu maxAge de ${lasting(policy.maxAge)}, e está para ser dado como falho por isso`,
       ),
-      nobodyLooks(watch, { seconds: 0, late }, now),
+      noWatchdog(watch, { seconds: 0, late }, now),
     ),
     late ? 'start_worker' : 'wait',
     late

@@ -2,7 +2,7 @@
  * Explains a job without an eligible worker: no live worker, no live worker of the queue, or none with the kind or this version.
  */
 import { type Saying, say } from '../../errors/errors.ts'
-import type { TakersFacts } from './explain-facts.ts'
+import type { EligibleWorkersFacts } from './explain-facts.ts'
 import { listed, quoted, typed } from './sentence-parts.ts'
 
 interface Wanted {
@@ -12,7 +12,7 @@ interface Wanted {
 }
 
 /** Returns the rest of a sentence, such as `no live worker serves queue "mail"`; undefined: an eligible worker lives. */
-export function whyNobody({ queue, kind, version }: Wanted, takers: TakersFacts): Saying | undefined {
+export function whyNoWorker({ queue, kind, version }: Wanted, takers: EligibleWorkersFacts): Saying | undefined {
   if (takers.taking > 0) return undefined
   if (takers.live === 0) return say('no worker is alive', 'nenhum worker está vivo')
   if (takers.serving === 0) {
@@ -37,7 +37,7 @@ export function whyNobody({ queue, kind, version }: Wanted, takers: TakersFacts)
 }
 
 /** Returns the advice to get an eligible worker. */
-export function bringOne({ queue }: Wanted, takers: TakersFacts): { text: Saying; command: string | null } {
+export function startWorker({ queue }: Wanted, takers: EligibleWorkersFacts): { text: Saying; command: string | null } {
   if (takers.serving > 0)
     return {
       text: say(
@@ -53,5 +53,5 @@ export function bringOne({ queue }: Wanted, takers: TakersFacts): { text: Saying
 }
 
 /** Advises a deploy if the queue has a worker, otherwise the start of a worker. */
-export const bringing = ({ serving }: TakersFacts): 'deploy' | 'start_worker' =>
+export const bringing = ({ serving }: EligibleWorkersFacts): 'deploy' | 'start_worker' =>
   serving > 0 ? 'deploy' : 'start_worker'

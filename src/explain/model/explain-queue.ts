@@ -2,7 +2,7 @@
 import { type Saying, say } from '../../errors/errors.ts'
 import type { QueueFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
-import { whyNobody } from './explain-no-worker.ts'
+import { whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider } from './explain-provider.ts'
 import type { Told } from './explanation.ts'
 import {
@@ -35,7 +35,7 @@ export function explainQueue(facts: QueueFacts): Told {
     )
   if (ready.jobs === 0) return nothingReady(facts, name)
   if (takers.serving === 0) {
-    const nobody = whyNobody({ queue: facts.queue, kind: '', version: 1 }, takers)!
+    const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, takers)!
     return told(
       'starved',
       append(
@@ -56,7 +56,7 @@ function nothingReady(facts: QueueFacts, name: string): Told {
     dueAt === null
       ? nothing
       : say(`; the next is due in ${until(dueAt, now)}`, `; o próximo vence em ${until(dueAt, now)}`)
-  const nobody = whyNobody({ queue: facts.queue, kind: '', version: 1 }, takers)
+  const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, takers)
   const alone = nobody === undefined ? nothing : say(`; ${nobody.en}`, `; ${nobody.pt}`)
   const sentence =
     running.jobs === 0

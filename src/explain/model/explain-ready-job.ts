@@ -5,7 +5,7 @@ import { whyLimited } from './explain-limits.ts'
 import type { Told } from './explanation.ts'
 import { append, counted, nothing, quoted, since, told, typed, upToMost, wait } from './sentence-parts.ts'
 
-export function inLine(job: JobFacts): Told {
+export function explainReadyJob(job: JobFacts): Told {
   const { id, queue, takers, ahead, now } = job
   const limited = whyLimited(job.gates, job, now)
   if (limited !== undefined)

@@ -6,10 +6,10 @@ import { type Saying, say } from '../../errors/errors.ts'
 import { beatEvery, defaultPolicy, type Policy } from '../../jobs/model/policy.ts'
 import { timeoutGrace } from '../../recovery/model/verdict.ts'
 import type { JobFacts, WorkerFacts } from './explain-facts.ts'
-import { pastItsAge } from './explain-max-age.ts'
+import { pastMaxAge } from './explain-max-age.ts'
 import { follows } from './explain-waiting-job.ts'
 import type { Told } from './explanation.ts'
-import { comingIn, nextLook, nextSweep, nobodyLooks, startWatchdog } from './next-watchdog-check.ts'
+import { comingIn, nextCheck, nextSweep, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import { append, counted, lasting, message, nothing, quoted, since, told, until, wait } from './sentence-parts.ts'
 
 /** A worker silent for longer has missed a heartbeat. */
@@ -23,7 +23,7 @@ export function explainRunning(job: JobFacts): Told {
     return follows(job, batch.state === 'cancelled')
   if (worker === null || worker.deadAt !== null || isSilent(worker, job.now)) return orphan(job, worker)
   if (worker.blockedSince !== null) return hung(job, worker, worker.blockedSince)
-  return pastItsAge(job) ?? pastItsTimes(job, worker) ?? fine(job, worker)
+  return pastMaxAge(job) ?? pastItsTimes(job, worker) ?? fine(job, worker)
 }
 
 export const isSilent = ({ beatAt }: Pick<WorkerFacts, 'beatAt'>, now: Date): boolean =>
@@ -31,7 +31,7 @@ export const isSilent = ({ beatAt }: Pick<WorkerFacts, 'beatAt'>, now: Date): bo
 
 function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   const { id, now, policy, watch } = job
-  const coming = nextLook(watch, now, orphanAt(worker, policy, now))
+  const coming = nextCheck(watch, now, orphanAt(worker, policy, now))
   const name = quoted(worker?.id ?? job.workerId ?? '?')
   const what = (() => {
     if (worker === null) return say(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
@@ -61,7 +61,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
         `${comma}${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `${comma}${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
-      nobodyLooks(watch, coming, now),
+      noWatchdog(watch, coming, now),
     ),
     coming.late ? 'start_worker' : 'wait',
     coming.late ? startWatchdog : say('wait; the watchdog puts it right', 'espere; o watchdog resolve'),
@@ -161,7 +161,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
       'retoma doctor',
     )
   if (counts > policy.timeout) {
-    const coming = nextLook(watch, now, new Date(clockFrom.getTime() + policy.timeout + timeoutGrace))
+    const coming = nextCheck(watch, now, new Date(clockFrom.getTime() + policy.timeout + timeoutGrace))
     return told(
       'timeout',
       append(
@@ -169,7 +169,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
           `job ${id} has run for ${lasting(runs)}, past its timeout of ${lasting(policy.timeout)}: it was told to end, and the watchdog takes it away ${coming.late ? 'a minute after that' : comingIn(coming).en}`,
           `o job ${id} roda há ${lasting(runs)}, além do seu timeout de ${lasting(policy.timeout)}: foi avisado para terminar, e o watchdog o tira ${coming.late ? 'um minuto depois' : comingIn(coming).pt}`,
         ),
-        nobodyLooks(watch, coming, now),
+        noWatchdog(watch, coming, now),
       ),
       coming.late ? 'start_worker' : 'wait',
       coming.late ? startWatchdog : wait,
@@ -178,7 +178,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   }
   if (policy.stallAfter !== null && stood > policy.stallAfter) {
     const stalls = new Date(stoodFrom.getTime() + policy.stallAfter)
-    const coming = nextLook(watch, now, nextSweep(stalls, policy.sweepEvery))
+    const coming = nextCheck(watch, now, nextSweep(stalls, policy.sweepEvery))
     const then = {
       retry: say('it is run again', 'ele roda de novo'),
       stall: say('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
@@ -191,7 +191,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
           `job ${id} runs on worker ${name} but has made no progress for ${lasting(stood)}, more than its ${lasting(policy.stallAfter)}: ${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
           `o job ${id} roda no worker ${name} mas não avança há ${lasting(stood)}, mais que os seus ${lasting(policy.stallAfter)}: ${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
         ),
-        nobodyLooks(watch, coming, now),
+        noWatchdog(watch, coming, now),
       ),
       coming.late ? 'start_worker' : 'wait',
       coming.late ? startWatchdog : say('wait for that, then resume it', 'espere por isso e então retome'),

@@ -4,23 +4,23 @@
  */
 import { type Saying, say } from '../../errors/errors.ts'
 import type { JobFacts, ProviderFacts } from './explain-facts.ts'
-import { pastItsAge } from './explain-max-age.ts'
-import { bringing, bringOne, whyNobody } from './explain-no-worker.ts'
+import { pastMaxAge } from './explain-max-age.ts'
+import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
-import { inLine } from './explain-ready-job.ts'
+import { explainReadyJob } from './explain-ready-job.ts'
 import type { Told } from './explanation.ts'
-import { comingIn, nextLook, nobodyLooks, startWatchdog } from './next-watchdog-check.ts'
+import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './sentence-parts.ts'
 
 export function explainWaiting(job: JobFacts): Told {
   const { id, queue, now } = job
-  const overdue = pastItsAge(job)
+  const overdue = pastMaxAge(job)
   if (overdue !== undefined) return overdue
   const held = ofItsBatch(job)
   if (held !== undefined) return held
   if (job.queuePaused) return queueIsPaused(say(`job ${id}`, `o job ${id}`), queue, notDue(job))
-  const nobody = whyNobody(job, job.takers)
-  const { text, command } = bringOne(job, job.takers)
+  const nobody = whyNoWorker(job, job.takers)
+  const { text, command } = startWorker(job, job.takers)
   if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
   if (job.runAt > now) {
     const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
@@ -40,7 +40,7 @@ export function explainWaiting(job: JobFacts): Told {
       text,
       command,
     )
-  return inLine(job)
+  return explainReadyJob(job)
 }
 
 /** The job is ready, but the next attempt would end with a deferral at once. */
@@ -87,7 +87,7 @@ function ofItsBatch(job: JobFacts): Told | undefined {
 /** The batch is final, and the cascade has not reached the job; every watchdog runs chunks of the cascade. */
 export function follows(job: JobFacts, cancelled: boolean): Told {
   const { id, batch, now, watch } = job
-  const coming = nextLook(watch, now)
+  const coming = nextCheck(watch, now)
   const [en, pt] = cancelled ? ['was cancelled', 'foi cancelado'] : ['has failed', 'falhou']
   return told(
     cancelled ? 'cancelled' : 'failed',
@@ -96,7 +96,7 @@ export function follows(job: JobFacts, cancelled: boolean): Told {
         `job ${id} is about to end with its batch ${batch!.id}, which ${en}: it follows${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `o job ${id} está para terminar com o lote ${batch!.id}, que ${pt}: ele segue${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
-      nobodyLooks(watch, coming, now),
+      noWatchdog(watch, coming, now),
     ),
     coming.late ? 'start_worker' : 'wait',
     coming.late ? startWatchdog : wait,

@@ -15,7 +15,7 @@ import { explainJob } from './explain-job.ts'
 import { whyProvider } from './explain-provider.ts'
 import { explainQueue } from './explain-queue.ts'
 import { explanationOf, type Told } from './explanation.ts'
-import { nextLook, nextSweep } from './next-watchdog-check.ts'
+import { nextCheck, nextSweep } from './next-watchdog-check.ts'
 
 const noon = Date.UTC(2030, 0, 1, 12)
 const now = new Date(noon)
@@ -277,13 +277,13 @@ describe('the next look', () => {
     [-3, 3, 7],
     [-3, 62, 62],
   ])('last look at %i s, due at %i s: in %i s', (last, due, seconds) => {
-    expect(nextLook(looked(last), now, at(due))).toEqual({ seconds, late: false })
+    expect(nextCheck(looked(last), now, at(due))).toEqual({ seconds, late: false })
   })
 
   test('after half a minute without one nobody looks', () => {
-    expect(nextLook(looked(-30), now).late).toBe(false)
-    expect(nextLook(looked(-31), now).late).toBe(true)
-    expect(nextLook({ lookedAt: null, unbrokenAt: null }, now).late).toBe(true)
+    expect(nextCheck(looked(-30), now).late).toBe(false)
+    expect(nextCheck(looked(-31), now).late).toBe(true)
+    expect(nextCheck({ lookedAt: null, unbrokenAt: null }, now).late).toBe(true)
   })
 
   test('a kind that is swept at every look is due when it is due; one that is not, at its next instant', () => {

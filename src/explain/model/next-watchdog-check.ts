@@ -4,21 +4,21 @@
  */
 import { type Saying, say } from '../../errors/errors.ts'
 import { watchEvery } from '../../jobs/model/policy.ts'
-import { span } from '../../lib/values/format-duration.ts'
-import type { WatchFacts } from './explain-facts.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
+import type { WatchdogFacts } from './explain-facts.ts'
 import { nothing, since } from './sentence-parts.ts'
 
 /** Without six checks in a row an explanation promises no check, well before the failure limit (jobs/model/policy.ts, unwatchedAfter). */
 const lateMs = 6 * watchEvery
 
-export interface Coming {
+export interface NextCheck {
   /** Seconds until the first check from `due` on; 0: at any moment. */
   seconds: number
   /** No watchdog runs: there will be no check. */
   late: boolean
 }
 
-export function nextLook({ lookedAt }: WatchFacts, now: Date, due = now): Coming {
+export function nextCheck({ lookedAt }: WatchdogFacts, now: Date, due = now): NextCheck {
   if (lookedAt === null || now.getTime() - lookedAt.getTime() > lateMs) return { seconds: 0, late: true }
   // A late check can come at any moment.
   const from = Math.max(lookedAt.getTime(), now.getTime() - watchEvery)
@@ -36,7 +36,7 @@ export function nextSweep(due: Date, sweepEvery: number): Date {
 }
 
 /** `; but no watchdog has looked for 3 min`; empty while a watchdog checks. */
-export function nobodyLooks({ lookedAt }: WatchFacts, { late }: Coming, now: Date): Saying {
+export function noWatchdog({ lookedAt }: WatchdogFacts, { late }: NextCheck, now: Date): Saying {
   if (!late) return nothing
   if (lookedAt === null) return say('; but no watchdog has ever looked', '; mas nenhum watchdog olhou até hoje')
   const span = since(lookedAt, now)
@@ -44,10 +44,10 @@ export function nobodyLooks({ lookedAt }: WatchFacts, { late }: Coming, now: Dat
 }
 
 /** `in about 8 s`, `at any moment`. */
-export const comingIn = ({ seconds }: Coming): Saying =>
+export const comingIn = ({ seconds }: NextCheck): Saying =>
   seconds === 0
     ? say('at any moment', 'a qualquer momento')
-    : say(`in about ${span(seconds)}`, `em cerca de ${span(seconds)}`)
+    : say(`in about ${spanText(seconds)}`, `em cerca de ${spanText(seconds)}`)
 
 export const startWatchdog = say(
   'start one; every `retoma up`, `serve` or `worker` looks',

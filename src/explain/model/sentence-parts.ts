@@ -1,6 +1,6 @@
 /** Formats the parts of an explanation: names that cannot break a sentence, durations, counts up to `most`. */
 import { type Saying, say } from '../../errors/errors.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { whole } from '../../lib/values/format-number.ts'
 import { type Count, most } from './explain-facts.ts'
 import type { AdviceAction, Told, Verdict } from './explanation.ts'
@@ -23,10 +23,10 @@ const short = (text: string, longest: number): string =>
 export const typed = (name: string): string => (/^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`)
 
 /** Age of an instant by the clock of the database; 0 for an instant in the future. */
-export const since = (at: Date, now: Date): string => span((now.getTime() - at.getTime()) / 1000)
+export const since = (at: Date, now: Date): string => spanText((now.getTime() - at.getTime()) / 1000)
 /** Time until an instant, rounded up, so that a person who returns then is not early. */
-export const until = (at: Date, now: Date): string => span(Math.ceil((at.getTime() - now.getTime()) / 1000))
-export const lasting = (ms: number): string => span(ms / 1000)
+export const until = (at: Date, now: Date): string => spanText(Math.ceil((at.getTime() - now.getTime()) / 1000))
+export const lasting = (ms: number): string => spanText(ms / 1000)
 
 export const counted = (number: number): Saying => say(whole(number, 'en'), whole(number, 'pt'))
 /** `340`, or `more than 10,000` if the count stopped. */

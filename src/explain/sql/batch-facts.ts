@@ -4,7 +4,7 @@ import { viewBatch } from '../../batches/sql/batch-view.ts'
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { type BatchFacts, most } from '../model/explain-facts.ts'
-import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './fact-fragments.ts'
+import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
 
 type Around = Pick<
   BatchFacts,
@@ -58,8 +58,8 @@ const around = {
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
       ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
-      case when q.gated then ${gatesOf('q')} else '[]' end as gates,
-      ${takersOf('b.queue', 'b.kind', version)} as takers,
+      case when q.gated then ${limitsOf('q')} else '[]' end as gates,
+      ${eligibleWorkersOf('b.queue', 'b.kind', version)} as takers,
       ${watch} as watch
     from retoma.batch b
       left join retoma.queue q on q.name = b.queue

@@ -26,10 +26,10 @@ const few = 6
 const names = (select: string): string => `array(select distinct n from (${select}) s (n) order by n limit ${few})`
 
 /**
- * TakersFacts; without `kind`: of the queue as a whole. Versions as in jobs/model/kind-version.ts. Free slots are the number of the worker's last
+ * EligibleWorkersFacts; without `kind`: of the queue as a whole. Versions as in jobs/model/kind-version.ts. Free slots are the number of the worker's last
  * heartbeat, and at most the slots without a running job now.
  */
-export function takersOf(queue: string, kind?: string, version = '1'): string {
+export function eligibleWorkersOf(queue: string, kind?: string, version = '1'): string {
   const knows = kind === undefined ? 'true' : `(${kind} = any (w.kinds) or w.versions ? ${kind})`
   const takes = kind === undefined ? 'true' : takesVersion('w', kind, version)
   const serving = `retoma.worker w where ${isLive('w')} and w.queues ? ${queue}`
@@ -62,8 +62,8 @@ export function takersOf(queue: string, kind?: string, version = '1'): string {
 // As claiming/sql/claim-limited.ts counts hits.
 const hits = `unnest(g.hit_at, g.hit_n) as h (at, n) where h.at > ${now} - l.per and h.at < ${now} + l.per / 256 + interval '15 seconds'`
 
-/** GateFacts of the limits that are set; `q` is the row of the queue. With `key` also the limit of the group. */
-export const gatesOf = (q: string, key = `''`): string => `(
+/** LimitFacts of the limits that are set; `q` is the row of the queue. With `key` also the limit of the group. */
+export const limitsOf = (q: string, key = `''`): string => `(
     select coalesce(jsonb_agg(jsonb_build_object('group', l.key <> '', 'running', coalesce(g.running, 0), 'concurrency', l.concurrency,
       'starts', coalesce((select sum(h.n) from ${hits}), 0), 'rate', l.rate, 'perMs', extract(epoch from l.per) * 1000,
       'freesAt', (select min(h.at) + l.per from ${hits})) order by l.key), '[]')
@@ -81,7 +81,7 @@ export const gatesOf = (q: string, key = `''`): string => `(
     where coalesce(l.concurrency, l.rate) is not null
   )`
 
-/** WatchFacts. */
+/** WatchdogFacts. */
 export const watch = `(
     select jsonb_build_object('lookedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
     from retoma.tick where name = 'watchdog'

@@ -4,12 +4,12 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { careOf } from '../../jobs/model/crash-suspicion.ts'
+import { crashSuspicionOf } from '../../jobs/model/crash-suspicion.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
 import { type JobFacts, most } from '../model/explain-facts.ts'
-import { gatesOf, now, providerOf, revive, takersOf, watch, workerOf } from './fact-fragments.ts'
+import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
 
 const maxId = '9223372036854775807'
 const heldBatches = `array(select id from retoma.batch where held)`
@@ -71,8 +71,8 @@ const job = {
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
       j.gated and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
-      case when j.state = 'waiting' and j.gated then ${gatesOf('q', 'j.gate_key')} else '[]' end as gates,
-      ${takersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
+      case when j.state = 'waiting' and j.gated then ${limitsOf('q', 'j.gate_key')} else '[]' end as gates,
+      ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
       ${watch} as watch
     from retoma.job j
       left join retoma.kind k on k.name = j.kind
@@ -89,7 +89,7 @@ export async function explainJobFacts(db: Db, id: string, at: Date | null): Prom
   const { care, policy, lastFailure, ...facts } = row
   return {
     ...revive(facts),
-    care: careOf(care),
+    care: crashSuspicionOf(care),
     policy: { ...defaultPolicy, ...policy },
     lastFailure: lastFailure && { ...lastFailure, at: new Date(lastFailure.at) },
   }

@@ -6,7 +6,17 @@ import type { Db } from '../../database/db.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
 import { heldByWorker, inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { most, type QueueFacts } from '../model/explain-facts.ts'
-import { countOf, gatesOf, isLive, now, providerOf, revive, takersOf, watch, workerOf } from './fact-fragments.ts'
+import {
+  countOf,
+  eligibleWorkersOf,
+  isLive,
+  limitsOf,
+  now,
+  providerOf,
+  revive,
+  watch,
+  workerOf,
+} from './fact-fragments.ts'
 
 // Probes each lane once: the first ready job, or the first job for later.
 const head = (due: '<=' | '>') => `
@@ -86,8 +96,8 @@ const queue = {
         ) h
       ) as hung,
       ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2)')} as provider,
-      case when q.gated then ${gatesOf('q')} else '[]' end as gates,
-      ${takersOf('$2')} as takers,
+      case when q.gated then ${limitsOf('q')} else '[]' end as gates,
+      ${eligibleWorkersOf('$2')} as takers,
       ${watch} as watch
     from (select $2::text as name) n left join retoma.queue q on q.name = n.name`,
 }

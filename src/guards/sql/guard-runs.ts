@@ -66,7 +66,7 @@ const look = {
 }
 
 /** Returns the milliseconds until each guard is due. Inserts a row for each new guard. */
-export function lookAtGuards(
+export function readGuards(
   db: Db,
   guards: readonly Guard[],
   now: Date | null,

@@ -33,7 +33,7 @@ export interface LostRow {
  * Selects and locks the oldest lost rows. Keys and row values are computed outside of the sort, which may read all lost
  * rows.
  */
-function lostRows(names: Names, { refused, limit, only }: BiteOptions): string {
+function lostRows(names: Names, { refused, limit, only }: MarkLostOptions): string {
   const { table, bind } = names
   const signal = signalAt(names)
   return `
@@ -51,7 +51,7 @@ function lostRows(names: Names, { refused, limit, only }: BiteOptions): string {
 }
 
 // Joins by ctid, because a table may have no key, and by tableoid, because each partition has the same ctids.
-function markStatement({ guard, table, now }: Subject, options: BiteOptions) {
+function markStatement({ guard, table, now }: Subject, options: MarkLostOptions) {
   const { names, values } = namesOf(guard, table, now)
   const text = `
     with lost as materialized (${lostRows(names, options)}
@@ -67,7 +67,7 @@ function markStatement({ guard, table, now }: Subject, options: BiteOptions) {
   return { text, values }
 }
 
-function findStatement({ guard, table, now }: Subject, options: BiteOptions) {
+function findStatement({ guard, table, now }: Subject, options: MarkLostOptions) {
   const { names, values } = namesOf(guard, table, now)
   return { text: `select key, row, place, "signalAt" from (${lostRows(names, options)}) lost`, values }
 }
@@ -80,7 +80,7 @@ interface Subject {
   jobsOf: (rows: readonly LostRow[]) => Promise<{ jobs: NewJob[]; refused: RefusedRow[] }>
 }
 
-export interface BiteOptions {
+export interface MarkLostOptions {
   /** Places of rows to skip. */
   refused: readonly string[]
   /** Maximum number of rows. With a limit of 1, a row that cannot be marked is refused and does not fail the chunk. */
@@ -100,15 +100,15 @@ export interface RefusedRow {
 }
 
 /** If rows were refused, the whole chunk was rolled back. */
-export type Bite = { marked: LostRow[]; jobs: number } | { refused: RefusedRow[] }
+export type MarkedChunk = { marked: LostRow[]; jobs: number } | { refused: RefusedRow[] }
 
-export function markLost(db: Db, subject: Subject, options: BiteOptions): Promise<Bite> {
+export function markLost(db: Db, subject: Subject, options: MarkLostOptions): Promise<MarkedChunk> {
   const { guard, table } = subject
   const mark = options.limit === 1 ? markAlone : markTogether
-  return inTransaction<Bite>(db, guard, table, options.atMostMs, client => mark(client, subject, options))
+  return inTransaction<MarkedChunk>(db, guard, table, options.atMostMs, client => mark(client, subject, options))
 }
 
-async function markTogether(client: Queryable, subject: Subject, options: BiteOptions): Promise<Bite> {
+async function markTogether(client: Queryable, subject: Subject, options: MarkLostOptions): Promise<MarkedChunk> {
   const { text, values } = markStatement(subject, options)
   const marked = (await client.query(text, values)).rows as (LostRow & { still: boolean })[]
   if (marked.length === 0) return { marked, jobs: 0 }
@@ -128,7 +128,7 @@ async function markTogether(client: Queryable, subject: Subject, options: BiteOp
 }
 
 /** Uses two statements, so the row is known if the second statement fails. */
-async function markAlone(client: Queryable, subject: Subject, options: BiteOptions): Promise<Bite> {
+async function markAlone(client: Queryable, subject: Subject, options: MarkLostOptions): Promise<MarkedChunk> {
   const { text, values } = findStatement(subject, options)
   const [row] = (await client.query(text, values)).rows as LostRow[]
   if (row === undefined) return { marked: [], jobs: 0 }

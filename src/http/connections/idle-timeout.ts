@@ -9,7 +9,7 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { systemClock } from '../../lib/clock.ts'
-import { afterThis } from '../../lib/yield.ts'
+import { yieldThen } from '../../lib/yield.ts'
 
 interface Asked {
   incoming: IncomingMessage
@@ -49,7 +49,7 @@ export function cutIdle(server: HttpServer, idleMs: number, most: number): void 
   })
   server.on('timeout', (socket: Socket) => {
     const before = movedOn(socket)
-    afterThis(systemClock, () => {
+    yieldThen(systemClock, () => {
       if (socket.destroyed) return
       const asked = underWay.get(socket)
       if (movedOn(socket) !== before || (asked !== undefined && isAtWork(asked))) socket.setTimeout(idleMs)

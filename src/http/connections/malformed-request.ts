@@ -2,8 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
-import { refusal } from '../response/error-response.ts'
-import { secured } from '../security/security-headers.ts'
+import { errorResponse } from '../response/error-response.ts'
+import { withSecurityHeaders } from '../security/security-headers.ts'
 
 export const largestHeaders = 16 * 1024
 
@@ -23,7 +23,7 @@ function errorOf(code: string): RetomaError {
 
 /** Nothing of the request is known, not even its language. */
 async function tell(socket: Duplex, error: RetomaError): Promise<void> {
-  const response = secured(refusal(error, new Request('http://localhost/')), false)
+  const response = withSecurityHeaders(errorResponse(error, new Request('http://localhost/')), false)
   const body = await response.text()
   const head = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,

@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { systemClock } from '../../lib/clock.ts'
-import { afterThis } from '../../lib/yield.ts'
+import { yieldThen } from '../../lib/yield.ts'
 
 /** Per period: over the default 120 s, 2 KB a second. */
 const leastBytes = 256 * 1024
@@ -24,7 +24,7 @@ interface Arriving {
   cut: () => void
 }
 
-export class Arrivals {
+export class SlowBodyTimeout {
   readonly #patienceMs: number
   readonly #open = new Map<IncomingMessage, Arriving>()
   readonly #ended = new AbortController()
@@ -59,7 +59,7 @@ export class Arrivals {
       const began = systemClock.elapsed()
       await systemClock.sleep(stepMs, signal)
       // Sockets are read after timers: bytes that arrived while this process was blocked are counted before the check.
-      await new Promise<void>(resolve => afterThis(systemClock, resolve))
+      await new Promise<void>(resolve => yieldThen(systemClock, resolve))
       const now = systemClock.elapsed()
       const blockedMs = Math.max(0, now - began - 2 * stepMs)
       for (const [incoming, arriving] of this.#open) {

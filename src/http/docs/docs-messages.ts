@@ -34,6 +34,6 @@ const words = {
   },
 } satisfies Record<Language, unknown>
 
-export type DocsWords = (typeof words)['en']
+export type DocsMessages = (typeof words)['en']
 
-export const docsWords = (language: Language): DocsWords => words[language]
+export const docsMessages = (language: Language): DocsMessages => words[language]

@@ -4,7 +4,7 @@
  */
 import type { Language } from '../../errors/errors.ts'
 import type { Json, OpenApi, Operation } from '../openapi.ts'
-import { type DocsWords, docsWords } from './docs-messages.ts'
+import { type DocsMessages, docsMessages } from './docs-messages.ts'
 import { shapeOf } from './schema-text.ts'
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
@@ -22,7 +22,7 @@ interface Listed {
 }
 
 export function docsPage(document: OpenApi, language: Language): string {
-  const word = docsWords(language)
+  const word = docsMessages(language)
   const listed: Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   )
@@ -48,14 +48,14 @@ ${Object.entries(document.components.schemas).map(schema).join('\n')}
 `
 }
 
-const section = (tag: string, listed: readonly Listed[], word: DocsWords) =>
+const section = (tag: string, listed: readonly Listed[], word: DocsMessages) =>
   `<h2 id="${text(tag)}">${text(tag)}</h2>
 ${listed
   .filter(({ operation }) => operation.tags.includes(tag))
   .map(each => one(each, word))
   .join('\n')}`
 
-const one = ({ method, path, operation }: Listed, word: DocsWords) => `<details id="${text(operation.operationId)}">
+const one = ({ method, path, operation }: Listed, word: DocsMessages) => `<details id="${text(operation.operationId)}">
 <summary><b class="method ${method}">${method.toUpperCase()}</b><code>${text(path)}</code><span>${prose(operation.summary)}</span></summary>
 <div class="inside">
 <p>${word.who}: <b>${word.role[operation['x-role']]}</b></p>
@@ -67,7 +67,7 @@ ${Object.entries(operation.responses).map(answer).join('\n')}
 </div>
 </details>`
 
-function parameters(list: readonly Json[], word: DocsWords): string {
+function parameters(list: readonly Json[], word: DocsMessages): string {
   // The introduction describes this header for all routes.
   const own = list.filter(each => each.name !== 'Accept-Language')
   const rows = own.map(
@@ -78,7 +78,7 @@ function parameters(list: readonly Json[], word: DocsWords): string {
   return rows.length === 0 ? '' : `<h3>${word.parameters}</h3>\n<table>\n${rows.join('\n')}\n</table>`
 }
 
-function body(given: Json | undefined, word: DocsWords): string {
+function body(given: Json | undefined, word: DocsMessages): string {
   if (given === undefined) return ''
   const mark = given.required ? word.required : word.optional
   return `<h3>${word.body} <small>(${mark})</small></h3>\n${content(given)}`

@@ -4,18 +4,18 @@
  */
 import { RetomaError, say } from '../../errors/errors.ts'
 import { sliceLength, turnOfLoop } from '../../lib/loop-turns.ts'
-import { refusal } from '../response/error-response.ts'
+import { errorResponse } from '../response/error-response.ts'
 import { json } from '../response/json-response.ts'
 import type { Call, Role, Route } from '../route.ts'
 import { limited } from '../security/route-rate-limit.ts'
 import { languageOf } from './accept-language.ts'
 import { type BodyBounds, decoded, parseJson, readBytes } from './body.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
-import type { HeavyTurn, HeavyWork } from './heavy-requests.ts'
+import type { HeavyRequestSlot, HeavyRequests } from './heavy-requests.ts'
 import { answerOnce, hasKey, onceOf } from './idempotency-key.ts'
 import { partsOf } from './multipart-parts.ts'
 import { isMultipart } from './upload.ts'
-import { checked } from './validate.ts'
+import { validate } from './validate.ts'
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
 
@@ -25,16 +25,16 @@ type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | '
 
 interface Given extends Asked {
   bodies: BodyBudget
-  heavyWork: HeavyWork
+  heavyWork: HeavyRequests
 }
 
 /** The shares of the app's budgets that a request takes, and gives back after the response. */
 interface Shares {
   body: BodyShare
-  turn: HeavyTurn
+  turn: HeavyRequestSlot
 }
 
-export async function answer(route: Route, { bodies, heavyWork, ...asked }: Given): Promise<Response> {
+export async function handleRequest(route: Route, { bodies, heavyWork, ...asked }: Given): Promise<Response> {
   const { request, who, log } = asked
   if (route.role !== 'open' && route.role !== 'cron' && !(ranks[who.role] >= ranks[route.role]))
     throw new RetomaError('forbidden', { needed: route.role, user: who.user, role: who.role })
@@ -47,7 +47,7 @@ export async function answer(route: Route, { bodies, heavyWork, ...asked }: Give
   if (route.limit === undefined) return answered()
   const left = await limited(asked, route.limit)
   // The request was counted, so the response carries the RateLimit headers even if the request is then refused.
-  return withHeaders(await answered().catch(error => refusal(error, request, log)), left)
+  return withHeaders(await answered().catch(error => errorResponse(error, request, log)), left)
 }
 
 async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Response> {
@@ -58,7 +58,7 @@ async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Res
   const call: Call = {
     ...asked,
     once: undefined,
-    params: route.params && checked(route.params, asked.params, 'path'),
+    params: route.params && validate(route.params, asked.params, 'path'),
     query: checkedQuery(route, request),
     body: upload === undefined ? await bodyOf(route, request, shares) : undefined,
     upload,
@@ -156,7 +156,7 @@ function checkedQuery(route: Route, request: Request): unknown {
       Object.defineProperty(given, name, { value: next, enumerable: true, configurable: true, writable: true })
     }
   }
-  return checked(route.query, given, 'query')
+  return validate(route.query, given, 'query')
 }
 
 /** Returns undefined if the request is no form and the route also takes JSON. */
@@ -168,7 +168,7 @@ function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
 }
 
 async function bodyOf({ body, ...bounds }: Route, request: Request, shares: Shares): Promise<unknown> {
-  return body && checked(body, await jsonBody(request, shares, bounds), 'body')
+  return body && validate(body, await jsonBody(request, shares, bounds), 'body')
 }
 
 async function jsonBody(request: Request, { body, turn }: Shares, bounds: BodyBounds): Promise<unknown> {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { HeavyWork } from './heavy-requests.ts'
+import { HeavyRequests } from './heavy-requests.ts'
 
 test('so many expensive requests are worked on at once, and each user who waits has a turn after the other', async () => {
-  const work = new HeavyWork(1)
+  const work = new HeavyRequests(1)
   const began: string[] = []
   const come = async (user: string) => {
     const turn = work.open(user)
@@ -20,7 +20,7 @@ test('so many expensive requests are worked on at once, and each user who waits 
 })
 
 test('one expensive request more than may wait is 503 with Retry-After', async () => {
-  const work = new HeavyWork(1, 1)
+  const work = new HeavyRequests(1, 1)
   await work.open('ana').take()
   void work.open('ana').take()
   await expect(work.open('rui').take()).rejects.toMatchObject({ code: 'server_busy', retryAfterSeconds: 2 })

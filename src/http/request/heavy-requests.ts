@@ -16,7 +16,7 @@ const longestWaitMs = 10_000
 const retrySeconds = 2
 const busy = () => new RetomaError('server_busy', { seconds: retrySeconds }, { retryAfterSeconds: retrySeconds })
 
-export class HeavyWork {
+export class HeavyRequests {
   #atWork = 0
   #waiting = 0
   /** Waiting requests by user, in the order of the users' turns. */
@@ -30,7 +30,7 @@ export class HeavyWork {
   }
 
   /** For one request. */
-  open(user: string): HeavyTurn {
+  open(user: string): HeavyRequestSlot {
     let has = false
     return {
       take: async () => {
@@ -95,7 +95,7 @@ export class HeavyWork {
   }
 }
 
-export interface HeavyTurn {
+export interface HeavyRequestSlot {
   /**
    * Resolves when this request may run; at once if the request already has a turn. Throws `server_busy` if too many requests wait, or if
    * the wait is too long.

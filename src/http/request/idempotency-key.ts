@@ -3,7 +3,7 @@
  * without the header cost nothing extra.
  */
 import { createHash } from 'node:crypto'
-import { type Exactly, forgotten, type Kept, type Once } from '../../engine/create-engine.ts'
+import { forgotten, type IdempotencyKey, type Replayable, type StoredResponse } from '../../engine/create-engine.ts'
 import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
 import type { JobTransaction } from '../../jobs/model/job-context.ts'
 import { turnOfLoop } from '../../lib/loop-turns.ts'
@@ -18,7 +18,10 @@ export const longestKey = 255
 export const hasKey = ({ headers }: Request): boolean => headers.has(keyHeader)
 
 /** Returns undefined without a key. The body is hashed in slices: 15 MB at once block the event loop for 40 ms. */
-export async function onceOf(route: Route, { request, who, params, query, body }: Call): Promise<Once | undefined> {
+export async function onceOf(
+  route: Route,
+  { request, who, params, query, body }: Call,
+): Promise<IdempotencyKey | undefined> {
   const key = request.headers.get(keyHeader)
   if (key === null) return undefined
   if (key.length === 0 || key.length > longestKey)
@@ -44,14 +47,14 @@ async function hashOf(text: string): Promise<Buffer> {
  * A unique key for a resource that several statements create: equal for equal requests. If a request crashed, or its outcome is unknown,
  * the repeated request continues the creation and does not create a second resource.
  */
-export const keyOf = ({ who, route, key, hash }: Once): string =>
+export const keyOf = ({ who, route, key, hash }: IdempotencyKey): string =>
   `idempotency-key/${createHash('sha256')
     .update(JSON.stringify([who, route, key]))
     .update(hash)
     .digest('hex')}`
 
 /** Returns the stored response with the header `idempotent-replayed`. Throws `not_found` if the created resource was erased. */
-function answerAgain({ status, body }: Kept, headers: Headers): Response {
+function answerAgain({ status, body }: StoredResponse, headers: Headers): Response {
   if (status === forgotten)
     throw new RetomaError('not_found', {
       what: say('longer what this key made,', 'mais o que esta chave criou,'),
@@ -67,7 +70,7 @@ function answerAgain({ status, body }: Kept, headers: Headers): Response {
  */
 export async function answerExactly<T>(
   headers: Headers,
-  make: (keep: (made: T) => Kept) => Promise<Exactly<T>>,
+  make: (keep: (made: T) => StoredResponse) => Promise<Replayable<T>>,
   wire: (made: T) => object,
   secret?: Record<string, null>,
 ): Promise<Response> {
@@ -107,11 +110,11 @@ export async function once(
   { digest = '', left }: { digest?: string; left?: () => Promise<unknown> } = {},
 ): Promise<Response> {
   const { engine, headers } = call
-  const kept = async (tx: JobTransaction): Promise<Kept> => {
+  const kept = async (tx: JobTransaction): Promise<StoredResponse> => {
     const { status, value } = await make(tx)
     return { status, body: JSON.stringify(value) }
   }
-  const answered = ({ status, body }: Kept) => jsonText(body, status, headers)
+  const answered = ({ status, body }: StoredResponse) => jsonText(body, status, headers)
   if (call.once === undefined) return answered(await engine.transaction(kept))
   const hash = createHash('sha256').update(call.once.hash).update(digest).digest()
   const done = await engine.transactionOnce({ ...call.once, hash }, kept)
@@ -124,7 +127,7 @@ const lookEveryMs = 100
 const patienceMs = 5000
 
 /** A second request at the same time waits for the response of the first, for at most 5 s. */
-async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: Kept }>) {
+async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: StoredResponse }>) {
   for (let waited = 0; ; waited += lookEveryMs) {
     try {
       return await engine.once(once!, work)

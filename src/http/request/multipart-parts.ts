@@ -8,7 +8,7 @@
 import { RetomaError, say } from '../../errors/errors.ts'
 import { cleanFileName, isFileType } from '../../files/model/file.ts'
 import { headerParams, textOf } from './header-params.ts'
-import { FormReader, FormTrouble, type PartHead } from './multipart-reader.ts'
+import { MultipartError, MultipartReader, type PartHead } from './multipart-reader.ts'
 import { largestField, mostFields, type Part, type UploadOptions } from './upload.ts'
 
 const mostThrownAway = 64 * 1024 * 1024
@@ -17,7 +17,7 @@ const longestBoundary = 200
 export async function* partsOf(request: Request, options: UploadOptions): AsyncGenerator<Part, void> {
   const boundary = boundaryOf(request)
   const pieces = piecesOf(request)
-  const form = new FormReader(pieces, boundary)
+  const form = new MultipartReader(pieces, boundary)
   const kinds = { fields: 0, files: 0 }
   let position = 0
   try {
@@ -75,11 +75,11 @@ async function understood<T>(position: number, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw error instanceof FormTrouble ? troubleAt(position, error.message, error.pt) : error
+    throw error instanceof MultipartError ? troubleAt(position, error.message, error.pt) : error
   }
 }
 
-async function textIn(form: FormReader, { charset }: PartHead, position: number): Promise<string> {
+async function textIn(form: MultipartReader, { charset }: PartHead, position: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
   for (;;) {
@@ -100,14 +100,14 @@ class Coming {
   readonly name: string
   readonly type: string
   readonly bytes: AsyncIterable<Uint8Array>
-  readonly #form: FormReader
+  readonly #form: MultipartReader
   readonly #largest: number
   readonly #position: number
   #reading: Promise<void> | undefined
   #isOver = false
   #isLeft = false
 
-  constructor(form: FormReader, { name, fileName, type }: PartHead, largest: number, position: number) {
+  constructor(form: MultipartReader, { name, fileName, type }: PartHead, largest: number, position: number) {
     this.field = name
     // Browsers and curl write a quote as %22.
     this.name = cleanFileName((fileName ?? '').replaceAll('%22', '"'))

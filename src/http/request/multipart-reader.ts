@@ -8,7 +8,7 @@
 import { type HeaderParams, headerParams } from './header-params.ts'
 
 /** The problem of a form, in both languages. */
-export class FormTrouble extends Error {
+export class MultipartError extends Error {
   readonly pt: string
 
   constructor(en: string, pt: string) {
@@ -30,7 +30,7 @@ const largestHead = 16 * 1024
 const mostHeaders = 20
 const mostAround = 1024
 
-export class FormReader {
+export class MultipartReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   readonly #delimiter: Buffer
   // A line end before the body, so that the first boundary begins like the others.
@@ -48,9 +48,9 @@ export class FormReader {
       const at = this.#held.indexOf(this.#delimiter)
       const before = at < 0 ? this.#held.length - this.#delimiter.length + 1 : at
       if (before > mostAround || !isBlank(this.#held.subarray(0, Math.max(before, 0))))
-        throw new FormTrouble('it does not begin with its boundary', 'não começa com o boundary')
+        throw new MultipartError('it does not begin with its boundary', 'não começa com o boundary')
       if (at >= 0) return this.#skip(at + this.#delimiter.length)
-      if (!(await this.#pull())) throw new FormTrouble('it has no boundary', 'não tem o boundary')
+      if (!(await this.#pull())) throw new MultipartError('it has no boundary', 'não tem o boundary')
     }
   }
 
@@ -61,7 +61,7 @@ export class FormReader {
     this.#skip(2)
     if (mark === '--') return this.#end()
     if (mark !== '\r\n')
-      throw new FormTrouble('its boundary is followed by something else', 'há algo depois do boundary')
+      throw new MultipartError('its boundary is followed by something else', 'há algo depois do boundary')
     return partHead(await this.#headers())
   }
 
@@ -81,9 +81,9 @@ export class FormReader {
       // A part without headers begins with an empty line.
       const at = this.#held.indexOf('\r\n') === 0 ? 0 : this.#held.indexOf('\r\n\r\n')
       const end = at < 0 ? this.#held.length : at
-      if (end > largestHead) throw new FormTrouble('its headers are too long', 'os cabeçalhos são longos demais')
+      if (end > largestHead) throw new MultipartError('its headers are too long', 'os cabeçalhos são longos demais')
       const ended = this.#held.indexOf(this.#delimiter)
-      if (ended >= 0 && ended <= end) throw new FormTrouble('its headers have no end', 'os cabeçalhos não terminam')
+      if (ended >= 0 && ended <= end) throw new MultipartError('its headers have no end', 'os cabeçalhos não terminam')
       if (at >= 0) {
         const text = this.#take(at).toString('utf8')
         // In an empty part, the line end after the headers may also be the line end that begins the boundary.
@@ -99,7 +99,7 @@ export class FormReader {
     for (let after = 0; ; ) {
       after += this.#held.length
       if (after > mostAround || !isBlank(this.#held))
-        throw new FormTrouble('something follows after its last boundary', 'há algo depois do último boundary')
+        throw new MultipartError('something follows after its last boundary', 'há algo depois do último boundary')
       this.#skip(this.#held.length)
       if (!(await this.#pull())) return undefined
     }
@@ -116,7 +116,7 @@ export class FormReader {
   }
 
   async #need(): Promise<void> {
-    if (!(await this.#pull())) throw new FormTrouble('it breaks off', 'para no meio')
+    if (!(await this.#pull())) throw new MultipartError('it breaks off', 'para no meio')
   }
 
   async #pull(): Promise<boolean> {
@@ -135,25 +135,26 @@ const isBlank = (bytes: Uint8Array) => bytes.every(byte => byte === 13 || byte =
 const headerLine = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*)$/
 
 function partHead(lines: readonly string[]): PartHead {
-  if (lines.length > mostHeaders) throw new FormTrouble('it has too many headers', 'tem cabeçalhos demais')
+  if (lines.length > mostHeaders) throw new MultipartError('it has too many headers', 'tem cabeçalhos demais')
   const headers = new Map<string, string>()
   for (const line of lines) {
     const [, name, value] = headerLine.exec(line) ?? []
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header must not hold.
     if (name === undefined || /[\x00-\x08\x0a-\x1f\x7f]/.test(value!))
-      throw new FormTrouble('one of its headers cannot be read', 'um dos cabeçalhos não pode ser lido')
+      throw new MultipartError('one of its headers cannot be read', 'um dos cabeçalhos não pode ser lido')
     const known = name.toLowerCase()
-    if (headers.has(known)) throw new FormTrouble(`it has ${known} twice`, `tem ${known} duas vezes`)
+    if (headers.has(known)) throw new MultipartError(`it has ${known} twice`, `tem ${known} duas vezes`)
     headers.set(known, value!)
   }
   const disposition = dispositionOf(headers.get('content-disposition'))
   const coding = headers.get('content-transfer-encoding')?.trim().toLowerCase() ?? 'binary'
   if (!['7bit', '8bit', 'binary'].includes(coding))
-    throw new FormTrouble('its Content-Transfer-Encoding is not taken', 'o Content-Transfer-Encoding não é aceito')
+    throw new MultipartError('its Content-Transfer-Encoding is not taken', 'o Content-Transfer-Encoding não é aceito')
   const type = headerParams(headers.get('content-type') ?? 'text/plain')
-  if (type === undefined) throw new FormTrouble('its Content-Type cannot be read', 'o Content-Type não pode ser lido')
+  if (type === undefined)
+    throw new MultipartError('its Content-Type cannot be read', 'o Content-Type não pode ser lido')
   if (type.type.startsWith('multipart/'))
-    throw new FormTrouble('it is a form itself', 'é um formulário dentro do outro')
+    throw new MultipartError('it is a form itself', 'é um formulário dentro do outro')
   const fileName = disposition.params.get('filename') ?? (type.type === 'application/octet-stream' ? '' : undefined)
   return {
     name: disposition.params.get('name')!,
@@ -164,10 +165,10 @@ function partHead(lines: readonly string[]): PartHead {
 }
 
 function dispositionOf(value: string | undefined): HeaderParams {
-  if (value === undefined) throw new FormTrouble('it has no Content-Disposition', 'não tem Content-Disposition')
+  if (value === undefined) throw new MultipartError('it has no Content-Disposition', 'não tem Content-Disposition')
   const found = headerParams(value)
   if (found?.type !== 'form-data')
-    throw new FormTrouble('its Content-Disposition cannot be read', 'o Content-Disposition não pode ser lido')
-  if (!found.params.get('name')) throw new FormTrouble('it has no name', 'não tem nome')
+    throw new MultipartError('its Content-Disposition cannot be read', 'o Content-Disposition não pode ser lido')
+  if (!found.params.get('name')) throw new MultipartError('it has no name', 'não tem nome')
   return found
 }

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import { type ErrorName, RetomaError } from '../../errors/errors.ts'
-import { problemIn } from './validation-messages.ts'
+import { validationMessage } from './validation-messages.ts'
 
 /** Registers the error of an application for a list above its maximum: `z.array(…).max(2000).register(tooLong, { error })`. */
 export const tooLong = z.registry<{ error: ErrorName }>()
@@ -120,7 +120,7 @@ function checkedBesides(schema: Schema, value: unknown, parsed: Parsed, isOpen =
 }
 
 function whole(schema: Schema, value: unknown): Parsed {
-  const found = z.core.safeParse(schema, value, { error: problemIn('en'), reportInput: true })
+  const found = z.core.safeParse(schema, value, { error: validationMessage('en'), reportInput: true })
   return found.success ? { value: found.data } : { issue: found.error.issues[0]! }
 }
 

@@ -2,10 +2,10 @@
 import type { z } from 'zod'
 import { type Language, RetomaError, say } from '../../errors/errors.ts'
 import { type Issue, parse } from './parse-schema.ts'
-import { problemIn } from './validation-messages.ts'
+import { validationMessage } from './validation-messages.ts'
 
 /** `where`: params, query or body; reported as the field if the problem has no path. */
-export function checked<S extends z.ZodType>(schema: S, given: unknown, where: string): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, given: unknown, where: string): z.output<S> {
   const parsed = parse(schema, given)
   if (!parsed.issue) return parsed.value as z.output<S>
   const { issue } = parsed
@@ -14,7 +14,7 @@ export function checked<S extends z.ZodType>(schema: S, given: unknown, where: s
 
 /** A message of the schema's own, if there is one, is the same in both languages. */
 function problemOf(issue: Issue) {
-  const told = (language: Language) => problemIn(language)(issue as z.core.$ZodRawIssue)
+  const told = (language: Language) => validationMessage(language)(issue as z.core.$ZodRawIssue)
   const en = told('en')
   return issue.message === '' || issue.message === en ? say(en, told('pt')) : say(issue.message, issue.message)
 }

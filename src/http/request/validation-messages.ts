@@ -21,7 +21,7 @@ const types: Record<string, Saying> = {
 
 const required = say('it is required', 'é obrigatório')
 
-export function problemIn(language: Language): (issue: Issue) => string {
+export function validationMessage(language: Language): (issue: Issue) => string {
   return issue => {
     const found = problemOf(issue)
     if (found !== undefined) return found[language]

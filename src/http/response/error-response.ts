@@ -15,7 +15,7 @@ import { refusedHeaders } from '../security/route-rate-limit.ts'
  */
 const expected: ReadonlySet<string> = new Set(['cron_unset', 'watchdog_missing'])
 
-export function refusal(error: unknown, request: Request, log: Log = silentLog): Response {
+export function errorResponse(error: unknown, request: Request, log: Log = silentLog): Response {
   const known = isRetomaError(error) ? unplaced(error) : unknown(error)
   if (known.status >= 500 && !expected.has(known.code))
     log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')

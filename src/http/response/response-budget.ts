@@ -7,15 +7,15 @@
  */
 import type { ServerResponse } from 'node:http'
 import { RetomaError } from '../../errors/errors.ts'
-import { secured } from '../security/security-headers.ts'
-import { refusal } from './error-response.ts'
+import { withSecurityHeaders } from '../security/security-headers.ts'
+import { errorResponse } from './error-response.ts'
 
 const mostBytes = 64 * 1024 * 1024
 /** Smaller responses do not count: the number of connections bounds them. */
 const uncounted = 256 * 1024
 const retrySeconds = 2
 
-export class AnswerBudget {
+export class ResponseBudget {
   #bytes = 0
   readonly #most: number
 
@@ -29,7 +29,7 @@ export class AnswerBudget {
     if (bytes <= uncounted || outgoing.destroyed) return answer
     if (this.#bytes > 0 && this.#bytes + bytes > this.#most) {
       const busy = new RetomaError('server_busy', { seconds: retrySeconds }, { retryAfterSeconds: retrySeconds })
-      return secured(refusal(busy, request), answer.headers.has('strict-transport-security'))
+      return withSecurityHeaders(errorResponse(busy, request), answer.headers.has('strict-transport-security'))
     }
     this.#bytes += bytes
     outgoing.once('close', () => {

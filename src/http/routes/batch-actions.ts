@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import type { ErrorCode } from '../../errors/errors.ts'
-import { given } from '../request/omit-undefined.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
 import { idParams } from '../shared-schemas.ts'
 import { batchState, cause } from './batch-schemas.ts'
@@ -46,7 +46,7 @@ const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ..
     },
   })
 
-export const batchPressRoutes: readonly Route[] = [
+export const batchActionRoutes: readonly Route[] = [
   verb({
     path: 'resume',
     name: 'resumeBatch',
@@ -65,7 +65,7 @@ export const batchPressRoutes: readonly Route[] = [
       retried: count.meta({ description: 'items that wait again' }),
       held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
     },
-    press: ({ engine, by, id, body }) => engine.retryFailed(id, given({ ...by, cause: body?.cause })),
+    press: ({ engine, by, id, body }) => engine.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
   }),
   verb({
     path: 'pause',

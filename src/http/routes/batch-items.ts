@@ -4,13 +4,13 @@ import type { Engine } from '../../engine/create-engine.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
 import type { ItemFilter, JobView } from '../../index.ts'
 import { failureGroupWire, jobWire, omittedWire } from '../../json-views.ts'
-import { given } from '../request/omit-undefined.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
-import { seenBy } from '../security/redact-for-role.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 import { idParams, pageOf, pageQuery } from '../shared-schemas.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
-import { job, jobState, noReason, pressed, skipBody } from './job-schemas.ts'
+import { job, jobActionResult, jobState, noReason, skipBody } from './job-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
@@ -44,7 +44,7 @@ async function refuseOthers(engine: Engine, batch: string, id: string): Promise<
 async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
   const looks = 20
   for (let { after } = filter, left = looks; ; left--) {
-    const page = await engine.items(batch, given({ ...filter, after }))
+    const page = await engine.items(batch, omitUndefined({ ...filter, after }))
     if (page.items.length > 0 || page.next === null || left === 0) return page
     after = page.next
   }
@@ -71,8 +71,8 @@ export const batchItemRoutes: readonly Route[] = [
           problem: say('only failed items have one', 'só itens com erro têm uma'),
         })
       const filter = query.cause === undefined ? query : { ...query, state: 'failed' as const }
-      const { items, next } = await pageOfItems(engine, params.id, given(filter))
-      return { items: seenBy(who, items.map(jobWire)), next }
+      const { items, next } = await pageOfItems(engine, params.id, omitUndefined(filter))
+      return { items: redactForRole(who, items.map(jobWire)), next }
     },
   }),
   route({
@@ -84,7 +84,7 @@ export const batchItemRoutes: readonly Route[] = [
     role: 'operator',
     params: itemParams,
     body: skipBody,
-    answer: pressed,
+    answer: jobActionResult,
     errors: ['not_found', 'wrong_state'],
     async run({ engine, params, body, who, language }) {
       await refuseOthers(engine, params.id, params.item)
@@ -99,7 +99,7 @@ export const batchItemRoutes: readonly Route[] = [
     summary: 'A failed, skipped or cancelled item runs again with a new budget of tries; what its steps saved stays',
     role: 'operator',
     params: itemParams,
-    answer: pressed,
+    answer: jobActionResult,
     errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
     async run({ engine, params, who }) {
       await refuseOthers(engine, params.id, params.item)
@@ -119,8 +119,8 @@ export const batchItemRoutes: readonly Route[] = [
     answer: pageOf(failure),
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, query, who }) {
-      const { items, next } = await engine.items(params.id, given({ ...query, state: 'failed' as const }))
-      return { items: seenBy(who, items.map(failureWire)), next }
+      const { items, next } = await engine.items(params.id, omitUndefined({ ...query, state: 'failed' as const }))
+      return { items: redactForRole(who, items.map(failureWire)), next }
     },
   }),
   route({

@@ -8,7 +8,7 @@ import { seconds } from '../../lib/values/duration.ts'
 import { keyOf } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
 import { refuseInternal } from '../request/internal-kinds.ts'
-import { given } from '../request/omit-undefined.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
 import { batch, batchState } from './batch-schemas.ts'
@@ -58,7 +58,7 @@ function optionsOf(body: z.output<typeof submit>) {
     refuse('refs', 'it has one for each item, or is left out', 'tem um para cada item, ou fica de fora')
   if (runAt !== undefined && delay !== undefined)
     refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
-  return given({
+  return omitUndefined({
     key,
     priority,
     groupKey,
@@ -126,7 +126,7 @@ export const batchRoutes: readonly Route[] = [
     answer: pageOf(batch),
     errors: ['bad_option'],
     async run({ engine, query }) {
-      const { items, next } = await engine.batches(given(query))
+      const { items, next } = await engine.batches(omitUndefined(query))
       return { items: items.map(batchWire), next }
     },
   }),

@@ -3,13 +3,13 @@
  * transaction that creates the jobs, so that a client without the response repeats the request and gets the same jobs.
  */
 import { z } from 'zod'
-import type { Engine, Kept, Made, Order } from '../../engine/create-engine.ts'
+import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../engine/create-engine.ts'
 import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
 import { longestDuration, seconds } from '../../lib/values/duration.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
 import { refuseInternal } from '../request/internal-kinds.ts'
-import { given } from '../request/omit-undefined.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
 import { anyInstant } from '../shared-schemas.ts'
 import { jobState } from './job-schemas.ts'
@@ -45,7 +45,7 @@ const made = z.object({
 const madeMany = z.object({ items: z.array(made), created: z.number().int(), held: z.number().int() })
 
 /** `at`: the path of the job in the body. */
-function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Order {
+function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): JobRequest {
   const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
   const refuse = (field: string, en: string, pt: string) => {
     throw new RetomaError('bad_request', { field: at + field, problem: say(en, pt) })
@@ -58,7 +58,7 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Ord
   refuseWideInput(input)
   const runAt = run_at === undefined ? undefined : new Date(run_at)
   const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
-  return { job, input, options: given({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
+  return { job, input, options: omitUndefined({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
 }
 
 /** For many jobs, adds the path of the refused input in the body. */
@@ -71,13 +71,13 @@ const refusedAt = (root: string) => (error: unknown) => {
 }
 
 /** For many jobs: in the order of the list. `created` is then a number, so the status is 201 even if every job existed already. */
-const answerOf = (made: readonly Made[], isOne: boolean) => {
+const answerOf = (made: readonly EnqueuedJob[], isOne: boolean) => {
   if (isOne) return made[0]!
   const created = made.filter(each => each.created).length
   return { items: made, created, held: made.length - created }
 }
 
-export const jobMakeRoutes: readonly Route[] = [
+export const enqueueRoutes: readonly Route[] = [
   route({
     method: 'post',
     path: '/api/v1/jobs',
@@ -97,7 +97,8 @@ export const jobMakeRoutes: readonly Route[] = [
       const root = Array.isArray(body) ? '' : 'jobs'
       const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
       if (once === undefined) return answerOf(await engine.enqueueTogether(asked).catch(refusedAt(root)), isOne)
-      const make = (keep: (made: Made[]) => Kept) => engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
+      const make = (keep: (made: EnqueuedJob[]) => StoredResponse) =>
+        engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
       return answerExactly(headers, make, made => answerOf(made, isOne))
     },
   }),

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../errors/errors.ts'
 import type { Explained } from '../../index.ts'
 import { explanationWire } from '../../json-views.ts'
 import { type Route, type RouteOptions, route } from '../route.ts'
-import { seenBy } from '../security/redact-for-role.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 
 const explanation = z
   .object({
@@ -36,6 +36,6 @@ export const explainRoutes = <P extends z.ZodType>({ unknown, target, ...about }
       answer: explanation,
       errors: [unknown],
       run: async ({ engine, params, language, who }) =>
-        seenBy(who, explanationWire(await engine.explain(target(params), { language }))),
+        redactForRole(who, explanationWire(await engine.explain(target(params), { language }))),
     }),
   )

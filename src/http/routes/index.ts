@@ -1,13 +1,13 @@
 /** Lists every route of the engine, in the order of the documentation. */
 import type { Route } from '../route.ts'
-import { batchPressRoutes } from './batch-actions.ts'
+import { batchActionRoutes } from './batch-actions.ts'
 import { batchItemRoutes } from './batch-items.ts'
 import { batchRoutes } from './batches.ts'
-import { jobMakeRoutes } from './enqueue-jobs.ts'
+import { enqueueRoutes } from './enqueue-jobs.ts'
 import { eventRoutes } from './events.ts'
 import { guardRoutes } from './guards.ts'
 import { healthRoutes } from './health.ts'
-import { jobPressRoutes } from './job-actions.ts'
+import { jobActionRoutes } from './job-actions.ts'
 import { jobRoutes } from './jobs.ts'
 import { logInRoutes } from './login.ts'
 import { metricsRoutes } from './metrics.ts'
@@ -22,12 +22,12 @@ import { workerRoutes } from './workers.ts'
 export const engineRoutes: readonly Route[] = [
   ...healthRoutes,
   ...metricsRoutes,
-  ...jobMakeRoutes,
+  ...enqueueRoutes,
   ...jobRoutes,
-  ...jobPressRoutes,
+  ...jobActionRoutes,
   ...batchRoutes,
   ...batchItemRoutes,
-  ...batchPressRoutes,
+  ...batchActionRoutes,
   ...queueRoutes,
   ...workerRoutes,
   ...providerRoutes,

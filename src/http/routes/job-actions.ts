@@ -2,19 +2,19 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import type { ErrorCode } from '../../errors/errors.ts'
-import type { By, Pressed, State } from '../../index.ts'
+import type { ActedBy, JobActionResult, State } from '../../index.ts'
 import { refuseInternalKind } from '../request/internal-kinds.ts'
-import { given } from '../request/omit-undefined.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
 import { anyInstant, idParams } from '../shared-schemas.ts'
-import { noReason, pressed, skipBody } from './job-schemas.ts'
+import { jobActionResult, noReason, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
 
 const verb = (
   verb: string,
   name: string,
   summary: string,
-  press: (engine: Engine, id: string, by: By) => Promise<unknown>,
+  press: (engine: Engine, id: string, by: ActedBy) => Promise<unknown>,
   errors: readonly ErrorCode[] = [],
 ): Route =>
   route({
@@ -25,7 +25,7 @@ const verb = (
     summary,
     role: 'operator',
     params: idParams,
-    answer: pressed,
+    answer: jobActionResult,
     errors: ['not_found', 'wrong_state', ...errors],
     run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
   })
@@ -52,10 +52,10 @@ const pressedMany = z
       .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),
     next: z.string().nullable(),
   })
-  .meta({ id: 'PressedMany' })
+  .meta({ id: 'BulkActionResult' })
 
 const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: State | undefined }) =>
-  given({
+  omitUndefined({
     state: body.state,
     kind: body.kind,
     queue: body.queue,
@@ -64,7 +64,7 @@ const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: State |
     createdBefore: body.created_before === undefined ? undefined : new Date(body.created_before),
   })
 
-export const jobPressRoutes: readonly Route[] = [
+export const jobActionRoutes: readonly Route[] = [
   route({
     method: 'post',
     path: '/api/v1/jobs/cancel',
@@ -128,9 +128,9 @@ export const jobPressRoutes: readonly Route[] = [
     role: 'operator',
     params: idParams,
     body: skipBody,
-    answer: pressed,
+    answer: jobActionResult,
     errors: ['not_found', 'wrong_state'],
-    run: ({ engine, params, body, who, language }): Promise<Pressed> =>
+    run: ({ engine, params, body, who, language }): Promise<JobActionResult> =>
       engine.skip(params.id, body?.reason ?? noReason[language], { by: who.user }),
   }),
 ]

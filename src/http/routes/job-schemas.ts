@@ -104,6 +104,6 @@ export const jobDetail = job
 export const skipBody = z.strictObject({ reason: z.string().min(1).max(1000).optional() }).optional()
 export const noReason = say('no reason was given', 'sem motivo informado')
 
-export const pressed = z
+export const jobActionResult = z
   .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })
   .meta({ id: 'Pressed' })

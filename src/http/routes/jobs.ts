@@ -6,7 +6,7 @@ import type { JobDetail, JobView, Page } from '../../index.ts'
 import { jobDetailWire, jobWire } from '../../json-views.ts'
 import { jsonText } from '../response/json-response.ts'
 import { type Principal, type Route, route } from '../route.ts'
-import { seenBy } from '../security/redact-for-role.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
 import { explainRoutes } from './explain.ts'
 import { job, jobDetail, jobState } from './job-schemas.ts'
@@ -40,7 +40,7 @@ function detailText(who: Principal, { input, result, progress, ...job }: JobDeta
   const wire: Record<string, unknown> = jobDetailWire({ ...job, input: null, result: null, progress: null })
   const { input: _, result: __, progress: ___, ...others } = wire
   const fields = Object.entries({ input, result, progress }).map(([name, text]) => `,"${name}":${text ?? 'null'}`)
-  return `${JSON.stringify(seenBy(who, others)).slice(0, -1)}${fields.join('')}}`
+  return `${JSON.stringify(redactForRole(who, others)).slice(0, -1)}${fields.join('')}}`
 }
 
 function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
@@ -75,7 +75,7 @@ export const jobRoutes: readonly Route[] = [
     errors: ['not_found', 'bad_option'],
     async run({ engine, query, who }) {
       const { items, next } = await list(engine, query)
-      return { items: seenBy(who, items.map(jobWire)), next }
+      return { items: redactForRole(who, items.map(jobWire)), next }
     },
   }),
   route({

@@ -1,6 +1,6 @@
 /** Routes of schedules: list the schedules, and enqueue the job of a schedule now. */
 import { z } from 'zod'
-import type { Engine, Kept } from '../../engine/create-engine.ts'
+import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
 import { scheduleWire } from '../../json-views.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { paged } from '../response/page-of-list.ts'
@@ -55,7 +55,7 @@ export const scheduleRoutes: readonly Route[] = [
     async run({ engine, params: { name }, who, once, headers }) {
       const by = { by: who.user }
       if (once === undefined) return engine.runSchedule(name, by)
-      const make = (keep: (made: Fired) => Kept) => engine.runScheduleOnce(name, once, keep, by)
+      const make = (keep: (made: Fired) => StoredResponse) => engine.runScheduleOnce(name, once, keep, by)
       return answerExactly(headers, make, made => made)
     },
   }),

@@ -1,6 +1,6 @@
 /** Runs one pass of the watchdog, the scheduler and the janitor, for hosts without a long-running process. */
 import { z } from 'zod'
-import { passedWire } from '../../json-views.ts'
+import { maintenanceReportWire } from '../../json-views.ts'
 import { cronRoutes } from '../cron-routes.ts'
 import type { Route } from '../route.ts'
 
@@ -19,5 +19,5 @@ export const tickRoutes: readonly Route[] = cronRoutes({
     batches: z.array(z.looseObject({ id: z.string() })),
     findings: z.array(z.looseObject({})),
   }),
-  run: async ({ engine }) => passedWire(await engine.watchOnce()),
+  run: async ({ engine }) => maintenanceReportWire(await engine.watchOnce()),
 })

@@ -1,7 +1,7 @@
 /** Routes to create, list and revoke tokens, for admins. */
 import { z } from 'zod'
 import { roles } from '../../auth/model/token.ts'
-import type { Engine, Kept } from '../../engine/create-engine.ts'
+import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
 import { tokenWire } from '../../json-views.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -83,7 +83,7 @@ export const tokenRoutes: readonly Route[] = [
       const asked = { ...body, by: who.user }
       if (once === undefined) return madeWire(await engine.createToken(asked))
       // A repeated request returns the same token without the secret, because only the hash of the secret is stored.
-      const make = (keep: (made: MadeToken) => Kept) => engine.createTokenOnce(asked, once, keep)
+      const make = (keep: (made: MadeToken) => StoredResponse) => engine.createTokenOnce(asked, once, keep)
       return answerExactly(headers, make, madeWire, { token: null })
     },
   }),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { workerWire } from '../../json-views.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
-import { seenBy } from '../security/redact-for-role.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const worker = z.object({
@@ -45,7 +45,7 @@ export const workerRoutes: readonly Route[] = [
     answer: pageOf(worker),
     async run({ engine, query, who }) {
       const { items, next } = paged(await engine.workers(), each => each.id, query)
-      return { items: seenBy(who, items.map(workerWire)), next }
+      return { items: redactForRole(who, items.map(workerWire)), next }
     },
   }),
 ]

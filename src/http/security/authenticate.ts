@@ -18,10 +18,10 @@ import { isLoopback } from '../../lib/network-address.ts'
 import { sameSecret } from '../../lib/secret.ts'
 import type { Peer, Principal, Route } from '../route.ts'
 import { bearerOf, cookieOf } from './bearer-token.ts'
-import { fromOf, ownLoopback, type Place, type PlaceOptions } from './client-address.ts'
+import { type ClientAddress, type ClientAddressOptions, fromOf, ownLoopback } from './client-address.ts'
 import { changesSomething, refuseForeignHost, refuseForeignOrigin } from './same-origin.ts'
 
-export interface DoorOptions extends PlaceOptions {
+export interface AuthenticateOptions extends ClientAddressOptions {
   /**
    * true: while no token was created, every client that can reach the app is an admin; for a program that is reachable only for
    * authorized clients. Cannot be combined with `who`. Default: only Retoma's own server (`retoma up`, `retoma serve`) admits this
@@ -39,9 +39,9 @@ export interface DoorOptions extends PlaceOptions {
 
 export type Asker = Pick<Principal, 'user' | 'role'>
 
-export interface Doorkeeper {
+export interface Authenticator {
   /** Throws `unauthorized`, or another error about the request as a whole. `route`: undefined if no route matches. */
-  admit(request: Request, place: Place, route: Route | undefined): Promise<Principal>
+  authenticate(request: Request, place: ClientAddress, route: Route | undefined): Promise<Principal>
 }
 
 /** A scraper does not wait for long. */
@@ -50,7 +50,7 @@ const away = () => databaseTimeout(unaskedMs, false)
 
 const nobody: Principal = { user: '', role: 'viewer', via: 'open', token: null }
 
-export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doorkeeper {
+export function createAuthenticator(engine: Engine, options: AuthenticateOptions = {}): Authenticator {
   const { open, who, cronSecret } = options
   if (cronSecret && cronSecret.length < shortestSecret)
     refuseOption(
@@ -65,7 +65,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
       'deixa todo mundo entrar, e `who` decide quem entra: tire um dos dois',
     )
 
-  async function byToken(request: Request, place: Place): Promise<Principal | undefined> {
+  async function byToken(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     const secret = bearerOf(request)
     // If no token exists, there is none to guess.
     if (secret === undefined || !(await engine.anyToken())) return undefined
@@ -74,7 +74,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
     return { user: found.user, role: found.role, via: 'token', token: found.id }
   }
 
-  async function byCookie(request: Request, place: Place): Promise<Principal | undefined> {
+  async function byCookie(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     const secret = cookieOf(request, place.secure)
     // If no token exists, there is none to guess.
     if (secret === undefined || !(await engine.anyToken())) return undefined
@@ -84,7 +84,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
     return { user: found.user, role: found.role, via: 'cookie', token: found.id }
   }
 
-  async function openly(request: Request, place: Place): Promise<Principal | undefined> {
+  async function openly(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     if (who !== undefined || (await engine.anyToken())) return undefined
     if (open !== true) {
       const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
@@ -97,7 +97,7 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
     return { user: user || 'local', role: 'admin', via: 'open', token: null }
   }
 
-  async function byCronSecret(request: Request, place: Place): Promise<Principal> {
+  async function byCronSecret(request: Request, place: ClientAddress): Promise<Principal> {
     if (!cronSecret) throw new RetomaError('cron_unset', {})
     const given = [bearerOf(request), new URL(request.url).searchParams.get('secret')].filter(each => each)
     const isRight = async () => given.some(each => sameSecret(each!, cronSecret)) || null
@@ -105,11 +105,11 @@ export function createDoorkeeper(engine: Engine, options: DoorOptions = {}): Doo
     throw new RetomaError('cron_refused', {})
   }
 
-  const inside = async (request: Request, place: Place) =>
+  const inside = async (request: Request, place: ClientAddress) =>
     (await byToken(request, place)) ?? (await byCookie(request, place)) ?? (await openly(request, place))
 
   return {
-    async admit(request, place, route) {
+    async authenticate(request, place, route) {
       if (route?.role === 'cron') return byCronSecret(request, place)
       if (route?.role === 'open') {
         if (changesSomething(request)) refuseForeignOrigin(request, place, options)

@@ -5,7 +5,7 @@
 import { networkOf, plainAddress } from '../../lib/network-address.ts'
 import type { Peer } from '../route.ts'
 
-export interface PlaceOptions {
+export interface ClientAddressOptions {
   /** The public address, such as https://jobs.example.com. */
   publicUrl?: string | undefined
   /** The number of proxies in front. Default 0: the headers of proxies are ignored. */
@@ -22,12 +22,16 @@ export interface MarkedPeer extends Peer {
   [ownLoopback]?: boolean
 }
 
-export interface Place extends MarkedPeer {
+export interface ClientAddress extends MarkedPeer {
   host: string
   secure: boolean
 }
 
-export function placeOf(request: Request, peer: Peer, { publicUrl, trustProxy = 0 }: PlaceOptions): Place {
+export function clientAddressOf(
+  request: Request,
+  peer: Peer,
+  { publicUrl, trustProxy = 0 }: ClientAddressOptions,
+): ClientAddress {
   const url = new URL(request.url)
   const said = (name: string) => (trustProxy > 0 ? nthFromRight(listIn(request, name), trustProxy) : undefined)
   const hops = [...(trustProxy > 0 ? listIn(request, 'x-forwarded-for') : []), peer.address ?? '']

@@ -5,12 +5,16 @@
  */
 import { RetomaError } from '../../errors/errors.ts'
 import { isLoopback } from '../../lib/network-address.ts'
-import type { Place, PlaceOptions } from './client-address.ts'
+import type { ClientAddress, ClientAddressOptions } from './client-address.ts'
 
 export const changesSomething = ({ method }: Request): boolean => !['GET', 'HEAD', 'OPTIONS'].includes(method)
 
 /** A program sends no origin; a browser always sends the origin with a request that changes something. */
-export function refuseForeignOrigin({ headers }: Request, place: Place, { publicUrl }: PlaceOptions): void {
+export function refuseForeignOrigin(
+  { headers }: Request,
+  place: ClientAddress,
+  { publicUrl }: ClientAddressOptions,
+): void {
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site')
   if (origin === null && (site === null || site === 'same-origin' || site === 'none')) return
@@ -18,7 +22,7 @@ export function refuseForeignOrigin({ headers }: Request, place: Place, { public
   throw new RetomaError('foreign_origin', { origin: origin ?? '?' })
 }
 
-function isOwn(origin: string, { host, secure }: Place, publicUrl: string | undefined): boolean {
+function isOwn(origin: string, { host, secure }: ClientAddress, publicUrl: string | undefined): boolean {
   if (!URL.canParse(origin)) return false
   const given = new URL(origin)
   if (publicUrl !== undefined && given.origin === new URL(publicUrl).origin) return true
@@ -28,7 +32,7 @@ function isOwn(origin: string, { host, secure }: Place, publicUrl: string | unde
 }
 
 /** Allows host names that resolve to this machine everywhere, and the host of `publicUrl`. */
-export function refuseForeignHost({ host }: Place, { publicUrl }: PlaceOptions): void {
+export function refuseForeignHost({ host }: ClientAddress, { publicUrl }: ClientAddressOptions): void {
   const name = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '') : ''
   if (isLoopback(name) || name.endsWith('.localhost')) return
   if (publicUrl !== undefined && name === new URL(publicUrl).hostname) return

@@ -37,7 +37,7 @@ const always: readonly (readonly [string, string])[] = [
 const page = pagePolicy()
 
 /** Returns the same response with the security headers; existing headers stay. */
-export function secured(response: Response, secure: boolean): Response {
+export function withSecurityHeaders(response: Response, secure: boolean): Response {
   try {
     addTo(response.headers, secure)
     return response

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { hours, seconds } from '../../lib/values/duration.ts'
-import { judgeAnswer } from './webhook-response.ts'
+import { judgeWebhookResponse } from './webhook-response.ts'
 
 const now = new Date('2030-01-01T12:00:00Z')
-const judged = (status: number, retryAfter?: string) => judgeAnswer(status, retryAfter, now)
+const judged = (status: number, retryAfter?: string) => judgeWebhookResponse(status, retryAfter, now)
 
 test('any 2xx is told; what asks for time gets it; trouble of theirs is tried again; the rest refuses', () => {
   for (const status of [200, 201, 202, 204]) expect(judged(status)).toEqual({ what: 'told' })

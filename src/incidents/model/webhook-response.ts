@@ -1,7 +1,7 @@
 /** Judges the response of a webhook. Pure. */
 import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
 
-export type Judged =
+export type WebhookVerdict =
   | { what: 'told' }
   /** The receiver asks for a delay: the attempt is not counted. */
   | { what: 'wait'; delay: Duration }
@@ -11,7 +11,7 @@ export type Judged =
 
 const longestWait = hours(1)
 
-export function judgeAnswer(status: number, retryAfter: string | undefined, now: Date): Judged {
+export function judgeWebhookResponse(status: number, retryAfter: string | undefined, now: Date): WebhookVerdict {
   if (status >= 200 && status < 300) return { what: 'told' }
   if (status === 429 || status === 503) {
     const delay = delayOf(retryAfter, now)

@@ -5,7 +5,7 @@
  * a process wins a check and crashes, the next check covers the gap: each check starts 10 minutes before the last.
  */
 
-import { sumsOf } from '../../batches/sql/batch-counters.ts'
+import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import type { Incident, IncidentEvent } from '../model/notice.ts'
@@ -27,7 +27,7 @@ export interface OpenIncident extends Incident {
   quiet: boolean
 }
 
-export interface IncidentLook {
+export interface FoundIncidents {
   /** This process won the check. */
   won: boolean
   /** A process has checked before. */
@@ -83,7 +83,7 @@ const look = {
             order by b.id
             limit ${mostAtOnce}
           ) b
-          cross join lateral (${sumsOf('b.id')}) s
+          cross join lateral (${batchSums('b.id')}) s
       )
       union all
       (
@@ -102,7 +102,7 @@ const look = {
             order by b.finished_at, b.id
             limit ${mostAtOnce}
           ) b
-          cross join lateral (${sumsOf('b.id')}) s
+          cross join lateral (${batchSums('b.id')}) s
       )
       union all
       (
@@ -197,13 +197,13 @@ const begin = {
  * `apartMs`: the minimum time between two checks; an earlier check does nothing. `readyMs`: the time a notice may wait in
  * the queue before `ready` becomes true.
  */
-export async function lookForIncidents(
+export async function findIncidents(
   db: Db,
   rule: { queue: string; apartMs: number; readyMs: number },
   at: Date | null,
-): Promise<IncidentLook> {
-  const once = async (): Promise<IncidentLook> => {
-    const [row] = await db.run<IncidentLook>(look, [at, rule.apartMs, rule.queue, rule.readyMs], tickMs)
+): Promise<FoundIncidents> {
+  const once = async (): Promise<FoundIncidents> => {
+    const [row] = await db.run<FoundIncidents>(look, [at, rule.apartMs, rule.queue, rule.readyMs], tickMs)
     const { found, open, ...seen } = row!
     return { ...seen, found: found.map(withInstant), open: open.map(withInstant) }
   }

@@ -13,7 +13,7 @@ const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 
 /** `notice`: JSON text of the notice; null: the incident gets no notice of its own. */
-export interface Telling {
+export interface IncidentNotice {
   incident: Incident
   severity: string
   notice: string | null
@@ -49,10 +49,10 @@ const open = {
 export function openIncidents(
   db: Db,
   job: { queue: string; kind: string },
-  tellings: readonly Telling[],
+  tellings: readonly IncidentNotice[],
   at: Date | null,
 ): Promise<{ event: IncidentEvent; subject: string }[]> {
-  const of = <T>(column: (each: Telling) => T) => tellings.map(column)
+  const of = <T>(column: (each: IncidentNotice) => T) => tellings.map(column)
   const values = [
     at, of(each => each.incident.event), of(each => each.incident.subject), of(each => each.severity), of(each => each.incident.since),
     of(each => JSON.stringify(each.incident.facts)), of(each => each.notice), job.queue, job.kind,
@@ -122,7 +122,7 @@ export async function fadeIncidents(
 const state = { name: 'incident_job_state', text: `select state from retoma.job where id = $1` }
 
 /** State of a notice job; undefined: the job no longer exists. */
-export async function tellerState(db: Db, job: string): Promise<State | undefined> {
+export async function noticeJobState(db: Db, job: string): Promise<State | undefined> {
   const [row] = await db.run<{ state: State }>(state, [job], tickMs)
   return row?.state
 }

@@ -11,7 +11,7 @@ import { packError } from '../error-wire.ts'
 import type { Called } from '../handler-module.ts'
 import type { IsolatedCall } from '../model/isolated-call.ts'
 
-export class Call {
+export class CalledFunction {
   readonly #call: IsolatedCall
   readonly #called: Called
   readonly #log: JobLog

@@ -1,19 +1,19 @@
 /** Opens the channel to the parent, with the same interface for a process and a thread. */
 import { writeSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import type { Nature, ToChild, ToParent, Words } from '../child-protocol.ts'
+import type { LastMessage, Nature, ToChild, ToParent } from '../child-protocol.ts'
 
-export interface Line {
+export interface Channel {
   readonly nature: Nature
   /** Throws for a message that cannot be sent. */
   send(message: ToParent): void
   hear(listener: (message: ToChild) => void): void
   /** Arrives even if the next instruction ends this process. Never throws. */
-  lastWords(words: Words): void
+  lastWords(words: LastMessage): void
 }
 
 /** Descriptor 4 of a process is only for last words: see src/isolation/process-child.ts. */
-export function writeWords(words: Words): void {
+export function writeLastWords(words: LastMessage): void {
   try {
     writeSync(4, `${JSON.stringify(words)}\n`)
   } catch {
@@ -21,18 +21,18 @@ export function writeWords(words: Words): void {
   }
 }
 
-const ofProcess = (): Line => ({
+const ofProcess = (): Channel => ({
   nature: JSON.parse(process.argv[2]!) as Nature,
   send: message => void process.send!(message),
   hear: listener => void process.on('message', listener as (message: unknown) => void),
-  lastWords: writeWords,
+  lastWords: writeLastWords,
 })
 
-const ofThread = (): Line => ({
+const ofThread = (): Channel => ({
   nature: workerData as Nature,
   send: message => parentPort!.postMessage(message),
   hear: listener => void parentPort!.on('message', listener),
   lastWords: words => parentPort!.postMessage({ type: 'words', words } satisfies ToParent),
 })
 
-export const openLine = (): Line => (isMainThread ? ofProcess() : ofThread())
+export const openChannel = (): Channel => (isMainThread ? ofProcess() : ofThread())

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
-import type { Claimed } from '../../claiming/sql/claim.ts'
+import type { ClaimedJob } from '../../claiming/sql/claim.ts'
 import type { RetomaError } from '../../errors/errors.ts'
 import { Attempt } from '../../execution/attempt.ts'
 import { jobLog } from '../../execution/handler-context.ts'
@@ -12,13 +12,13 @@ import type { AnyJob } from '../../jobs/model/job.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { decodeText } from '../../lib/values/value-codec.ts'
-import type { CallErrand, Errand, ToChild } from '../child-protocol.ts'
+import type { CallTask, ChildTask, ToChild } from '../child-protocol.ts'
 import { packError, unpackError } from '../error-wire.ts'
 import { type Handler, importerOf, type Loader, lightImporterOf, loadCalled, loadHandler } from '../handler-module.ts'
-import { Call } from './called-function.ts'
-import type { Line } from './channel.ts'
+import { CalledFunction } from './called-function.ts'
+import type { Channel } from './channel.ts'
 import { logTo } from './child-log.ts'
-import { Asking } from './remote-attempt-storage.ts'
+import { RemoteAttemptStorage } from './remote-attempt-storage.ts'
 
 /** No bound here: only the parent kills a handler. */
 const graceMs = 2 ** 31
@@ -27,16 +27,16 @@ const graceMs = 2 ** 31
 const inRun = new AsyncLocalStorage<number>()
 export const currentRun = (): number | undefined => inRun.getStore()
 
-export class Errands {
-  readonly #line: Line
-  #current: { run: number; work: { abort(reason: RetomaError): void }; asking: Asking } | undefined
+export class ChildRunner {
+  readonly #line: Channel
+  #current: { run: number; work: { abort(reason: RetomaError): void }; asking: RemoteAttemptStorage } | undefined
   /** Abort reasons that arrived before the run was loaded. */
   #aborted = new Map<number, RetomaError>()
 
   /** Memory after the first run was loaded: loaded modules are not a leak. */
   #weight: number | undefined
 
-  constructor(line: Line) {
+  constructor(line: Channel) {
     this.#line = line
   }
 
@@ -52,11 +52,11 @@ export class Errands {
     else this.#aborted.set(run, reason)
   }
 
-  async #run(run: number, errand: Errand | CallErrand): Promise<void> {
+  async #run(run: number, errand: ChildTask | CallTask): Promise<void> {
     // Report the run before any code of the job: a crash without this report has another cause.
     if (isMainThread) this.#line.lastWords({ how: 'begun', run })
-    const asking = new Asking(this.#line, run)
-    let work: Attempt | Call
+    const asking = new RemoteAttemptStorage(this.#line, run)
+    let work: Attempt | CalledFunction
     try {
       work = await inRun.run(run, () =>
         'call' in errand ? this.#call(run, errand) : this.#attempt(run, errand, asking),
@@ -72,13 +72,13 @@ export class Errands {
     this.#aborted.clear()
     const end = await ending
     this.#current = undefined
-    const spent = work instanceof Call && work.spent
+    const spent = work instanceof CalledFunction && work.spent
     this.#line.send({ type: 'ended', run, end, grown: weight() - this.#weight, spent })
   }
 
-  async #attempt(run: number, errand: Errand, asking: Asking): Promise<Attempt> {
+  async #attempt(run: number, errand: ChildTask, asking: RemoteAttemptStorage): Promise<Attempt> {
     const work = await find(errand)
-    return new Attempt(errand.claimed as Claimed, jobOf(errand, work), {
+    return new Attempt(errand.claimed as ClaimedJob, jobOf(errand, work), {
       id: 'child',
       clock: systemClock,
       log: logTo(this.#line, run),
@@ -92,23 +92,23 @@ export class Errands {
     })
   }
 
-  async #call(run: number, { call, work }: CallErrand): Promise<Call> {
+  async #call(run: number, { call, work }: CallTask): Promise<CalledFunction> {
     const called = await loadCalled(call.step, work.module, await lightImporterOf(work.loader))
-    return new Call(call, called, jobLog(logTo(this.#line, run)))
+    return new CalledFunction(call, called, jobLog(logTo(this.#line, run)))
   }
 }
 
 /** The bounded memory: the whole process, or the heap of a thread. */
 const weight = (): number => (isMainThread ? process.memoryUsage.rss() : process.memoryUsage().heapUsed)
 
-async function find({ job, work }: Errand): Promise<Handler> {
+async function find({ job, work }: ChildTask): Promise<Handler> {
   if ('module' in work) return loadHandler(job.kind, work.module, await importerOf(work.loader))
   const { findHandler } = (await import(work.loader)) as Loader
   return findHandler(work.config.folder, work.config.file, job.kind)
 }
 
 /** The parent has the schema and has checked the input. */
-function jobOf({ job, input }: Errand, work: Handler): AnyJob {
+function jobOf({ job, input }: ChildTask, work: Handler): AnyJob {
   return {
     ...job,
     oldestVersion: 1,

@@ -3,17 +3,17 @@
  * `process.exit` in a handler. Stop signals are ignored, because the parent handles stop signals.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
-import { papersVariable } from '../../supervisor/crash-report-files.ts'
+import { crashReportFolderVariable } from '../../supervisor/crash-report-files.ts'
 import type { Nature } from '../child-protocol.ts'
 import { packError } from '../error-wire.ts'
-import { openLine } from './channel.ts'
-import { currentRun, Errands } from './child-runner.ts'
+import { openChannel } from './channel.ts'
+import { ChildRunner, currentRun } from './child-runner.ts'
 
 // A child must not write crash report files of the worker: a crash here is no crash of the worker.
-delete process.env[papersVariable]
+delete process.env[crashReportFolderVariable]
 
-const line = openLine()
-const errands = new Errands(line)
+const line = openChannel()
+const errands = new ChildRunner(line)
 
 process.on('uncaughtException', error => {
   line.lastWords({ how: 'uncaught', run: currentRun(), error: packError(error) })

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../lib/clock.ts'
 import type { Nature } from '../child-protocol.ts'
-import { writeWords } from './channel.ts'
+import { writeLastWords } from './channel.ts'
 
 const lookEveryMs = 500
 /** Memory grows by about 1 GB per second at most. */
@@ -32,13 +32,13 @@ async function look(): Promise<never> {
     if (!isStopped()) stoppedSince = undefined
     else stoppedSince ??= systemClock.elapsed()
     if (stoppedSince !== undefined && systemClock.elapsed() - stoppedSince >= nature.parentStoppedMs) {
-      writeWords({ how: 'parent' })
+      writeLastWords({ how: 'parent' })
       end()
     }
     const bytes = process.memoryUsage.rss()
     if (Math.abs(bytes - told) >= stepBytes) {
       told = bytes
-      writeWords({ how: 'memory', bytes, over: false })
+      writeLastWords({ how: 'memory', bytes, over: false })
     }
     await systemClock.sleep(lookEveryMs)
   }
@@ -48,7 +48,7 @@ async function weigh(most: number): Promise<never> {
   for (;;) {
     const bytes = process.memoryUsage.rss()
     if (bytes > most) {
-      writeWords({ how: 'memory', bytes, over: true })
+      writeLastWords({ how: 'memory', bytes, over: true })
       end()
     }
     await systemClock.sleep(weighEveryMs)

@@ -1,18 +1,18 @@
 /** Implements the storage of attempts (`Keeper` of src/execution/handler-services.ts) in a child by requests to the parent. */
 
-import type { Answer } from '../../database/leased-connection.ts'
+import type { QueryResult } from '../../database/leased-connection.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
-import type { Keeper } from '../../execution/handler-services.ts'
-import type { Landed } from '../../execution/model/write-result.ts'
-import type { Transacted } from '../../execution/step-transaction.ts'
+import type { AttemptStorage } from '../../execution/handler-services.ts'
+import type { WriteResult } from '../../execution/model/write-result.ts'
+import type { StepTransactionResult } from '../../execution/step-transaction.ts'
 import type { FileView } from '../../files/model/file.ts'
 import type { JobQuery, JobTransaction } from '../../jobs/model/job-context.ts'
 import { doNotRetry } from '../../jobs/model/outcome.ts'
 import type { ProviderStand } from '../../providers/model/provider.ts'
-import type { Asked, ToChild } from '../child-protocol.ts'
+import type { StorageRequest, ToChild } from '../child-protocol.ts'
 import { originOf, packError, unpackError } from '../error-wire.ts'
 import type { IsolatedCall } from '../model/isolated-call.ts'
-import type { Line } from './channel.ts'
+import type { Channel } from './channel.ts'
 
 interface Waiting {
   resolve: (value: never) => void
@@ -25,14 +25,14 @@ interface Open {
   thrown?: { error: unknown }
 }
 
-export class Asking implements Keeper {
-  readonly #line: Line
+export class RemoteAttemptStorage implements AttemptStorage {
+  readonly #line: Channel
   readonly #run: number
   readonly #waiting = new Map<number, Waiting>()
   readonly #open = new Map<number, Open>()
   #calls = 0
 
-  constructor(line: Line, run: number) {
+  constructor(line: Channel, run: number) {
     this.#line = line
     this.#run = run
   }
@@ -45,39 +45,39 @@ export class Asking implements Keeper {
     else waiting?.reject(unpackError(message.error))
   }
 
-  load: Keeper['load'] = () => this.#ask<ReadonlyMap<string, unknown>>({ verb: 'load' })
+  load: AttemptStorage['load'] = () => this.#ask<ReadonlyMap<string, unknown>>({ verb: 'load' })
 
-  save: Keeper['save'] = (_, name, value) => this.#ask<Landed>({ verb: 'save', name, value })
+  save: AttemptStorage['save'] = (_, name, value) => this.#ask<WriteResult>({ verb: 'save', name, value })
 
-  note: Keeper['note'] = (_, note) => this.#ask<Landed>({ verb: 'note', note })
+  note: AttemptStorage['note'] = (_, note) => this.#ask<WriteResult>({ verb: 'note', note })
 
-  file: Keeper['file'] = (_, id) => this.#ask<FileView | null>({ verb: 'file', id })
+  file: AttemptStorage['file'] = (_, id) => this.#ask<FileView | null>({ verb: 'file', id })
 
-  piece: Keeper['piece'] = (_, id, n) => this.#ask<Uint8Array>({ verb: 'piece', id, n })
+  piece: AttemptStorage['piece'] = (_, id, n) => this.#ask<Uint8Array>({ verb: 'piece', id, n })
 
-  copy: Keeper['copy'] = (_, id) => this.#ask<string | null>({ verb: 'copy', id })
+  copy: AttemptStorage['copy'] = (_, id) => this.#ask<string | null>({ verb: 'copy', id })
 
-  warn: Keeper['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
+  warn: AttemptStorage['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
 
-  look: Keeper['look'] = async ({ types, ...query }) => {
+  look: AttemptStorage['look'] = async ({ types, ...query }) => {
     if (types !== undefined) throw parsersStayHere()
-    const answer = await this.#ask<Answer>({ verb: 'look', query })
+    const answer = await this.#ask<QueryResult>({ verb: 'look', query })
     for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
     return answer
   }
 
-  provider: Keeper['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
+  provider: AttemptStorage['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
 
   isolate = (call: IsolatedCall) => this.#ask<string>({ verb: 'isolate', call })
 
-  transact: Keeper['transact'] = async (_, name, work, signal) => {
+  transact: AttemptStorage['transact'] = async (_, name, work, signal) => {
     const tx = ++this.#calls
     const open: Open = { work }
     this.#open.set(tx, open)
     const cut = () => this.#line.send({ type: 'cut', run: this.#run, tx, reason: packError(signal.reason) })
     signal.addEventListener('abort', cut, { once: true })
     try {
-      return await this.#ask<Transacted>({ verb: 'transact', name, tx })
+      return await this.#ask<StepTransactionResult>({ verb: 'transact', name, tx })
     } catch (error) {
       signal.throwIfAborted()
       // Throw the original error object of the handler.
@@ -121,7 +121,7 @@ export class Asking implements Keeper {
     return answer as never
   }
 
-  #ask<Answer>(asked: Asked): Promise<Answer> {
+  #ask<Answer>(asked: StorageRequest): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const call = ++this.#calls
       this.#waiting.set(call, { resolve, reject })

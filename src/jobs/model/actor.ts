@@ -6,12 +6,12 @@
 import { refuseOption } from '../../errors/invalid-option.ts'
 import { cleanText } from '../../lib/values/json.ts'
 
-export interface By {
+export interface ActedBy {
   /** For example the user of a token; the event of type `action` carries the name. */
   by?: string | undefined
 }
 
-export function checkBy(given: By | undefined): string | undefined {
+export function checkActor(given: ActedBy | undefined): string | undefined {
   const by = given?.by
   if (by === undefined) return undefined
   if (typeof by !== 'string' || by.length === 0 || by.length > 200)

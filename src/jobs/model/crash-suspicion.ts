@@ -2,7 +2,7 @@
  * Defines the crash suspicion of a job that may have crashed its process, or whose process keeps dying. The statements in
  * recovery/sql/recover-orphans.ts and recovery/sql/recover-crashed-worker.ts change the suspicion; claiming/suspect-jobs.ts runs the job accordingly.
  */
-export interface Care {
+export interface CrashSuspicion {
   /** 0: normal; 1: apart from the other suspected jobs of the same crash; 2: alone. */
   level: 0 | 1 | 2
   /** The dead worker whose crash the job is suspected of. */
@@ -13,10 +13,11 @@ export interface Care {
   fruitless: number
 }
 
-const noCare: Care = { level: 0, death: null, deaths: 0, fruitless: 0 }
+const noCare: CrashSuspicion = { level: 0, death: null, deaths: 0, fruitless: 0 }
 
 /** Fills in the missing fields of the stored jsonb, which is null for nearly every job. */
-export const careOf = (kept: Partial<Care> | null): Care => (kept === null ? noCare : { ...noCare, ...kept })
+export const crashSuspicionOf = (kept: Partial<CrashSuspicion> | null): CrashSuspicion =>
+  kept === null ? noCare : { ...noCare, ...kept }
 
 /** After so many restarts in a row without progress the job runs alone, and after so many the job is stalled. */
 export const aloneAfter = 3

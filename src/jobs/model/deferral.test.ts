@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { hours, seconds } from '../../lib/values/duration.ts'
-import { delayOf, handBackOf, pauseBatch, pauseOf, providerStop, providerWait } from './deferral.ts'
+import { deferralOf, delayOf, pauseBatch, pauseOf, providerStop, providerWait } from './deferral.ts'
 
-const said = (error: Error) => handBackOf(error)!
+const said = (error: Error) => deferralOf(error)!
 
 describe('how long a job that was handed back waits', () => {
   test('as its provider asked, a little longer by chance, and never not at all or for more than a day', () => {
@@ -47,7 +47,7 @@ test('what was thrown may be anything', () => {
       throw new Error('do not look')
     },
   })
-  for (const thrown of [undefined, null, 'text', 5, {}, loop, hostile]) expect(handBackOf(thrown)).toBeUndefined()
+  for (const thrown of [undefined, null, 'text', 5, {}, loop, hostile]) expect(deferralOf(thrown)).toBeUndefined()
 })
 
 test('what cannot be stored of its words is not kept', () => {

@@ -31,7 +31,7 @@ export interface BatchPause {
   message: string
 }
 
-export interface HandBack {
+export interface Deferral {
   /** `child`: no child was free for a function of `ctx.isolated`. */
   why: 'wait' | 'stop' | 'pause' | 'child'
   code: string | null
@@ -70,7 +70,7 @@ export function providerWait(options: ProviderWait = {}): Error {
       `é uma duração, como seconds(30), não ${asText(retryAfter)}`,
     )
   const retryAfterMs = retryAfter === undefined ? null : Math.min(Math.max(retryAfter, shortestWait), longestWait)
-  return handBack({ ...nothing, why: 'wait', code: textOf(code), message: message ?? 'wait', retryAfterMs })
+  return defer({ ...nothing, why: 'wait', code: textOf(code), message: message ?? 'wait', retryAfterMs })
 }
 
 /**
@@ -80,7 +80,7 @@ export function providerWait(options: ProviderWait = {}): Error {
 export function providerStop(options: ProviderStop): Error {
   refuseUnknownOptions(Object(options), ['code', 'message'])
   const { code, message } = Object(options) as ProviderStop
-  return handBack({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
+  return defer({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
 }
 
 /** Pause codes of the engine: each code determines how the batch resumes. */
@@ -96,21 +96,21 @@ export function pauseBatch(options: BatchPause): Error {
       `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${asText(code)}`,
       `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${asText(code)}`,
     )
-  return handBack({ ...nothing, why: 'pause', code, message: asText(message) })
+  return defer({ ...nothing, why: 'pause', code, message: asText(message) })
 }
 
 /** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. */
 export const noChildFree = (delayMs: number): Error =>
-  handBack({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
+  defer({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
 
-export const isNoChildFree = (error: unknown): boolean => handBackOf(error)?.why === 'child'
+export const isNoChildFree = (error: unknown): boolean => deferralOf(error)?.why === 'child'
 
 const nothing = { provider: null, retryAfterMs: null, delayMs: null }
 
 const textOf = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
 
 /** Leaves absent values out, because only plain values pass a process boundary. */
-export function handBack(said: HandBack, cause?: unknown): Error {
+export function defer(said: Deferral, cause?: unknown): Error {
   const message = cleanText(said.message.slice(0, mostMessage))
   const error = new Error(message, cause === undefined ? {} : { cause })
   const parts = { ...said, code: said.code && cleanText(said.code.slice(0, mostCode)) }
@@ -123,15 +123,15 @@ export function handBack(said: HandBack, cause?: unknown): Error {
 /** Brands an error as a deferral, also after a process boundary. */
 export const marked = (error: Error): Error => brand(error, 'handBack')
 
-export const isHandBack = (error: unknown): error is Error => hasBrand(error, 'handBack')
+export const isDeferral = (error: unknown): error is Error => hasBrand(error, 'handBack')
 
 const deepest = 5
 
 /** Finds the deferral in a thrown value or in its chain of causes. */
-export function handBackOf(thrown: unknown): HandBack | undefined {
+export function deferralOf(thrown: unknown): Deferral | undefined {
   let error = thrown
   for (let depth = 0; depth <= deepest && error !== undefined; depth++) {
-    if (isHandBack(error)) return read(error)
+    if (isDeferral(error)) return read(error)
     try {
       error = error instanceof Error ? error.cause : undefined
     } catch {
@@ -142,8 +142,8 @@ export function handBackOf(thrown: unknown): HandBack | undefined {
   return undefined
 }
 
-function read(error: Error): HandBack {
-  const { why, code = null, provider = null, retryAfterMs = null, delayMs = null } = error as Error & Partial<HandBack>
+function read(error: Error): Deferral {
+  const { why, code = null, provider = null, retryAfterMs = null, delayMs = null } = error as Error & Partial<Deferral>
   return { why: why ?? 'wait', code, message: error.message, provider, retryAfterMs, delayMs }
 }
 
@@ -154,13 +154,13 @@ const mostJitter = seconds(5)
  * Returns the delay of a deferred job. 0 in a batch that is being paused, because the batch decides the time; otherwise the time
  * until the provider allows the next request.
  */
-export function delayOf({ why, retryAfterMs, delayMs }: HandBack, inBatch: boolean, random: number): Duration {
+export function delayOf({ why, retryAfterMs, delayMs }: Deferral, inBatch: boolean, random: number): Duration {
   if (why !== 'wait' && why !== 'child' && inBatch) return milliseconds(0)
   const wait = Math.max(delayMs ?? retryAfterMs ?? (why === 'wait' ? firstWait : probeEvery), shortestWait)
   return milliseconds(Math.ceil(wait + random * Math.min(wait / 10, mostJitter)))
 }
 
-export function pauseOf({ why, code, message, provider }: HandBack): PauseReason | null {
+export function pauseOf({ why, code, message, provider }: Deferral): PauseReason | null {
   if (why === 'wait' || why === 'child') return null
   if (why === 'pause') return { code: code ?? 'pause', message }
   return { code: 'provider', message, ...(provider && { provider }), ...(code && { answer: code }) }

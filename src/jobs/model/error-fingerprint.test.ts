@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { causeOf, commonPart } from './error-fingerprint.ts'
+import { commonPart, fingerprintOf } from './error-fingerprint.ts'
 
-const cause = (message: string, code: string | null = null, what = 'error') => causeOf({ what, code, message })
+const cause = (message: string, code: string | null = null, what = 'error') => fingerprintOf({ what, code, message })
 
 test.each([
   ['timeout after 1500 ms', 'timeout after 20 ms'],

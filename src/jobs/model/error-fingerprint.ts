@@ -25,7 +25,7 @@ export function commonPart(message: string): string {
 }
 
 /** Twelve hexadecimal digits. */
-export function causeOf({ what, code, message }: { what: string; code: string | null; message: string }): string {
+export function fingerprintOf({ what, code, message }: { what: string; code: string | null; message: string }): string {
   return hash(`${what}\n${code ?? ''}\n${commonPart(message)}`)
 }
 

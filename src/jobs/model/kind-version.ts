@@ -11,14 +11,14 @@ export interface Versioned {
 /** Stored form: version 1 is null, so that kinds without versions cost nothing. */
 export const storedVersion = (version: number): number | null => (version === 1 ? null : version)
 
-export interface Takes {
+export interface ClaimableKinds {
   /** Kinds whose jobs of version 1 the worker claims. */
   kinds: readonly string[]
   /** JSON text: kind to [oldest, newest], for kinds with other versions than 1. */
   versions?: string
 }
 
-export function takesOf(jobs: ReadonlyMap<string, Versioned>): Required<Takes> {
+export function claimableKindsOf(jobs: ReadonlyMap<string, Versioned>): Required<ClaimableKinds> {
   const all = [...jobs]
   const later = all.filter(([, job]) => job.version > 1)
   return {

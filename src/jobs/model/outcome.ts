@@ -9,8 +9,8 @@ import { type Duration, longestDuration, milliseconds } from '../../lib/values/d
 import { asText, cleanText } from '../../lib/values/json.ts'
 import { encodeStored } from '../../lib/values/value-codec.ts'
 import { backoffAfter } from './backoff.ts'
-import { type Care, careOf } from './crash-suspicion.ts'
-import { delayOf, handBackOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
+import { type CrashSuspicion, crashSuspicionOf } from './crash-suspicion.ts'
+import { deferralOf, delayOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
 import { poisonFailure } from './poison-job.ts'
 import type { Policy } from './policy.ts'
 
@@ -76,12 +76,12 @@ export function snooze(delay: Duration): Snooze {
 }
 
 /** The error is marked as non-retryable. */
-export const isFinal = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
+export const isNonRetryable = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
 
 /** `throw doNotRetry(error)`: another attempt cannot help; the job fails at once, with any number of attempts left. */
 export function doNotRetry(error: Error | string): Error {
   const known = error instanceof Error ? error : new Error(asText(error))
-  if (isFinal(known)) return known
+  if (isNonRetryable(known)) return known
   // A frozen error cannot carry the brand; an object that inherits from the error can.
   const marked = Object.isExtensible(known) ? known : (Object.create(known) as Error)
   return brand(marked, 'doNotRetry')
@@ -91,21 +91,21 @@ export interface Tried {
   kind: string
   failures: number
   crashes: number
-  care?: Partial<Care> | null
+  care?: Partial<CrashSuspicion> | null
   batch_id?: string | null
 }
 
 type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
 
 export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
-  const back = 'thrown' in ended && ended.evidence === undefined ? handBackOf(ended.thrown) : undefined
+  const back = 'thrown' in ended && ended.evidence === undefined ? deferralOf(ended.thrown) : undefined
   if (back !== undefined) {
     const inBatch = (job.batch_id ?? null) !== null
     const pause = inBatch ? pauseOf(back) : null
     const forChild = back.why === 'child' ? ({ forChild: true } as const) : {}
     return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause, ...forChild }
   }
-  if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isFinal(ended.thrown))
+  if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isNonRetryable(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
   if (isSnooze(ended.returned)) return { state: 'waiting', delay: ended.returned.delay, failure: null }
   const result = encodeStored(ended.returned, 'result')
@@ -124,7 +124,7 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
  * cause, with any provider.
  */
 export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
-  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isFinal(thrown))
+  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isNonRetryable(thrown))
     return outcome
   const inBatch = (job.batch_id ?? null) !== null
   // The batch decides the time of the next attempt.
@@ -142,7 +142,7 @@ const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, '
 
 function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
   // A crash proves the suspicion: the earlier crashes under suspicion count too.
-  const crashes = job.crashes + (failure.what === 'crash' ? 1 + careOf(job.care ?? null).deaths : 0)
+  const crashes = job.crashes + (failure.what === 'crash' ? 1 + crashSuspicionOf(job.care ?? null).deaths : 0)
   if (failure.what === 'crash' && crashes >= policy.maxCrashes)
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
   const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { finalStates, isFinal, states, transitions, waysFrom } from './state.ts'
+import { finalStates, isFinal, states, transitions, transitionsFrom } from './state.ts'
 
 test('every state can be reached, and every state but the start is reached by a verb', () => {
   const reached = new Set(transitions.map(way => way.to))
@@ -12,14 +12,14 @@ test('a verb is told apart by its name and leads to one state', () => {
 })
 
 test('only a person moves what is final, and whatever is not final can be cancelled', () => {
-  for (const state of finalStates) expect(waysFrom(state).map(way => way.by)).not.toContain('worker')
-  for (const state of finalStates) expect(waysFrom(state).map(way => way.by)).not.toContain('watchdog')
+  for (const state of finalStates) expect(transitionsFrom(state).map(way => way.by)).not.toContain('worker')
+  for (const state of finalStates) expect(transitionsFrom(state).map(way => way.by)).not.toContain('watchdog')
   for (const state of states.filter(each => !isFinal(each)))
-    expect(waysFrom(state).map(way => way.verb)).toContain('cancel')
+    expect(transitionsFrom(state).map(way => way.verb)).toContain('cancel')
 })
 
 test('what succeeded stays, unless a person runs it anew', () => {
-  expect(waysFrom('succeeded')).toMatchObject([{ verb: 'rerun', by: 'person' }])
+  expect(transitionsFrom('succeeded')).toMatchObject([{ verb: 'rerun', by: 'person' }])
 })
 
 test('only a worker takes a job up, and only from waiting', () => {

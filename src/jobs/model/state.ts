@@ -175,4 +175,5 @@ export const transitions: readonly Transition[] = [
   },
 ]
 
-export const waysFrom = (state: State): readonly Transition[] => transitions.filter(way => way.from.includes(state))
+export const transitionsFrom = (state: State): readonly Transition[] =>
+  transitions.filter(way => way.from.includes(state))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Told, timelineOf } from './timeline.ts'
+import { type TimelineFacts, timelineOf } from './timeline.ts'
 
 const at = (seconds: number) => new Date(Date.UTC(2030, 0, 1, 12, 0, seconds))
-const job: Told = {
+const job: TimelineFacts = {
   state: 'waiting',
   attempt: 0,
   createdAt: at(0),
@@ -14,7 +14,7 @@ const job: Told = {
   checkpoints: [],
   events: [],
 }
-const brief = (given: Partial<Told>) =>
+const brief = (given: Partial<TimelineFacts>) =>
   timelineOf({ ...job, ...given }).map(({ at: when, attempt, what }) => [when.getUTCSeconds(), attempt, what])
 
 test('a new job is enqueued, and due', () => {

@@ -5,7 +5,7 @@
 import { isFinal, type State } from './state.ts'
 
 /** Facts about a job for the timeline. */
-export interface Told {
+export interface TimelineFacts {
   state: State
   attempt: number
   createdAt: Date
@@ -32,7 +32,7 @@ export type Moment = { at: Date; attempt: number | null } & (
   | { what: 'due' }
 )
 
-export function timelineOf(job: Told): Moment[] {
+export function timelineOf(job: TimelineFacts): Moment[] {
   const moments: Moment[] = [
     { at: job.createdAt, attempt: null, what: 'enqueued' },
     ...(job.startedAt === null ? [] : [{ at: job.startedAt, attempt: job.attempt, what: 'started' } as const]),
@@ -51,13 +51,13 @@ export function timelineOf(job: Told): Moment[] {
 const after = (moment: Moment): number =>
   moment.what === 'pressed' ? moment.last + 0.5 : (moment.attempt ?? (moment.what === 'due' ? Number.MAX_VALUE : 0))
 
-function savedMoment({ name, attempt, at, bytes, sleepUntil }: Told['checkpoints'][number]): Moment {
+function savedMoment({ name, attempt, at, bytes, sleepUntil }: TimelineFacts['checkpoints'][number]): Moment {
   return sleepUntil === null
     ? { at, attempt, what: 'saved', step: name, bytes }
     : { at, attempt, what: 'slept', step: name, until: sleepUntil }
 }
 
-function eventMoments({ type, at, data }: Told['events'][number]): Moment[] {
+function eventMoments({ type, at, data }: TimelineFacts['events'][number]): Moment[] {
   const attempt = typeof data.attempt === 'number' ? data.attempt : null
   if (type === 'action') return [{ at, attempt: null, what: 'pressed', verb: String(data.what), last: attempt ?? 0 }]
   if (type === 'warning') return [{ at, attempt, what: 'warned', of: String(data.what), facts: data }]
@@ -65,7 +65,7 @@ function eventMoments({ type, at, data }: Told['events'][number]): Moment[] {
   return data.to === 'stalled' ? [{ at, attempt, what: 'stalled' }] : []
 }
 
-function endMoments({ state, attempt, finishedAt, runAt, error, history, events }: Told): Moment[] {
+function endMoments({ state, attempt, finishedAt, runAt, error, history, events }: TimelineFacts): Moment[] {
   if (state === 'waiting') return [{ at: runAt, attempt: null, what: 'due' }]
   if (!isFinal(state) || finishedAt === null) return []
   const message = error?.message ?? null

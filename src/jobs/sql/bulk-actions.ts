@@ -9,11 +9,18 @@
 import type { Db } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import type { State } from '../model/state.ts'
-import { countMoves, freeGates, heldByAnother, noteBatchStates, noteJobActions, withNewBudget } from './transition.ts'
+import {
+  countMoves,
+  keyTakenByAnother,
+  noteBatchStates,
+  noteJobActions,
+  readyForRetry,
+  releaseLimits,
+} from './transition.ts'
 
 const now = 'coalesce($2::timestamptz, now())'
 
-export interface BulkBite {
+export interface BulkChunk {
   changed: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay as before. */
   held: number
@@ -47,7 +54,7 @@ const cancel = {
       returning j.id, j.attempt, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
-    ), ${freeGates('ran', now)},
+    ), ${releaseLimits('ran', now)},
     ${countMoves('moved')},
     ${noteJobActions('cancel', 'moved', now, '$4::text')}
     ${summary('0', `'{}'::text[]`)}`,
@@ -64,7 +71,7 @@ const retry = {
       order by b.id
       for update
     ), looked as materialized (
-      select j.id, j.state, j.kind, j.key, ${heldByAnother('j')} as held
+      select j.id, j.state, j.kind, j.key, ${keyTakenByAnother('j')} as held
       from retoma.job j
       where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
         and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or todo is not null)
@@ -75,7 +82,7 @@ const retry = {
       from looked
     ), moved as (
       update retoma.job j
-      set ${withNewBudget}
+      set ${readyForRetry}
       from (select id, state from found where not held) f
       where j.id = any (array[f.id])
       returning j.id, j.attempt, f.state as was, j.state, j.queue, j.batch_id, j.ref
@@ -109,21 +116,21 @@ const retry = {
     )}`,
 }
 
-export interface BulkAsked {
+export interface BulkRequest {
   ids: readonly string[]
   /** Only jobs in one of these states. */
   states: readonly State[]
   by: string | undefined
 }
 
-export async function cancelSome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
-  return (await db.run<BulkBite>(cancel, [ids, now, states, by ?? null]))[0]!
+export async function cancelSome(db: Db, { ids, states, by }: BulkRequest, now: Date | null): Promise<BulkChunk> {
+  return (await db.run<BulkChunk>(cancel, [ids, now, states, by ?? null]))[0]!
 }
 
-export async function retrySome(db: Db, { ids, states, by }: BulkAsked, now: Date | null): Promise<BulkBite> {
+export async function retrySome(db: Db, { ids, states, by }: BulkRequest, now: Date | null): Promise<BulkChunk> {
   for (let left = 5; ; left--) {
     try {
-      return (await db.run<BulkBite>(retry, [ids, now, states, by ?? null]))[0]!
+      return (await db.run<BulkChunk>(retry, [ids, now, states, by ?? null]))[0]!
     } catch (error) {
       // Another job took the unique key of a job at the same instant. The next try sees the holder.
       if (sqlState(error) !== '23505' || left === 0) throw error

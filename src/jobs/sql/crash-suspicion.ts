@@ -5,23 +5,23 @@
 
 import { RetomaError } from '../../errors/errors.ts'
 import { aloneAfter, stalledAfter } from '../model/crash-suspicion.ts'
-import { causeOf } from '../model/error-fingerprint.ts'
+import { fingerprintOf } from '../model/error-fingerprint.ts'
 
 /** A stored number of the crash suspicion; `job` is the alias of a row with the column `care`. */
-export const kept = (job: string, what: 'level' | 'deaths' | 'fruitless'): string =>
+export const keptSuspicion = (job: string, what: 'level' | 'deaths' | 'fruitless'): string =>
   `coalesce((${job}.care ->> '${what}')::int, 0)`
 
 /** Restarts in a row without progress, including this restart. A checkpoint or a progress note of this attempt sets the number to 0. */
-export const fruitless = (job: string): string => `
+export const restartsWithoutProgress = (job: string): string => `
   case
     when ${job}.progress_at >= ${job}.started_at
       or (select true from retoma.checkpoint c where c.job_id = ${job}.id and c.attempt = ${job}.attempt limit 1)
     then 0
-    else ${kept(job, 'fruitless')} + 1
+    else ${keptSuspicion(job, 'fruitless')} + 1
   end`
 
 /** The stored value; null if all parts are empty. */
-export const careWith = (level: string, death: string, deaths: string, fruitless: string): string => `
+export const suspicionWith = (level: string, death: string, deaths: string, fruitless: string): string => `
   nullif(
     jsonb_build_object('level', ${level}, 'death', ${death}, 'deaths', ${deaths}, 'fruitless', ${fruitless}),
     '{"level": 0, "death": null, "deaths": 0, "fruitless": 0}'
@@ -31,15 +31,15 @@ export const careWith = (level: string, death: string, deaths: string, fruitless
  * Crash suspicion after a restart without a known culprit: the level stays. If the job made progress, the job no longer has to run alone
  * because of restarts.
  */
-export const careAfterRestart = (job: string, fruitless: string): string =>
-  careWith(
+export const suspicionAfterRestart = (job: string, fruitless: string): string =>
+  suspicionWith(
     `case
       when ${fruitless} >= ${aloneAfter} then 2
-      when ${fruitless} > 0 or ${job}.crashes > 0 or ${kept(job, 'deaths')} > 0 then ${kept(job, 'level')}
+      when ${fruitless} > 0 or ${job}.crashes > 0 or ${keptSuspicion(job, 'deaths')} > 0 then ${keptSuspicion(job, 'level')}
       else 0
     end`,
     `${job}.care ->> 'death'`,
-    kept(job, 'deaths'),
+    keptSuspicion(job, 'deaths'),
     fruitless,
   )
 
@@ -53,14 +53,14 @@ export const tooManyError = JSON.stringify({
   code,
   message,
   stack: null,
-  cause: causeOf({ what: 'orphan', code, message }),
+  cause: fingerprintOf({ what: 'orphan', code, message }),
 })
 
 export const orphanMessage = 'orphan: the worker died while it ran this job'
 /** An orphan error with a message of the kind has the same fingerprint as the default message. */
-const orphanCause = causeOf({ what: 'orphan', code: null, message: orphanMessage })
+const orphanCause = fingerprintOf({ what: 'orphan', code: null, message: orphanMessage })
 
-/** The error of a job whose worker died. `inItsWords` replaces the message if the kind has one. */
+/** The error of a job whose worker died. `inPolicyWords` replaces the message if the kind has one. */
 export const orphanError = JSON.stringify({
   what: 'orphan',
   code: null,
@@ -69,5 +69,5 @@ export const orphanError = JSON.stringify({
   cause: orphanCause,
 })
 
-export const inItsWords = (error: string, policy: string): string =>
+export const inPolicyWords = (error: string, policy: string): string =>
   `${error} || jsonb_strip_nulls(jsonb_build_object('message', ${policy} #> '{messages,orphan}'))`

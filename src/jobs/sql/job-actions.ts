@@ -7,16 +7,16 @@ import { type Db, runOn } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import type { State } from '../model/state.ts'
 import {
-  asQueueSays,
   countMoves,
-  freeGates,
-  heldByAnother,
+  keyTakenByAnother,
+  limitsOfItsQueue,
   noteBatchStates,
   noteJobActions,
-  withNewBudget,
+  readyForRetry,
+  releaseLimits,
 } from './transition.ts'
 
-export interface Pressed {
+export interface AppliedJobAction {
   state: State
   queue: string
   moved: boolean
@@ -41,7 +41,7 @@ const end = (verb: string, states: string, state: string, more = '') => `
       returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
-    ), ${freeGates('ran', 'coalesce($2::timestamptz, now())')},
+    ), ${releaseLimits('ran', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
     ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
@@ -70,11 +70,11 @@ const again = (verb: string, states: string, more = '') => `
       select id, state from retoma.job j
       where id = $1 and state in (${states})
         and not exists (select from home where state = 'cancelled' or todo is not null)
-        and not ${heldByAnother('j')}
+        and not ${keyTakenByAnother('j')}
       for update
     ), moved as (
       update retoma.job j
-      set ${more}${withNewBudget}
+      set ${more}${readyForRetry}
       from before b
       where j.id = any (array[b.id])
       returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref
@@ -117,7 +117,7 @@ const resume = {
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), care = null, ${asQueueSays}
+      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), care = null, ${limitsOfItsQueue}
       where id = $1 and state = 'stalled'
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
@@ -142,9 +142,9 @@ const holderOf = {
 }
 
 const verbs = { cancel, retry, rerun, resume, skip }
-export type ControlVerb = keyof typeof verbs
+export type JobActionName = keyof typeof verbs
 
-export interface Pressing {
+export interface JobActionRequest {
   /** The actor. */
   by?: string | undefined
   /** For `skip`. */
@@ -152,13 +152,13 @@ export interface Pressing {
 }
 
 /** Applies the action. Returns undefined if there is no such job. */
-export async function press(
+export async function applyJobAction(
   db: Db,
-  verb: ControlVerb,
+  verb: JobActionName,
   id: string,
   now: Date | null,
-  { by, reason = '' }: Pressing = {},
-): Promise<Pressed | undefined> {
+  { by, reason = '' }: JobActionRequest = {},
+): Promise<AppliedJobAction | undefined> {
   const values = [id, now, by ?? null, ...(verb === 'skip' ? [reason] : [])]
   const moved = await move(db, verb, values)
   const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
@@ -168,7 +168,7 @@ export async function press(
   return { ...row, moved, ...(holder ? { heldBy: holder.id } : {}) }
 }
 
-async function move(db: Db, verb: ControlVerb, values: unknown[]): Promise<boolean> {
+async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<boolean> {
   const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run(verbs[verb], values)
   try {
     return (await moving).length > 0

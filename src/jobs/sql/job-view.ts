@@ -3,7 +3,7 @@
 import type { Db, Run } from '../../database/db.ts'
 import { mark, readableValue, viewValue } from '../../lib/values/value-codec.ts'
 import type { QueueLimits } from '../../limits/model/queue-limits.ts'
-import type { Care } from '../model/crash-suspicion.ts'
+import type { CrashSuspicion } from '../model/crash-suspicion.ts'
 import type { State } from '../model/state.ts'
 import { heldByWorker, inOpenLane } from './job-floor.ts'
 
@@ -40,7 +40,7 @@ export interface JobView {
   crashes: number
   restarts: number
   /** The crash suspicion after a crash or after restarts without progress. null for nearly every job. */
-  care: Care | null
+  care: CrashSuspicion | null
   /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
   omitted: Omitted | null
   runAt: Date
@@ -317,6 +317,6 @@ export const viewWorkers = (db: Db, now: Date | null): Promise<WorkerView[]> => 
 const alive = { name: 'view_alive', text: `select 1 as alive` }
 
 /** Throws if the database does not answer within the deadline. */
-export async function probe(db: Db, deadlineMs: number): Promise<void> {
+export async function pingDatabase(db: Db, deadlineMs: number): Promise<void> {
   await db.run(alive, [], deadlineMs)
 }

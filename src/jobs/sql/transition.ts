@@ -9,7 +9,7 @@
  * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, gated, gate_key). All of
  * these jobs were running. The statement looks up each counter by key: a join could read all counters.
  */
-export const freeGates = (moved: string, now: string): string => `
+export const releaseLimits = (moved: string, now: string): string => `
   unleased as materialized (
     select f.queue, f.key, count(*)::int as n
     from (
@@ -175,12 +175,12 @@ export const noteBatchActions = (what: string, of: string, now: string, who: str
   )
 
 // The limits of the queue may have changed since the enqueue.
-export const asQueueSays = `
+export const limitsOfItsQueue = `
   gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
   gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
 /** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
-export const heldByAnother = (job: string): string => `coalesce((
+export const keyTakenByAnother = (job: string): string => `coalesce((
           select true from retoma.job other
           where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
           limit 1
@@ -188,8 +188,8 @@ export const heldByAnother = (job: string): string => `coalesce((
 
 // The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
 // now.
-export const withNewBudget = `
+export const readyForRetry = `
         state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
         failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
         key_hold = case when key is not null then coalesce(key_hold, 'final') end,
-        ${asQueueSays}`
+        ${limitsOfItsQueue}`

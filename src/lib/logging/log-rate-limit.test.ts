@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { createLog } from './log.ts'
-import { LogFlood } from './log-rate-limit.ts'
+import { LogRateLimit } from './log-rate-limit.ts'
 
 test('one message is logged at most 20 times in ten seconds, with a count of what was left out', () => {
   let now = 0
   const later: { run: () => void; at: number }[] = []
-  const flood = new LogFlood(
+  const flood = new LogRateLimit(
     () => now,
     (run, ms) => later.push({ run, at: now + ms }),
   )

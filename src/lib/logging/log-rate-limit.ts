@@ -16,7 +16,7 @@ interface Window {
   leftOut: number
 }
 
-export class LogFlood {
+export class LogRateLimit {
   readonly #windows = new Map<string, Window>()
   readonly #elapsed: () => number
   readonly #later: (run: () => void, ms: number) => void

@@ -8,7 +8,7 @@ import pino from 'pino'
 import { systemClock } from '../clock.ts'
 import { isSecretName, withoutSecrets } from '../values/redact.ts'
 import { prettyLine } from './log-line.ts'
-import { LogFlood } from './log-rate-limit.ts'
+import { LogRateLimit } from './log-rate-limit.ts'
 
 type Line = (facts: Record<string, unknown>, message: string) => void
 
@@ -40,7 +40,7 @@ export function createLog(options: LogOptions): Log {
   const { write = text => process.stderr.write(text), colour = process.stderr.isTTY === true } = options
   const destination =
     options.format === 'json' ? { write } : { write: (line: string) => write(prettyLine(line, colour)) }
-  const flood = new LogFlood(
+  const flood = new LogRateLimit(
     () => systemClock.elapsed(),
     (run, ms) => void setTimeout(run, ms).unref(),
   )

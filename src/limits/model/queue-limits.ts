@@ -95,6 +95,6 @@ function object<T extends object>(at: string, value: T): T {
 const limits = ({ concurrency, rate }: GroupLimits = {}): boolean => concurrency !== undefined || rate !== undefined
 
 /** The jobs of the queue are limited jobs. */
-export const isGated = (of: QueueLimits): boolean => limits(of) || limits(of.perGroup)
+export const isLimited = (of: QueueLimits): boolean => limits(of) || limits(of.perGroup)
 /** The queue has a limit for each groupKey. */
 export const isGrouped = (of: QueueLimits): boolean => limits(of.perGroup)

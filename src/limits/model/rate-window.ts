@@ -7,7 +7,7 @@ import { textOption } from '../../enqueue/model/enqueue-options.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import type { Duration } from '../../lib/values/duration.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { checkRate, type Rate } from './queue-limits.ts'
 
@@ -35,7 +35,7 @@ export interface Allowance {
 }
 
 /** Result of a rate window: the counting hits, including this hit if granted. */
-export interface Judged {
+export interface WindowVerdict {
   granted: boolean
   used: number
   /** Milliseconds until the oldest counting hit leaves the window; null: no hit counts. */
@@ -48,10 +48,10 @@ export interface Judged {
 export const mostInstants = 256
 
 /** Stores rate windows. */
-export interface Windows {
-  take(asked: LimitOptions): Promise<Judged>
+export interface RateWindows {
+  take(asked: LimitOptions): Promise<WindowVerdict>
   /** Same as `take` without a hit: returns the result of a possible hit. */
-  peek(asked: LimitOptions): Promise<Judged>
+  peek(asked: LimitOptions): Promise<WindowVerdict>
 }
 
 const names = ['bucket', 'who', 'limit', 'per'] as const
@@ -66,7 +66,10 @@ export function checkLimit(asked: LimitOptions): LimitOptions {
   return asked
 }
 
-export function allowanceOf({ limit }: Pick<Rate, 'limit'>, { granted, used, freesMs, fitsMs }: Judged): Allowance {
+export function allowanceOf(
+  { limit }: Pick<Rate, 'limit'>,
+  { granted, used, freesMs, fitsMs }: WindowVerdict,
+): Allowance {
   const resetSeconds = upTo(freesMs ?? 0)
   return {
     allowed: granted,
@@ -78,7 +81,7 @@ export function allowanceOf({ limit }: Pick<Rate, 'limit'>, { granted, used, fre
 }
 
 export function rateLimited({ limit, per }: Rate, retryAfterSeconds: number): RetomaError {
-  const facts = { limit, per: span(per / 1000), seconds: retryAfterSeconds }
+  const facts = { limit, per: spanText(per / 1000), seconds: retryAfterSeconds }
   return new RetomaError('rate_limited', facts, { retryAfterSeconds })
 }
 

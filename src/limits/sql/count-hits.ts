@@ -8,7 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { Judged, LimitOptions } from '../model/rate-window.ts'
+import type { LimitOptions, WindowVerdict } from '../model/rate-window.ts'
 import { notedAt, tooLate } from './rate-window-rows.ts'
 
 const per = `make_interval(secs => $5::float8 / 1000)`
@@ -98,7 +98,7 @@ export interface Hits extends Pick<LimitOptions, 'bucket' | 'limit' | 'per'> {
   of: ReadonlyMap<string, number>
 }
 
-export type Judgement = Judged & { who: string }
+export type Judgement = WindowVerdict & { who: string }
 
 /**
  * Takes the hits if every caller fits, and returns the result for each caller. If a caller does not fit, takes nothing;

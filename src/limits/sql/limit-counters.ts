@@ -20,7 +20,12 @@ const add = {
  * Adds missing limit counters before a claim. An enqueue adds none: a caller's long transaction would block the whole
  * group.
  */
-export async function addGates(db: Db, queue: string, keys: readonly string[], now: Date | null): Promise<void> {
+export async function addLimitCounters(
+  db: Db,
+  queue: string,
+  keys: readonly string[],
+  now: Date | null,
+): Promise<void> {
   await db.run(add, [queue, keys, now])
 }
 
@@ -58,4 +63,4 @@ const recount = {
 }
 
 /** Corrects limit counters after a change of limits or a bug of the engine. Returns the corrected counters. */
-export const recountGates = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])
+export const recountLimits = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])

@@ -2,8 +2,8 @@
 
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
-import { asQueueSays, noteEvents } from '../../jobs/sql/transition.ts'
-import { isGated, isGrouped, type Limits, type Rate } from '../model/queue-limits.ts'
+import { limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
+import { isGrouped, isLimited, type Limits, type Rate } from '../model/queue-limits.ts'
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
@@ -30,7 +30,7 @@ export async function saveLimits(db: Db, limits: Limits, now: Date | null): Prom
   const rows = await db.run<{ name: string }>(setLimits, [
     all.map(([name]) => name),
     all.map(([, of]) => JSON.stringify(of)),
-    all.map(([, of]) => isGated(of)),
+    all.map(([, of]) => isLimited(of)),
     all.map(([, of]) => isGrouped(of)),
     now,
   ])
@@ -60,7 +60,7 @@ const regate = {
         ) j
     )
     update retoma.job j
-    set ${asQueueSays},
+    set ${limitsOfItsQueue},
       run_at = case when j.gated then greatest(j.run_at, coalesce($2::timestamptz, now())) else j.run_at end
     where j.id = any (array(select id from wrong))
     returning j.queue`,
@@ -80,7 +80,7 @@ const regroup = {
       limit $2
       for update of j skip locked
     )
-    update retoma.job j set ${asQueueSays}
+    update retoma.job j set ${limitsOfItsQueue}
     where j.id = any (array(select id from wrong))
     returning j.queue`,
 }
@@ -88,7 +88,7 @@ const regroup = {
 const bite = 5000
 
 /** Updates waiting jobs to the current limits of their queues. */
-export async function regateJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
+export async function relimitJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
   while ((await db.run(regate, [bite, now])).length >= bite);
   while ((await db.run(regroup, [changed, bite])).length >= bite);
 }
@@ -130,7 +130,7 @@ const turn = {
 }
 
 /** Takes the turn of a full scan for the queues without a full scan for `everyMs`; returns these queues. */
-export async function takeSweepTurns(
+export async function takeFullScanTurns(
   db: Db,
   queues: readonly string[],
   everyMs: number,

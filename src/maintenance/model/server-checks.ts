@@ -1,7 +1,7 @@
 /** Checks the server and the schema. */
 
 import { say } from '../../errors/errors.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal, sizeOf } from '../../lib/values/format-number.ts'
 import { type Check, failure, ok, warning } from './doctor-check.ts'
 import type { LongTransaction, RightsFacts, ServerFacts, TableSize } from './doctor-facts.ts'
@@ -174,7 +174,7 @@ export function checkPins(pins: readonly LongTransaction[]): Check {
     return ok('pins', say('nobody keeps dead rows from being removed', 'ninguém impede a remoção de linhas mortas'))
   const more = pins.length > 1 ? ` (+${pins.length - 1})` : ''
   const who = `${first.name || '?'}${first.pid === null ? '' : `, pid ${first.pid}`}`
-  const age = first.seconds === null ? `${first.transactions} xids` : span(first.seconds, 1)
+  const age = first.seconds === null ? `${first.transactions} xids` : spanText(first.seconds, 1)
   const state = first.state === null ? '' : `, ${first.state}`
   return warning(
     'pins',

@@ -2,7 +2,7 @@
 
 import { say } from '../../errors/errors.ts'
 import { defaultPolicy, unwatchedAfter } from '../../jobs/model/policy.ts'
-import { span } from '../../lib/values/format-duration.ts'
+import { spanText } from '../../lib/values/format-duration.ts'
 import { type Check, failure, ok, upTo, warning } from './doctor-check.ts'
 import type { FindingFacts, Hearing, StarvedFacts, WorkFacts } from './doctor-facts.ts'
 
@@ -45,7 +45,7 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
   if (starved.length === 0)
     return ok('starved', say('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'))
   const list = few(
-    starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${span(each.oldestSeconds, 1)})`),
+    starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${spanText(each.oldestSeconds, 1)})`),
   )
   const nobody = starved.some(each => each.noWorker)
   return warning(
@@ -69,7 +69,9 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
   if (lost.length === 0) return ok('workers', say(`workers alive: ${live}`, `workers vivos: ${live}`))
   const jobs = lost.reduce((sum, each) => sum + each.jobs, 0)
   const list = few(
-    lost.map(each => (each.silentSeconds === null ? each.worker : `${each.worker} (${span(each.silentSeconds, 1)})`)),
+    lost.map(each =>
+      each.silentSeconds === null ? each.worker : `${each.worker} (${spanText(each.silentSeconds, 1)})`,
+    ),
   )
   return warning(
     'workers',
@@ -97,13 +99,16 @@ export function checkPaused({ paused }: WorkFacts): Check {
 /** `seconds`: since the last check of the watchdog; null: never. */
 export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Check {
   if (seconds !== null && seconds * 1000 < unwatchedAfter)
-    return ok('watchdog', say(`its last tick was ${span(seconds, 1)} ago`, `o último tick foi há ${span(seconds, 1)}`))
+    return ok(
+      'watchdog',
+      say(`its last tick was ${spanText(seconds, 1)} ago`, `o último tick foi há ${spanText(seconds, 1)}`),
+    )
   const sentence =
     seconds === null
       ? say('the watchdog has never ticked', 'o watchdog nunca rodou')
       : say(
-          `the watchdog's last tick was ${span(seconds, 1)} ago`,
-          `o último tick do watchdog foi há ${span(seconds, 1)}`,
+          `the watchdog's last tick was ${spanText(seconds, 1)} ago`,
+          `o último tick do watchdog foi há ${spanText(seconds, 1)}`,
         )
   // Without a live worker the watchdog is switched off, and a person should know; with a live worker the watchdog must run.
   return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)

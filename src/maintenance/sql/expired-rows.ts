@@ -29,7 +29,7 @@ const prune = {
       ) as files`,
 }
 
-export interface Unused {
+export interface ExpiredRows {
   /** The largest number of rows deleted from a table. */
   most: number
   /** Files without an owner exist; files/sql/file-removal.ts deletes them, because each may be large. */
@@ -37,7 +37,7 @@ export interface Unused {
 }
 
 /** Deletes at most `limit` rows of each table. */
-export async function pruneUnused(db: Db, limit: number, now: Date | null): Promise<Unused> {
-  const [row] = await db.run<Unused>(prune, [now, limit], 8000)
+export async function pruneExpiredRows(db: Db, limit: number, now: Date | null): Promise<ExpiredRows> {
+  const [row] = await db.run<ExpiredRows>(prune, [now, limit], 8000)
   return row!
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Connection, Queryable } from '../../database/db.ts'
-import { holdSchema, type Migration, migrateIn, tablesMadeBy } from '../../database/migrate.ts'
+import { lockSchema, type Migration, migrateIn, tablesMadeBy } from '../../database/migrate.ts'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
@@ -65,7 +65,7 @@ const bounded = (connection: Connection): Queryable => ({
 async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> {
   const { schema, migrations } = options
   await settleText(client)
-  const found = await holdSchema(client)
+  const found = await lockSchema(client)
   const newest = migrations.at(-1)?.version ?? 0
   if (found > newest) throw new RetomaError('schema_too_new', { found, known: newest })
   const there = await lockTables(client)

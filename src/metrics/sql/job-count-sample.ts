@@ -88,14 +88,14 @@ const take = {
     select exists (select from won) as won, ${leftByTheDead} as left`,
 }
 
-export interface Taken {
+export interface SampleTaken {
   /** This process won the count. */
   won: boolean
   /** Dead workers left metrics that must be folded (metric-counters.ts). */
   left: boolean
 }
 
-export async function takeSample(db: Db, apartMs: number, now: Date | null): Promise<Taken> {
-  const [row] = await db.run<Taken>(take, [now, apartMs], sampleDeadlineMs)
+export async function takeSample(db: Db, apartMs: number, now: Date | null): Promise<SampleTaken> {
+  const [row] = await db.run<SampleTaken>(take, [now, apartMs], sampleDeadlineMs)
   return row!
 }

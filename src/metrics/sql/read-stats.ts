@@ -63,7 +63,7 @@ interface Count {
   oldestSeconds: number | null
 }
 
-export interface Pulse {
+export interface SystemCounts {
   id: string
   host: string
   beatAgeSeconds: number
@@ -81,7 +81,7 @@ export interface Readings {
   counts: Count[]
   queues: { queue: string; paused: boolean }[]
   /** Living workers; the first 1000. */
-  workers: Pulse[]
+  workers: SystemCounts[]
   /** By verdict: hung, slow, starved. */
   findings: Record<string, number>
   /** Unfinished batches by state. */

@@ -8,7 +8,7 @@
  */
 import type { Db } from '../../database/db.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
-import { cleared } from './provider-state.ts'
+import { clearedProvider } from './provider-state.ts'
 
 const tickMs = 8000
 const bite = 1000
@@ -24,7 +24,7 @@ const clear = {
       where name = $1
       for update
     ), moved as (
-      update retoma.provider p set ${cleared('coalesce($2::timestamptz, now())')} from known k where p.name = k.name and k.stands
+      update retoma.provider p set ${clearedProvider('coalesce($2::timestamptz, now())')} from known k where p.name = k.name and k.stands
       returning p.name
     ), ${noteEvents(
       {

@@ -136,7 +136,7 @@ const silent = {
  * Ends a wait or stop. Keeps the end of an unfinished wait: clear-provider.ts makes the jobs deferred until this instant
  * ready.
  */
-export const cleared = (now: string) => `
+export const clearedProvider = (now: string) => `
   waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
   wait_until = '-infinity', waits = 0, waits_since = null, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
   cleared_at = ${now}`
@@ -152,7 +152,7 @@ const answer = {
       where name = $1
       for update
     ), done as (
-      update retoma.provider p set ${cleared(now)} from home h where p.name = h.name and h.same
+      update retoma.provider p set ${clearedProvider(now)} from home h where p.name = h.name and h.same
     ), eased as (
       update retoma.provider p set waits = 0, waits_since = null, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
     )
@@ -160,21 +160,21 @@ const answer = {
 }
 
 /** The job that asks or answers, and its kind. */
-export interface Asker {
+export interface ProviderAsker {
   job: string
   kind: string
 }
 
 /** `goesOn`: the provider was stopped and is now open. */
-export type Told = ProviderStand & { goesOn?: boolean }
+export type ProviderAnswer = ProviderStand & { goesOn?: boolean }
 
-export async function tellProvider(
+export async function recordProviderWord(
   db: Db,
   name: string,
-  { job, kind }: Asker,
+  { job, kind }: ProviderAsker,
   word: ProviderWord,
   at: Date | null,
-): Promise<Told> {
+): Promise<ProviderAnswer> {
   switch (word.how) {
     case 'ask':
       return mayAsk(db, name, { job, kind }, at)
@@ -217,7 +217,7 @@ async function stopExhausted(
   return { how: 'stopped', ms: probeEvery, ...words }
 }
 
-async function mayAsk(db: Db, name: string, { job, kind }: Asker, at: Date | null): Promise<ProviderStand> {
+async function mayAsk(db: Db, name: string, { job, kind }: ProviderAsker, at: Date | null): Promise<ProviderStand> {
   const [row] = await db.run<Row>(look, [name, at, job, kind])
   const { asked, waitMs, probeMs, mayProbe, exhausted, waits, at: last, code, message, known } = row!
   const isOpen = waitMs === null && probeMs === null

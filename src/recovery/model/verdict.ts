@@ -22,7 +22,7 @@ export const starvedAfter = seconds(30)
  * Silent checks after which a worker is dead, even with gaps between the checks. A live worker sends a heartbeat within two
  * heartbeat intervals after the database returns, and fewer checks fit into two intervals.
  */
-export const silentLooks = 6
+export const silentChecks = 6
 
 export interface JobFacts {
   of: 'job'
@@ -158,7 +158,7 @@ function judgeWorker(facts: WorkerFacts): Judgement | null {
   const { beatMs, suspectedMs, looks, watched, orphanAfter } = facts
   if (beatMs > orphanAfter / 2) {
     const heardLongEnough = watched && suspectedMs !== null && suspectedMs >= 2 * beatEvery
-    if (beatMs > orphanAfter && (heardLongEnough || (suspectedMs !== null && looks >= silentLooks)))
+    if (beatMs > orphanAfter && (heardLongEnough || (suspectedMs !== null && looks >= silentChecks)))
       return { verdict: 'orphan', action: 'retry' }
     return { verdict: 'suspect', action: 'watch' }
   }

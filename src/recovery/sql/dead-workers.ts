@@ -11,7 +11,7 @@
 import type { Db } from '../../database/db.ts'
 import { heldByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 import { isToBeSampled } from '../../metrics/sql/job-count-sample.ts'
-import { silentLooks } from '../model/verdict.ts'
+import { silentChecks } from '../model/verdict.ts'
 import { isLate, kindClocks } from './late-attempts.ts'
 
 /** A watchdog without an answer checks again at its next tick; a process that ends waits at most this long. */
@@ -32,7 +32,7 @@ interface JudgedWorker {
   dead: boolean
 }
 
-export interface Look {
+export interface WorkerCheck {
   /** This process won the check: no other process checked within `apartMs`. */
   won: boolean
   /** Time since the last check, if this process won; null: the first check ever, or not won. */
@@ -157,14 +157,14 @@ const look = {
       ${isToBeSampled} as sample`,
 }
 
-export async function lookAfterWorkers(
+export async function checkWorkers(
   db: Db,
   rule: OrphanRule,
   among: 'all' | 'the lately dead',
   now: Date | null,
-): Promise<Look> {
-  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentLooks, among === 'all']
-  const [found] = await db.run<Look>(look, values, tickMs)
+): Promise<WorkerCheck> {
+  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentChecks, among === 'all']
+  const [found] = await db.run<WorkerCheck>(look, values, tickMs)
   // The statement saw the workers before its own update: a worker declared dead just now may have orphans too.
   return { ...found!, orphans: found!.orphans || found!.judged.some(each => each.dead) }
 }

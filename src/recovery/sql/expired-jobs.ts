@@ -8,10 +8,10 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Policy } from '../../jobs/model/policy.ts'
 import { overriding } from '../../jobs/sql/policy-override.ts'
-import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
+import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 
 const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
@@ -123,7 +123,7 @@ const fail = {
       select id, attempt, 'overdue', error ->> 'message', last_worker, ${now} from ran
       on conflict do nothing
     ), ${noteJobStates('ended', now, { from: 'm.was' })},
-    ${freeGates('ran', now)},
+    ${releaseLimits('ran', now)},
     ${countMoves('ended')}
     select id, queue, kind, batch_id as batch from ended`,
 }
@@ -145,6 +145,6 @@ export async function failOverdue(db: Db, limit: number, now: Date | null): Prom
   return db.run<Overdue>(fail, [
     now, limit, those.map(each => each.name), those.map(each => each.queue), those.map(each => each.batch),
     those.map(each => each.policy.maxAge), messages,
-    messages.map(message => causeOf({ what: 'overdue', code: null, message })),
+    messages.map(message => fingerprintOf({ what: 'overdue', code: null, message })),
   ], tickMs) // biome-ignore format: the columns in their order
 }

@@ -9,9 +9,14 @@
 
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy, type Policy } from '../../jobs/model/policy.ts'
-import { careAfterRestart, fruitless, tooMany, tooManyError } from '../../jobs/sql/crash-suspicion.ts'
+import {
+  restartsWithoutProgress,
+  suspicionAfterRestart,
+  tooMany,
+  tooManyError,
+} from '../../jobs/sql/crash-suspicion.ts'
 import { overriding, policyInForce } from '../../jobs/sql/policy-override.ts'
-import { countMoves, countOutcomes, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
+import { countMoves, countOutcomes, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 import { type JobFacts, timeoutGrace } from '../model/verdict.ts'
 import { lastSweep } from './sweep-schedule.ts'
 
@@ -122,23 +127,23 @@ const find = {
 }
 
 /** Returns at most `limit` attempts with an id above `after`. */
-export const findLate = (db: Db, after: string, limit: number, now: Date | null): Promise<LateAttempt[]> =>
+export const findLateAttempts = (db: Db, after: string, limit: number, now: Date | null): Promise<LateAttempt[]> =>
   db.run<LateAttempt>(find, [now, after, limit], tickMs)
 
 /** The end of an attempt. */
-export interface Ending {
+export interface AttemptToEnd {
   of: Pick<LateAttempt, 'id' | 'attempt' | 'worker' | 'signUs'>
   state: 'waiting' | 'stalled' | 'failed'
   delayMs: number
   error: { message: string; code: string | null; cause: string }
 }
 
-export interface Ended {
+export interface EndedAttempt {
   id: string
   queue: string
   kind: string
   batch: string | null
-  state: Ending['state']
+  state: AttemptToEnd['state']
 }
 
 interface EndParts {
@@ -184,7 +189,7 @@ const end = (
       insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
       select id, attempt, '${what}', error ->> 'code', error ->> 'message', worker, ${now} from moved
       on conflict do nothing
-    ), ${freeGates('moved', now)},
+    ), ${releaseLimits('moved', now)},
     ${parts}
     select id, queue, kind, batch_id as batch, state from moved`,
 })
@@ -205,13 +210,13 @@ const standsStill = end('stalled', {
 })
 
 // As after the crash of a worker: a job with repeated restarts and no progress runs alone, and finally becomes `stalled`.
-const tooOften = `h.state = 'waiting' and ${tooMany(fruitless('j'))}`
+const tooOften = `h.state = 'waiting' and ${tooMany(restartsWithoutProgress('j'))}`
 const hangs = end('hung', {
   state: `case when ${tooOften} then 'stalled' else h.state end`,
   error: `case when ${tooOften} then $9::jsonb - 'what' else h.error end`,
   set: `
         restarts = j.restarts + 1,
-        care = ${careAfterRestart('j', fruitless('j'))},`,
+        care = ${suspicionAfterRestart('j', restartsWithoutProgress('j'))},`,
   parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
 })
 
@@ -221,13 +226,13 @@ const statements = { timeout: outOfTime, stalled: standsStill, hung: hangs }
 export function endAttempts(
   db: Db,
   what: keyof typeof statements,
-  endings: readonly Ending[],
+  endings: readonly AttemptToEnd[],
   now: Date | null,
-): Promise<Ended[]> {
-  const of = <T>(column: (each: Ending) => T) => endings.map(column)
+): Promise<EndedAttempt[]> {
+  const of = <T>(column: (each: AttemptToEnd) => T) => endings.map(column)
   const values = [
     now, of(each => each.of.id), of(each => each.of.attempt), of(each => each.of.worker), of(each => each.of.signUs),
     of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)), ...(what === 'hung' ? [tooManyError] : []),
   ] // biome-ignore format: the columns in their order
-  return db.run<Ended>(statements[what], values, tickMs)
+  return db.run<EndedAttempt>(statements[what], values, tickMs)
 }

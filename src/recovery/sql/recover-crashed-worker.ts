@@ -19,28 +19,28 @@
 
 import type { Db } from '../../database/db.ts'
 import { aloneAfter } from '../../jobs/model/crash-suspicion.ts'
-import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure } from '../../jobs/model/outcome.ts'
 import { poisonFailure } from '../../jobs/model/poison-job.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import {
-  careAfterRestart,
-  careWith,
-  fruitless,
-  inItsWords,
-  kept,
+  inPolicyWords,
+  keptSuspicion,
   orphanError,
+  restartsWithoutProgress,
+  suspicionAfterRestart,
+  suspicionWith,
   tooMany,
   tooManyError,
 } from '../../jobs/sql/crash-suspicion.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
-import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
+import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { cleanText } from '../../lib/values/json.ts'
-import type { Death } from '../../supervisor/model/crash-report.ts'
+import type { CrashReport } from '../../supervisor/model/crash-report.ts'
 import type { Recovered } from './recover-orphans.ts'
 
-export interface Buried extends Recovered {
+export interface RecoveredWorker extends Recovered {
   fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
 }
 
@@ -91,13 +91,13 @@ const bury = {
       where (s.id, s.attempt) in (select id, attempt from begun)
         or s.id || '/' || s.attempt in (select jsonb_array_elements_text(death -> 'started') from retoma.worker where id = $2)
     ), judged as materialized (
-      select t.*, p.policy, ${fruitless('t')} as fruitless,
+      select t.*, p.policy, ${restartsWithoutProgress('t')} as fruitless,
         case
           when not t.begun then 'unbegun'
           when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
           when p.policy ->> 'onOrphan' <> 'retry' then 'later'
           when $3 = 'unexplained' and (select begun from known) = 1 then 'crash'
-          when $3 = 'unexplained' and ${kept('t', 'level')} < 2 then 'suspect'
+          when $3 = 'unexplained' and ${keptSuspicion('t', 'level')} < 2 then 'suspect'
           when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
           else 'restart'
         end as fate
@@ -106,7 +106,7 @@ const bury = {
         cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
     ), costed as materialized (
       select j.*,
-        j.crashes + case when fate = 'crash' then 1 + ${kept('j', 'deaths')} else 0 end as crashed,
+        j.crashes + case when fate = 'crash' then 1 + ${keptSuspicion('j', 'deaths')} else 0 end as crashed,
         fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
       from judged j
       where fate <> 'later'
@@ -121,14 +121,14 @@ const bury = {
           when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
           when fate = 'crash' then $9::jsonb
           when unknown and ${tooMany('fruitless')} then $12::jsonb
-          else ${inItsWords('$11::jsonb', 'policy')}
+          else ${inPolicyWords('$11::jsonb', 'policy')}
         end as error,
         case
           when fate = 'crash'
-          then ${careWith(`case when $3 = 'unexplained' then 2 else ${kept('c', 'level')} end`, 'null::text', '0', kept('c', 'fruitless'))}
+          then ${suspicionWith(`case when $3 = 'unexplained' then 2 else ${keptSuspicion('c', 'level')} end`, 'null::text', '0', keptSuspicion('c', 'fruitless'))}
           when fate = 'suspect'
-          then ${careWith(`case when fruitless >= ${aloneAfter} then 2 else ${kept('c', 'level')} + 1 end`, '$2::text', `${kept('c', 'deaths')} + 1`, 'fruitless')}
-          when unknown then ${careAfterRestart('c', 'fruitless')}
+          then ${suspicionWith(`case when fruitless >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'deaths')} + 1`, 'fruitless')}
+          when unknown then ${suspicionAfterRestart('c', 'fruitless')}
           else c.care
         end as next_care
       from costed c cross join lateral (select c.crashed >= (c.policy ->> 'maxCrashes')::int as poison) x
@@ -165,7 +165,7 @@ const bury = {
       from moved where fate <> 'unbegun'
       on conflict do nothing
     ), ${noteJobStates('moved', now, { where: `m.fate <> 'unbegun'` })},
-    ${freeGates('moved', now)},
+    ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.fate
     from known k
@@ -173,7 +173,7 @@ const bury = {
       left join moved m on true`,
 }
 
-interface Row extends Buried {
+interface Row extends RecoveredWorker {
   /** Start of the next chunk; null: this was the last chunk. */
   next: string | null
   begun: number
@@ -184,13 +184,13 @@ interface Row extends Buried {
  * is released as never started, even if the job caused the crash, and so for ever. If `started` could not be read, there is no crash
  * report, and the watchdog takes over.
  */
-export async function buryWorker(
+export async function recoverCrashedWorker(
   db: Db,
   worker: string,
-  death: Death,
+  death: CrashReport,
   now: Date | null,
   random: Random = systemRandom,
-): Promise<Buried[]> {
+): Promise<RecoveredWorker[]> {
   const { started, culprit, ...rest } = cleaned(death)
   const begun = started.map(each => each.split('/'))
   const crash = crashOf(rest, culprit)
@@ -200,7 +200,7 @@ export async function buryWorker(
     errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
     random(), JSON.stringify(defaultPolicy),
   ] // biome-ignore format: the columns in their order
-  const buried: Buried[] = []
+  const buried: RecoveredWorker[] = []
   let next: string | null = '0'
   let known = 0
   while (next !== null) {
@@ -214,11 +214,11 @@ export async function buryWorker(
   return buried
 }
 
-const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: causeOf(failure) })
+const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 
 function crashOf(
-  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<Death, 'started' | 'culprit'>,
-  culprit: Death['culprit'],
+  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<CrashReport, 'started' | 'culprit'>,
+  culprit: CrashReport['culprit'],
 ): Failure {
   const evidence = { why, signal, exitCode, memoryBytes, oom, stderr }
   if (culprit === null)
@@ -236,7 +236,7 @@ function crashOf(
 const longest = 20_000
 
 /** Cleans the texts of the report, because a crashing process may write any bytes. */
-function cleaned(death: Death): Death {
+function cleaned(death: CrashReport): CrashReport {
   const clean = <T extends string | null>(text: T) => (text === null ? text : (cleanText(text.slice(0, longest)) as T))
   const { culprit } = death
   return {

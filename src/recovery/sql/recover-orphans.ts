@@ -14,15 +14,15 @@
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import {
-  careAfterRestart,
-  fruitless,
-  inItsWords,
+  inPolicyWords,
   orphanError,
+  restartsWithoutProgress,
+  suspicionAfterRestart,
   tooMany,
   tooManyError,
 } from '../../jobs/sql/crash-suspicion.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
-import { countMoves, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
+import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 import { lastSweep } from './sweep-schedule.ts'
 
 export { orphanMessage } from '../../jobs/sql/crash-suspicion.ts'
@@ -78,7 +78,7 @@ const recover = {
       order by j.id + 0
       limit $2
     ), orphan as materialized (
-      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${fruitless('j')} as fruitless
+      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as fruitless
       from found f
         join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = any (array[j.kind])
@@ -94,9 +94,9 @@ const recover = {
         end as state,
         case
           when t.too_many and coalesce(o.policy ->> 'onOrphan', 'retry') = 'retry' then $4::jsonb
-          else ${inItsWords('$3::jsonb', 'o.policy')}
+          else ${inPolicyWords('$3::jsonb', 'o.policy')}
         end as error,
-        case when o.begun and o.named is not true then ${careAfterRestart('o', 'o.fruitless')} else o.care end as care
+        case when o.begun and o.named is not true then ${suspicionAfterRestart('o', 'o.fruitless')} else o.care end as care
       from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.fruitless')} as too_many) t
     ), moved as (
       update retoma.job j
@@ -119,7 +119,7 @@ const recover = {
       select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun
       on conflict do nothing
     ), ${noteJobStates('moved', now, { where: 'm.begun' })},
-    ${freeGates('moved', now)},
+    ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select id, queue, kind, state, worker_id as worker from moved`,
 }

@@ -4,7 +4,7 @@
  * has no worker, the statement reads further.
  */
 
-import { notHeld } from '../../claiming/sql/claim.ts'
+import { claimsNotBlocked } from '../../claiming/sql/claim.ts'
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
@@ -81,7 +81,7 @@ const starved = {
     ), lane as (
       select queue, kind, coalesce(version, 1) as version, count(*)::int as jobs, min(run_at) as run_at
       from seen
-      where ${notHeld}
+      where ${claimsNotBlocked}
       group by 1, 2, 3
     )
     select l.queue, l.kind, l.version, l.jobs, l.run_at as "readySince",

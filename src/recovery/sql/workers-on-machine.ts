@@ -8,7 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { Death } from '../../supervisor/model/crash-report.ts'
+import type { CrashReport } from '../../supervisor/model/crash-report.ts'
 import type { WorkerProcess } from '../../worker/sql/heartbeat.ts'
 
 const deadlineMs = 8000
@@ -47,7 +47,7 @@ const declare = {
 export async function declareProcessGone(
   db: Db,
   ids: readonly string[],
-  death: Omit<Death, 'started'>,
+  death: Omit<CrashReport, 'started'>,
   now: Date | null,
 ): Promise<string[]> {
   const rows = await db.run<{ id: string }>(declare, [now, ids, JSON.stringify(death)], deadlineMs)

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { minutes, seconds } from '../../lib/values/duration.ts'
-import { type CatchUp, dueSlots } from './catch-up.ts'
+import { type CatchUp, dueOccurrences } from './catch-up.ts'
 
 const at = (time: string) => new Date(`2026-11-15T${time}Z`)
 const plan = { every: minutes(5) }
-const due = (catchUp: CatchUp, now: string, limit = 100) => dueSlots(plan, catchUp, at('07:00:00'), at(now), limit)
+const due = (catchUp: CatchUp, now: string, limit = 100) =>
+  dueOccurrences(plan, catchUp, at('07:00:00'), at(now), limit)
 
 test.each(['skip', 'once', 'all'] as const)('a slot that is just due fires, whatever the policy: %s', catchUp => {
   expect(due(catchUp, '07:00:00')).toEqual({ slots: [at('07:00:00')], nextAt: at('07:05:00') })
@@ -32,6 +33,6 @@ describe('of four slots that were missed', () => {
 })
 
 test('what fires every second is late by a minute at most, and only its newest slot counts', () => {
-  const { slots } = dueSlots({ every: seconds(1) }, 'skip', at('07:00:00'), at('08:00:00'), 100)
+  const { slots } = dueOccurrences({ every: seconds(1) }, 'skip', at('07:00:00'), at('08:00:00'), 100)
   expect(slots).toEqual([at('08:00:00')])
 })

@@ -1,6 +1,6 @@
 /** Selects the occurrences of a schedule to enqueue now, and the next occurrence, including the missed occurrences. */
 import { minutes } from '../../lib/values/duration.ts'
-import { lastSlot, type Plan, slotAfter } from './recurrence.ts'
+import { lastOccurrence, occurrenceAfter, type Plan } from './recurrence.ts'
 
 /** Rule for missed occurrences. `skip`: no job. `once`: a single job for all. `all`: a job for each. */
 export type CatchUp = 'skip' | 'once' | 'all'
@@ -10,21 +10,21 @@ export const catchUps: readonly CatchUp[] = ['skip', 'once', 'all']
 /** An occurrence of at most this age is not missed, only late, because no process checks at the exact instant. */
 const onTime = minutes(1)
 
-export interface Due {
+export interface DueOccurrences {
   slots: Date[]
   nextAt: Date
 }
 
 /** `nextAt` is a due occurrence. At most `limit` occurrences are returned; then the returned `nextAt` may be due too. */
-export function dueSlots(plan: Plan, catchUp: CatchUp, nextAt: Date, now: Date, limit: number): Due {
+export function dueOccurrences(plan: Plan, catchUp: CatchUp, nextAt: Date, now: Date, limit: number): DueOccurrences {
   if (catchUp !== 'all') {
-    const last = lastSlot(plan, nextAt, now)
+    const last = lastOccurrence(plan, nextAt, now)
     const missed = catchUp === 'skip' && now.getTime() - last.getTime() > onTime
-    return { slots: missed ? [] : [last], nextAt: slotAfter(plan, last) }
+    return { slots: missed ? [] : [last], nextAt: occurrenceAfter(plan, last) }
   }
   const slots = [nextAt]
   for (;;) {
-    const next = slotAfter(plan, slots.at(-1)!)
+    const next = occurrenceAfter(plan, slots.at(-1)!)
     if (next > now || slots.length >= limit) return { slots, nextAt: next }
     slots.push(next)
   }

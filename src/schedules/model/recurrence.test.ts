@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { days, minutes, seconds } from '../../lib/values/duration.ts'
-import { lastSlot, type Plan, slotAfter } from './recurrence.ts'
+import { lastOccurrence, occurrenceAfter, type Plan } from './recurrence.ts'
 
 function slots(plan: Plan, from: string, count: number): string[] {
   const found: string[] = []
   for (let at = new Date(from); found.length < count; ) {
-    at = slotAfter(plan, at)
+    at = occurrenceAfter(plan, at)
     found.push(at.toISOString().replace('.000Z', 'Z'))
   }
   return found
@@ -28,11 +28,15 @@ test('a pattern is read in its time zone', () => {
 })
 
 test('the next slot lies after the instant, never at it', () => {
-  expect(slotAfter(saoPaulo('0 4 * * *'), new Date('2026-11-15T06:59:59.999Z'))).toEqual(
+  expect(occurrenceAfter(saoPaulo('0 4 * * *'), new Date('2026-11-15T06:59:59.999Z'))).toEqual(
     new Date('2026-11-15T07:00:00Z'),
   )
-  expect(slotAfter(saoPaulo('0 4 * * *'), new Date('2026-11-15T07:00:00Z'))).toEqual(new Date('2026-11-16T07:00:00Z'))
-  expect(slotAfter({ every: minutes(5) }, new Date('2026-11-15T07:00:00Z'))).toEqual(new Date('2026-11-15T07:05:00Z'))
+  expect(occurrenceAfter(saoPaulo('0 4 * * *'), new Date('2026-11-15T07:00:00Z'))).toEqual(
+    new Date('2026-11-16T07:00:00Z'),
+  )
+  expect(occurrenceAfter({ every: minutes(5) }, new Date('2026-11-15T07:00:00Z'))).toEqual(
+    new Date('2026-11-15T07:05:00Z'),
+  )
 })
 
 test('every counts from the epoch, whenever it is asked', () => {
@@ -88,11 +92,11 @@ test('the last slot up to an instant is found among any number, the same as by c
   const secondsOf = (n: number) => fc.nat(days(n) / 1000)
   fc.assert(
     fc.property(fc.constantFrom(...plans), nearChanges, secondsOf(12), secondsOf(2), (plan, around, start, length) => {
-      const first = slotAfter(plan, new Date(around + start * 1000))
+      const first = occurrenceAfter(plan, new Date(around + start * 1000))
       const now = new Date(first.getTime() + length * 1000)
       let counted = first
-      for (let next = first; next <= now; next = slotAfter(plan, next)) counted = next
-      expect(lastSlot(plan, first, now)).toEqual(counted)
+      for (let next = first; next <= now; next = occurrenceAfter(plan, next)) counted = next
+      expect(lastOccurrence(plan, first, now)).toEqual(counted)
     }),
     { numRuns: 100 },
   )
@@ -101,5 +105,5 @@ test('the last slot up to an instant is found among any number, the same as by c
 test('a second of a year is found at once', () => {
   const plan: Plan = { cron: '* * * * * *', timeZone: 'UTC' }
   const now = new Date('2027-01-01T00:00:00.500Z')
-  expect(lastSlot(plan, new Date('2026-01-01T00:00:00Z'), now)).toEqual(new Date('2027-01-01T00:00:00Z'))
+  expect(lastOccurrence(plan, new Date('2026-01-01T00:00:00Z'), now)).toEqual(new Date('2027-01-01T00:00:00Z'))
 })

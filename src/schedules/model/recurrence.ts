@@ -24,7 +24,7 @@ export interface EveryPlan {
 export const closest = seconds(1)
 
 /** Returns the first occurrence after the instant. */
-export function slotAfter(plan: Plan, instant: Date): Date {
+export function occurrenceAfter(plan: Plan, instant: Date): Date {
   if ('every' in plan) return new Date((Math.floor(instant.getTime() / plan.every) + 1) * plan.every)
   const slot = read(plan).nextRun(instant)
   if (slot === null) throw new RangeError(`"${plan.cron}" names no instant after ${instant.toISOString()}`)
@@ -35,12 +35,12 @@ export function slotAfter(plan: Plan, instant: Date): Date {
  * Returns the last occurrence up to and including `now`; `first` is an occurrence not after `now`. Binary search, because there
  * may be millions of occurrences.
  */
-export function lastSlot(plan: Plan, first: Date, now: Date): Date {
+export function lastOccurrence(plan: Plan, first: Date, now: Date): Date {
   let last = first
   let end = now.getTime() // no occurrence is after `end` and up to `now`
   while (end - last.getTime() >= closest) {
     const middle = new Date((last.getTime() + end) / 2)
-    const slot = slotAfter(plan, middle)
+    const slot = occurrenceAfter(plan, middle)
     if (slot <= now) last = slot
     else end = middle.getTime()
   }

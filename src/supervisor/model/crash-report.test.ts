@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Culprit, makeDeath, type Seen } from './crash-report.ts'
+import { type CrashObservation, makeCrashReport, type SuspectedJob } from './crash-report.ts'
 
-const culprit: Culprit = { job: '17', attempt: 2, how: 'exit', message: 'exit code 3', stack: null }
-const seen: Seen = {
+const culprit: SuspectedJob = { job: '17', attempt: 2, how: 'exit', message: 'exit code 3', stack: null }
+const seen: CrashObservation = {
   signal: null,
   exitCode: null,
   askedToStop: false,
@@ -17,9 +17,14 @@ const seen: Seen = {
 const unexplained = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGXCPU', 'SIGPIPE']
 const asked = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL']
 
-test.each<[string, Partial<Seen>, string, string]>([
-  ...asked.map((signal): [string, Partial<Seen>, string, string] => [signal, { signal }, 'asked', signal]),
-  ...unexplained.map((signal): [string, Partial<Seen>, string, string] => [signal, { signal }, 'unexplained', signal]),
+test.each<[string, Partial<CrashObservation>, string, string]>([
+  ...asked.map((signal): [string, Partial<CrashObservation>, string, string] => [signal, { signal }, 'asked', signal]),
+  ...unexplained.map((signal): [string, Partial<CrashObservation>, string, string] => [
+    signal,
+    { signal },
+    'unexplained',
+    signal,
+  ]),
   ['the kernel out of memory', { signal: 'SIGKILL', oomAfter: 1 }, 'unexplained', 'SIGKILL, out of memory'],
   ['SIGKILL long after the kernel', { signal: 'SIGKILL', oomBefore: 4, oomAfter: 4 }, 'asked', 'SIGKILL'],
   ['SIGKILL with no count at all', { signal: 'SIGKILL', oomBefore: null, oomAfter: null }, 'asked', 'SIGKILL'],
@@ -50,11 +55,11 @@ test.each<[string, Partial<Seen>, string, string]>([
     'SIGKILL: job 17 blocked the process past its time: 3 s',
   ],
 ])('%s', (_, given, how, why) => {
-  expect(makeDeath({ ...seen, ...given })).toMatchObject({ how, why })
+  expect(makeCrashReport({ ...seen, ...given })).toMatchObject({ how, why })
 })
 
 test('a certificate keeps the evidence', () => {
-  const death = makeDeath({ ...seen, signal: 'SIGKILL', oomAfter: 1, culprit })
+  const death = makeCrashReport({ ...seen, signal: 'SIGKILL', oomAfter: 1, culprit })
   const { memoryBytes, started, stderr } = seen
   expect(death).toMatchObject({ oom: true, exitCode: null, signal: 'SIGKILL', memoryBytes, started, stderr, culprit })
 })

@@ -3,7 +3,7 @@
  * report. `how` is `asked` (told to stop, or killed from outside), `named` (a known job ended the process) or `unexplained`: then
  * every started attempt is suspected.
  */
-export interface Death {
+export interface CrashReport {
   how: 'asked' | 'named' | 'unexplained'
   /** In words: SIGSEGV, exit code 1, memory over 512 MB … */
   why: string
@@ -14,13 +14,13 @@ export interface Death {
   oom: boolean
   /** Attempts that had started, as `id/attempt`; some may have ended in the meantime. */
   started: readonly string[]
-  culprit: Culprit | null
+  culprit: SuspectedJob | null
   /** Last lines of the stderr of the process. */
   stderr: string | null
 }
 
 /** The job that ended the process, named by the process itself. */
-export interface Culprit {
+export interface SuspectedJob {
   job: string
   attempt: number
   /**
@@ -33,7 +33,7 @@ export interface Culprit {
 }
 
 /** Observations of a supervisor about an ended process. */
-export interface Seen {
+export interface CrashObservation {
   signal: string | null
   exitCode: number | null
   /** The supervisor or another process told the process to stop. */
@@ -47,7 +47,7 @@ export interface Seen {
   oomBefore: number | null
   oomAfter: number | null
   started: readonly string[]
-  culprit: Culprit | null
+  culprit: SuspectedJob | null
   stderr: string | null
 }
 
@@ -60,7 +60,7 @@ export const restartCode = 75
 /** Signals from outside: no code inside a process ends the process with these signals. */
 const fromOutside = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL']
 
-export function makeDeath(seen: Seen): Death {
+export function makeCrashReport(seen: CrashObservation): CrashReport {
   const { signal, exitCode, memoryBytes, started, culprit, stderr } = seen
   // A kill from outside uses SIGKILL, and so does an out-of-memory kill of the kernel.
   const oom = signal === 'SIGKILL' && (seen.oomAfter ?? 0) > (seen.oomBefore ?? seen.oomAfter ?? 0)
@@ -78,21 +78,24 @@ export function makeDeath(seen: Seen): Death {
 }
 
 /** A known culprit wins over every other observation, even over a stop request. */
-function howOf({ signal, exitCode, askedToStop, overMemory, hung, culprit }: Seen, oom: boolean): Death['how'] {
+function howOf(
+  { signal, exitCode, askedToStop, overMemory, hung, culprit }: CrashObservation,
+  oom: boolean,
+): CrashReport['how'] {
   if (culprit !== null) return 'named'
   if (overMemory || hung) return 'unexplained'
   if (askedToStop || exitCode === restartCode) return 'asked'
   return signal !== null && fromOutside.includes(signal) && !oom ? 'asked' : 'unexplained'
 }
 
-const ends: Record<Culprit['how'], string> = {
+const ends: Record<SuspectedJob['how'], string> = {
   uncaught: 'threw an error that nobody caught',
   exit: 'called process.exit',
   timeout: 'blocked the process past its time',
   memory: 'took more memory than the worker may have',
 }
 
-function whyOf({ signal, exitCode, overMemory, hung, culprit }: Seen, oom: boolean): string {
+function whyOf({ signal, exitCode, overMemory, hung, culprit }: CrashObservation, oom: boolean): string {
   const cause = [
     oom && ', out of memory',
     overMemory && ', over the memory it may have',

@@ -40,7 +40,7 @@ export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | nu
 }
 
 /** The condition of the worker process, sent with every heartbeat. */
-export interface Vitals {
+export interface HeartbeatPayload {
   memoryBytes: number
   /** The longest delay of the main loop since the last heartbeat. */
   loopLagMs: number
@@ -69,7 +69,7 @@ export interface Blocked {
   stack: string | null
 }
 
-const well: Vitals = {
+const well: HeartbeatPayload = {
   memoryBytes: 0,
   loopLagMs: 0,
   inFlightCount: 0,
@@ -99,7 +99,7 @@ export const beat = {
     returning id`,
 }
 
-export function beatValues(id: string, given: Partial<Vitals>, now: Date | null): unknown[] {
+export function beatValues(id: string, given: Partial<HeartbeatPayload>, now: Date | null): unknown[] {
   const vitals = { ...well, ...given }
   const { blocked } = vitals
   return [
@@ -131,7 +131,7 @@ const lost = {
     where (select true from retoma.job j where j.id = f.id and j.attempt = f.attempt and j.worker_id = $1) is null`,
 }
 
-export interface Held {
+export interface HeldAttempt {
   id: string
   attempt: number
 }
@@ -140,10 +140,15 @@ export interface Held {
  * Names an attempt. A worker may run an attempt while an older attempt of the same job, with its lease lost, still runs,
  * so the job id alone is ambiguous.
  */
-export const nameOf = ({ id, attempt }: Held): string => `${id}/${attempt}`
+export const nameOf = ({ id, attempt }: HeldAttempt): string => `${id}/${attempt}`
 
 /** Returns the attempts in flight whose lease is lost. Sends no query if no attempt is in flight. */
-export async function lostBy(db: Db, id: string, inFlight: readonly Held[], deadlineMs: number): Promise<Held[]> {
+export async function lostBy(
+  db: Db,
+  id: string,
+  inFlight: readonly HeldAttempt[],
+  deadlineMs: number,
+): Promise<HeldAttempt[]> {
   if (inFlight.length === 0) return []
   const values = [id, inFlight.map(each => each.id), inFlight.map(each => each.attempt)]
   const rows = await db.run<{ place: number }>(lost, values, deadlineMs)
@@ -154,13 +159,13 @@ export interface Beat {
   /** false: the worker was declared dead. */
   alive: boolean
   /** Attempts in flight whose lease is lost. */
-  lost: Held[]
+  lost: HeldAttempt[]
 }
 
 /** Sends a heartbeat from the main loop, for a worker without a heartbeat thread. */
 export async function beatWorker(
   db: Db,
-  worker: { id: string; inFlight: readonly Held[] } & Partial<Vitals>,
+  worker: { id: string; inFlight: readonly HeldAttempt[] } & Partial<HeartbeatPayload>,
   deadlineMs: number,
   now: Date | null,
 ): Promise<Beat> {
@@ -175,7 +180,7 @@ const held = {
 }
 
 /** Returns all attempts of the worker according to the database. */
-export const heldBy = (db: Db, id: string): Promise<Held[]> => db.run<Held>(held, [id], 8000)
+export const attemptsHeldBy = (db: Db, id: string): Promise<HeldAttempt[]> => db.run<HeldAttempt>(held, [id], 8000)
 
 // If jobs of the worker still run, the worker is declared dead, and the watchdog recovers the jobs at its next check.
 const leave = {

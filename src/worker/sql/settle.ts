@@ -8,13 +8,13 @@
 
 import { shardOf } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import { causeOf } from '../../jobs/model/error-fingerprint.ts'
+import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure, Outcome } from '../../jobs/model/outcome.ts'
-import { kept } from '../../jobs/sql/crash-suspicion.ts'
-import { countOutcomes, freeGates, noteJobStates } from '../../jobs/sql/transition.ts'
-import { type Held, nameOf } from './heartbeat.ts'
+import { keptSuspicion } from '../../jobs/sql/crash-suspicion.ts'
+import { countOutcomes, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
+import { type HeldAttempt, nameOf } from './heartbeat.ts'
 
-export interface Settle {
+export interface SettleRow {
   id: string
   attempt: number
   /** `refused`: failed, and PostgreSQL rejected both the outcome and the failure that reports the rejection. */
@@ -49,7 +49,7 @@ const settle = {
         result = g.result,
         error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
-        crashes = j.crashes + case when g.charge = ${crash} then 1 + ${kept('j', 'deaths')} else 0 end,
+        crashes = j.crashes + case when g.charge = ${crash} then 1 + ${keptSuspicion('j', 'deaths')} else 0 end,
         care = case when g.charge = ${crash} then j.care || '{"death": null, "deaths": 0}' when g.charge < 0 then j.care end,
         unspent = j.unspent + (g.charge = ${handedBack})::int,
         rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
@@ -65,7 +65,7 @@ const settle = {
       from moved where charge > 0
       on conflict do nothing
     ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
-    ${freeGates('moved', 'coalesce($9::timestamptz, now())')},
+    ${releaseLimits('moved', 'coalesce($9::timestamptz, now())')},
     ${countOutcomes('moved', '$10::smallint', 'coalesce($9::timestamptz, now())')}
     select g.id, g.attempt
     from given g
@@ -96,19 +96,19 @@ const landed = {
 export async function settleJobs(
   db: Db,
   worker: string,
-  settles: readonly Settle[],
+  settles: readonly SettleRow[],
   now: Date | null,
-): Promise<Set<Settle>> {
+): Promise<Set<SettleRow>> {
   const rows = settles.map(toRow).sort(byId)
   const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
-  const unmoved = await db.run<Held>(settle, [
+  const unmoved = await db.run<HeldAttempt>(settle, [
     column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
     shardOf(worker),
   ]) // biome-ignore format: the columns in their order
   if (unmoved.length === 0) return new Set(settles)
   const names = new Set(unmoved.map(nameOf))
   const open = rows.filter(row => names.has(nameOf(row)))
-  const found = await db.run<Held>(landed, [
+  const found = await db.run<HeldAttempt>(landed, [
     column('id', open), column('attempt', open), column('state', open), column('what', open), worker,
   ]) // biome-ignore format: the columns in their order
   for (const row of found) names.delete(nameOf(row))
@@ -121,7 +121,7 @@ export async function settleJobs(
  */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
-const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: causeOf(what) })
+const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: fingerprintOf(what) })
 
 const refused = JSON.stringify({
   what: 'error',
@@ -142,7 +142,7 @@ interface Row {
   what: string | null
 }
 
-function toRow({ id, attempt, outcome }: Settle): Row {
+function toRow({ id, attempt, outcome }: SettleRow): Row {
   const row: Row = {
     id,
     attempt,

@@ -4,18 +4,25 @@
  */
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
-import type { BatchView, Engine, Pressed, PressedBatch, ResumedBatch, RetriedBatch } from '../../../index.ts'
+import type {
+  BatchActionResult,
+  BatchView,
+  Engine,
+  JobActionResult,
+  ResumedBatch,
+  RetriedBatch,
+} from '../../../index.ts'
 import { cause as causeOf, wholeNumber, wrongUse } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
-import { both, type Words } from '../../messages/index.ts'
-import { whoTypes } from '../../os-user.ts'
+import { both, type CliMessages } from '../../messages/index.ts'
+import { osUser } from '../../os-user.ts'
 import type { Cli } from '../../program.ts'
-import { pressEach } from '../jobs/jobs-actions.ts'
+import { applyToEach } from '../jobs/jobs-actions.ts'
 import { isTaken } from '../jobs/jobs-enqueue.ts'
 import { batchOf } from './batch-show.ts'
 
-export function pressCommands(batch: Command, cli: Cli): void {
+export function batchActionCommands(batch: Command, cli: Cli): void {
   const { help } = cli.voice.word
   const verb = (name: string, description: string) =>
     batch.command(name).description(description).argument('<id>', help.batchId)
@@ -41,11 +48,11 @@ export function pressCommands(batch: Command, cli: Cli): void {
  * Runs the action, reads the batch afterwards, and reports the result. Reads the batch first too: job ids come from the same sequence,
  * and a job is not meant here.
  */
-async function pressed<T extends PressedBatch>(
+async function pressed<T extends BatchActionResult>(
   context: Context,
   id: string,
   press: (engine: Engine) => Promise<T>,
-  sentence: (answer: T, words: Words['batch'], batch: BatchView) => string,
+  sentence: (answer: T, words: CliMessages['batch'], batch: BatchView) => string,
 ): Promise<void> {
   const { voice } = context
   await refuseWithoutData(context)
@@ -65,7 +72,7 @@ const pause = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.pause(id, whoTypes()),
+    engine => engine.pause(id, osUser()),
     ({ changed }, words) => (changed ? words.paused(id) : words.pausedAlready(id)),
   )
 
@@ -73,7 +80,7 @@ const unpause = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.unpause(id, whoTypes()),
+    engine => engine.unpause(id, osUser()),
     ({ changed, state }, words) => (changed ? words.unpaused(id) : words.unpausedAlready(id, state)),
   )
 
@@ -81,7 +88,7 @@ const cancel = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.cancel(id, whoTypes()) as Promise<PressedBatch>,
+    engine => engine.cancel(id, osUser()) as Promise<BatchActionResult>,
     ({ changed }, words) => (changed ? words.cancelled(id) : words.cancelledAlready(id)),
   )
 
@@ -89,7 +96,7 @@ const resume = (context: Context, id: string) =>
   pressed(
     context,
     id,
-    engine => engine.resume(id, whoTypes()) as Promise<ResumedBatch>,
+    engine => engine.resume(id, osUser()) as Promise<ResumedBatch>,
     ({ changed, resumed, state }, words, { resumes, maxResumes }) =>
       changed ? words.resumed(id, resumed, resumes, maxResumes) : words.resumedAlready(id, state),
   )
@@ -98,11 +105,15 @@ const retryFailed = (context: Context, id: string, { cause }: { cause?: string }
   pressed(
     context,
     id,
-    engine => engine.retryFailed(id, { ...whoTypes(), ...(cause === undefined ? {} : { cause }) }),
+    engine => engine.retryFailed(id, { ...osUser(), ...(cause === undefined ? {} : { cause }) }),
     (answer, words) => retrySentence(answer, cause, words),
   )
 
-function retrySentence({ id, retried, held, changed }: RetriedBatch, cause: string | undefined, words: Words['batch']) {
+function retrySentence(
+  { id, retried, held, changed }: RetriedBatch,
+  cause: string | undefined,
+  words: CliMessages['batch'],
+) {
   if (retried > 0) return words.retried(id, retried, held)
   if (changed) return words.goesOnWithout(id)
   if (held > 0) return words.allHeld(id, held)
@@ -113,20 +124,21 @@ const priority = (context: Context, id: string, number: number) =>
   pressed(
     context,
     id,
-    engine => engine.setPriority(id, number, whoTypes()),
+    engine => engine.setPriority(id, number, osUser()),
     ({ changed, moved }, words) => (changed ? words.priority(id, number, moved) : words.priorityAlready(id, number)),
   )
 
 function skip(context: Context, ids: string[], { reason }: { reason?: string }): Promise<number> {
   const why = reason ?? context.voice.word.batch.skippedByHand
-  const line = ({ id, changed }: Pressed, { batch }: Words) => (changed ? batch.skipped(id) : batch.skippedAlready(id))
-  return pressEach(context, ids, (engine, id) => skipItem(engine, id, why), line)
+  const line = ({ id, changed }: JobActionResult, { batch }: CliMessages) =>
+    changed ? batch.skipped(id) : batch.skippedAlready(id)
+  return applyToEach(context, ids, (engine, id) => skipItem(engine, id, why), line)
 }
 
-async function skipItem(engine: Engine, id: string, reason: string): Promise<Pressed> {
+async function skipItem(engine: Engine, id: string, reason: string): Promise<JobActionResult> {
   const job = await engine.job(id)
   if (job === null && (await engine.batch(id)) !== null) throw wrongUse(({ wrong }) => wrong.batchNoItem(id))
   if (job === null || job.batchId === null)
     throw new RetomaError('not_found', { what: both(({ batch }) => batch.item), id })
-  return engine.skip(id, reason, whoTypes())
+  return engine.skip(id, reason, osUser())
 }

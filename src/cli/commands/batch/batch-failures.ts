@@ -12,7 +12,7 @@ import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { page, short } from '../../format/batch-lines.ts'
 import { ago } from '../../format/relative-time.ts'
 import { brief, wrap } from '../../format/text-table.ts'
-import type { Voice } from '../../output.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 
 export function failuresCommand(batch: Command, cli: Cli): void {
@@ -28,9 +28,9 @@ async function failures(context: Context, id: string): Promise<void> {
   voice.answer({ items: groups.map(failureGroupWire), next: null }, lines.length > 0 ? lines : [noFailures(id, voice)])
 }
 
-const noFailures = (id: string, { word }: Voice) => word.batch.noFailures(id)
+const noFailures = (id: string, { word }: Output) => word.batch.noFailures(id)
 
-function groupLines(id: string, group: FailureGroup, voice: Voice): string[] {
+function groupLines(id: string, group: FailureGroup, voice: Output): string[] {
   const { word, language } = voice
   const last = ago(group.lastAt, systemClock.now(), language)
   const example = group.code === null ? group.message : `${group.code}: ${group.message}`
@@ -44,7 +44,7 @@ function groupLines(id: string, group: FailureGroup, voice: Voice): string[] {
 }
 
 /** `10,000+` if there are more failures than counted. */
-export const countText = ({ count, more }: FailureGroup, { language }: Voice): string =>
+export const countText = ({ count, more }: FailureGroup, { language }: Output): string =>
   `${whole(count, language)}${more ? '+' : ''}`
 
 /** Quoted for a shell: failures without a fingerprint have an empty cause. */

@@ -8,7 +8,7 @@ import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { page, short } from '../../format/batch-lines.ts'
 import { brief, table } from '../../format/text-table.ts'
-import type { Voice } from '../../output.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 import { repeated } from '../jobs/jobs-list.ts'
 
@@ -64,12 +64,12 @@ export async function fullPage(
   }
 }
 
-function noItems({ state, cause, after }: ItemsOptions, { word }: Voice): string {
+function noItems({ state, cause, after }: ItemsOptions, { word }: Output): string {
   if (after !== undefined) return word.batch.noMoreItems
   return state === undefined && cause === undefined ? word.batch.noneOfItems : word.batch.noneOfSuchItems
 }
 
-export const itemLines = (items: readonly JobView[], { word }: Voice): string[] =>
+export const itemLines = (items: readonly JobView[], { word }: Output): string[] =>
   table(
     word.batch.itemColumns,
     items.map(job => [job.id, short(job.ref ?? ''), job.state, job.attempt, brief(job.error?.message ?? '')]),

@@ -7,7 +7,7 @@ import { batchState, wholeNumber } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { batchTable } from '../../format/batch-lines.ts'
-import type { Voice } from '../../output.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 import { repeated } from '../jobs/jobs-list.ts'
 
@@ -40,7 +40,7 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   ])
 }
 
-function noBatches({ state, name, after }: ListOptions, { word }: Voice): string {
+function noBatches({ state, name, after }: ListOptions, { word }: Output): string {
   if (after !== undefined) return word.batch.noneAfter
   return (state ?? name) ? word.batch.noneSuch : word.batch.none
 }

@@ -5,7 +5,7 @@ import type { BatchView, Engine, FailureGroup } from '../../../index.ts'
 import { batchWire, failureGroupWire } from '../../../json-views.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { silentLog } from '../../../lib/logging/log.ts'
-import { span } from '../../../lib/values/format-duration.ts'
+import { spanText } from '../../../lib/values/format-duration.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { countsToWrap, lastText, page, progressText, rateText, stateSentence } from '../../format/batch-lines.ts'
@@ -13,7 +13,7 @@ import { sentenceLines } from '../../format/explain-lines.ts'
 import { when } from '../../format/relative-time.ts'
 import { brief, fields, table, wrap } from '../../format/text-table.ts'
 import { both } from '../../messages/index.ts'
-import type { Voice } from '../../output.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 import { causeText, countText } from './batch-failures.ts'
 import { drawnOn, printedBy, watchBatch } from './batch-watch.ts'
@@ -64,7 +64,7 @@ export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   return batch
 }
 
-async function answer(batch: BatchView, engine: Engine, voice: Voice): Promise<void> {
+async function answer(batch: BatchView, engine: Engine, voice: Output): Promise<void> {
   const causes = batch.failed > 0 ? await engine.failures(batch.id) : []
   const { sentence } = await engine.explain({ batch: batch.id }, { language: voice.language })
   voice.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
@@ -76,7 +76,7 @@ async function answer(batch: BatchView, engine: Engine, voice: Voice): Promise<v
   ])
 }
 
-function batchFields(batch: BatchView, voice: Voice): string[] {
+function batchFields(batch: BatchView, voice: Output): string[] {
   const { word, language } = voice
   const now = systemClock.now()
   const { labels } = word.batch
@@ -87,7 +87,7 @@ function batchFields(batch: BatchView, voice: Voice): string[] {
     progress: progressText(batch, 30, voice),
     items: countsToWrap(batch, voice),
     pace: rateText(batch, voice),
-    left: batch.etaSeconds === null ? '' : word.batch.about(span(batch.etaSeconds)),
+    left: batch.etaSeconds === null ? '' : word.batch.about(spanText(batch.etaSeconds)),
     last: lastText(batch, now, voice),
     resumes: word.batch.ofMost(batch.resumes, batch.maxResumes),
     kind: word.batch.inQueue(batch.kind, batch.queue),
@@ -106,7 +106,7 @@ function batchFields(batch: BatchView, voice: Voice): string[] {
 
 const mostCauses = 3
 
-function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: Voice): string[] {
+function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: Output): string[] {
   if (causes.length === 0) return []
   const { word } = voice
   const rest = causes.length - mostCauses
@@ -122,7 +122,7 @@ function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: V
 }
 
 /** The next commands, each with its effect. */
-function nextLines(batch: BatchView, { word }: Voice): string[] {
+function nextLines(batch: BatchView, { word }: Output): string[] {
   const { hints, next } = word.batch
   const { id, state } = batch
   const press = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]

@@ -9,7 +9,7 @@ import { isRetomaError, type RetomaError } from '../../../errors/errors.ts'
 import type { BatchView } from '../../../index.ts'
 import { batchWire } from '../../../json-views.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { span } from '../../../lib/values/format-duration.ts'
+import { spanText } from '../../../lib/values/format-duration.ts'
 import {
   countsText,
   lastText,
@@ -22,7 +22,7 @@ import {
 import { local } from '../../format/relative-time.ts'
 import { createScreen, type Terminal } from '../../format/terminal-screen.ts'
 import { wrap } from '../../format/text-table.ts'
-import { asRetomaError, type Voice } from '../../output.ts'
+import { asRetomaError, type Output } from '../../output.ts'
 
 export interface Display {
   seen(batch: BatchView, now: Date): void
@@ -74,7 +74,7 @@ const passes = (error: unknown): boolean =>
 const besideBar = 36
 
 /** Redraws in the same place of the terminal. */
-export function drawnOn(terminal: Terminal, voice: Voice): Display {
+export function drawnOn(terminal: Terminal, voice: Output): Display {
   const { word, language } = voice
   const screen = createScreen(terminal)
   const barWidth = () => Math.max(Math.min((terminal.columns ?? page) - besideBar, 40), 10)
@@ -100,7 +100,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
     },
     away(error, forMs, now) {
       const before = last === undefined ? [] : block(last, now)
-      screen.draw([...before, ...wrap(word.batch.awayFor(span(forMs / 1000), error.in(language)), page - 1)])
+      screen.draw([...before, ...wrap(word.batch.awayFor(spanText(forMs / 1000), error.in(language)), page - 1)])
     },
     over: () => screen.clear(),
     left: () => screen.leave(),
@@ -108,7 +108,7 @@ export function drawnOn(terminal: Terminal, voice: Voice): Display {
 }
 
 /** Prints a line for each change; with --json a document. All other messages go to stderr. */
-export function printedBy(voice: Voice): Display {
+export function printedBy(voice: Output): Display {
   const { word, language } = voice
   let before = ''
   let isAway = false
@@ -133,7 +133,7 @@ export function printedBy(voice: Voice): Display {
   }
 }
 
-const changeLine = (batch: BatchView, now: Date, voice: Voice): string =>
+const changeLine = (batch: BatchView, now: Date, voice: Output): string =>
   [
     `${local(now)}  ${batch.state}`,
     percentText(batch, voice.language),

@@ -1,11 +1,11 @@
 /** `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
-import type { Engine, Pressed } from '../../../index.ts'
+import type { Engine, JobActionResult } from '../../../index.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
-import type { Words } from '../../messages/index.ts'
-import { whoTypes } from '../../os-user.ts'
+import type { CliMessages } from '../../messages/index.ts'
+import { osUser } from '../../os-user.ts'
 import { asRetomaError } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 
@@ -13,8 +13,8 @@ export function retryCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
   const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
     fromScratch
-      ? pressEach(context, ids, (engine, id) => engine.rerun(id, whoTypes()), rerunLine)
-      : pressEach(context, ids, again, retryLine)
+      ? applyToEach(context, ids, (engine, id) => engine.rerun(id, osUser()), rerunLine)
+      : applyToEach(context, ids, again, retryLine)
   jobs
     .command('retry')
     .description(help.jobsRetry)
@@ -25,35 +25,37 @@ export function retryCommand(jobs: Command, cli: Cli): void {
 
 export function cancelCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
-  const run = (context: Context, ids: string[]) => pressEach(context, ids, cancelJob, cancelLine)
+  const run = (context: Context, ids: string[]) => applyToEach(context, ids, cancelJob, cancelLine)
   jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
 }
 
 /** On the command line, `retry` also resumes a stalled job. */
-async function again(engine: Engine, id: string): Promise<Pressed> {
+async function again(engine: Engine, id: string): Promise<JobActionResult> {
   const job = await engine.job(id)
-  return job?.state === 'stalled' ? ((await engine.resume(id, whoTypes())) as Pressed) : engine.retry(id, whoTypes())
+  return job?.state === 'stalled'
+    ? ((await engine.resume(id, osUser())) as JobActionResult)
+    : engine.retry(id, osUser())
 }
 
 /** Refuses the id of a batch: a mistyped id can cancel at most a single job. */
-async function cancelJob(engine: Engine, id: string): Promise<Pressed> {
+async function cancelJob(engine: Engine, id: string): Promise<JobActionResult> {
   if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
-  return (await engine.cancel(id, whoTypes())) as Pressed
+  return (await engine.cancel(id, osUser())) as JobActionResult
 }
 
-const retryLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+const retryLine = ({ id, state, changed }: JobActionResult, { jobs }: CliMessages) =>
   changed ? jobs.retried(id) : jobs.retriedAlready(id, state)
-const rerunLine = ({ id, state, changed }: Pressed, { jobs }: Words) =>
+const rerunLine = ({ id, state, changed }: JobActionResult, { jobs }: CliMessages) =>
   changed ? jobs.rerun(id) : jobs.rerunAlready(id, state)
-const cancelLine = ({ id, changed }: Pressed, { jobs }: Words) =>
+const cancelLine = ({ id, changed }: JobActionResult, { jobs }: CliMessages) =>
   changed ? jobs.cancelled(id) : jobs.cancelledAlready(id)
 
 /** Returns the exit code. */
-export async function pressEach(
+export async function applyToEach(
   context: Context,
   ids: readonly string[],
-  press: (engine: Engine, id: string) => Promise<Pressed>,
-  line: (pressed: Pressed, word: Words) => string,
+  press: (engine: Engine, id: string) => Promise<JobActionResult>,
+  line: (pressed: JobActionResult, word: CliMessages) => string,
 ): Promise<number> {
   const { voice } = context
   await refuseWithoutData(context)

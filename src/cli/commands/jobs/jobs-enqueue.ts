@@ -8,7 +8,7 @@ import type { AnyJob } from '../../../jobs/model/job.ts'
 import { jobDetailWire } from '../../../json-views.ts'
 import type { Duration } from '../../../lib/values/duration.ts'
 import { duration, instant, json, wholeNumber, wrongUse } from '../../arguments.ts'
-import { type Loaded, loadAll } from '../../bundled-apps.ts'
+import { type LoadedApps, loadApps } from '../../bundled-apps.ts'
 import type { Context } from '../../command-context.ts'
 import { withEngine } from '../../command-database.ts'
 import { whyNoJobs } from '../../load-config.ts'
@@ -52,7 +52,7 @@ async function enqueue(
   const { voice, settings } = context
   const { group, wait, ...options } = flags
   if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
-  const loaded = await loadAll(context)
+  const loaded = await loadApps(context)
   const job = findJob(kind, loaded)
   const input = await readInput(given)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
@@ -84,7 +84,7 @@ async function waitFor({ voice }: Context, engine: Engine, id: string, asked: Ab
   return ended.state === 'succeeded' || ended.state === 'skipped' ? 0 : 1
 }
 
-function findJob(kind: string, { jobs, config }: Loaded): AnyJob {
+function findJob(kind: string, { jobs, config }: LoadedApps): AnyJob {
   const job = jobs.find(each => each.kind === kind)
   if (job !== undefined) return job
   const kinds = jobs.map(each => each.kind)

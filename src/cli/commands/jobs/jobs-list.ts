@@ -9,7 +9,7 @@ import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { relative } from '../../format/relative-time.ts'
 import { brief, table } from '../../format/text-table.ts'
-import type { Voice } from '../../output.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 import { fullPage } from '../batch/batch-items.ts'
 
@@ -58,12 +58,12 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   ])
 }
 
-function noJobs({ state, kind, queue, batch, after }: ListOptions, { word }: Voice): string {
+function noJobs({ state, kind, queue, batch, after }: ListOptions, { word }: Output): string {
   if (after !== undefined) return word.jobs.noneAfter
   return (state ?? kind ?? queue ?? batch) ? word.jobs.noneSuch : word.jobs.none
 }
 
-export function jobLines(items: readonly JobView[], { word, language }: Voice): string[] {
+export function jobLines(items: readonly JobView[], { word, language }: Output): string[] {
   const now = systemClock.now()
   return table(
     word.jobs.columns,

@@ -12,11 +12,11 @@ import { sentenceLines } from '../../format/explain-lines.ts'
 import { when } from '../../format/relative-time.ts'
 import { fields } from '../../format/text-table.ts'
 import { timelineLines } from '../../format/timeline-lines.ts'
-import type { Words } from '../../messages/index.ts'
-import type { Voice } from '../../output.ts'
+import type { CliMessages } from '../../messages/index.ts'
+import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 
-type Label = keyof Words['jobs']['labels']
+type Label = keyof CliMessages['jobs']['labels']
 
 export function showCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.voice.word
@@ -42,7 +42,7 @@ async function show(context: Context, id: string): Promise<void> {
   ])
 }
 
-export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
+export function jobFields(job: JobDetail, { word, language }: Output): string[] {
   const now = systemClock.now()
   const isSkipped = job.state === 'skipped'
   const shown: Record<Label, unknown> = {
@@ -61,7 +61,7 @@ export function jobFields(job: JobDetail, { word, language }: Voice): string[] {
   )
 }
 
-function historyLines({ history }: JobDetail, { word, language }: Voice): string[] {
+function historyLines({ history }: JobDetail, { word, language }: Output): string[] {
   if (history.length === 0) return []
   const now = systemClock.now()
   return [
@@ -90,7 +90,7 @@ const errorLine = ({ error }: JobDetail) =>
     : `${error.code}: ${error.message}`)
 
 /** Undefined: nothing to show. */
-function readable(value: unknown, now: Date, language: Voice['language']): string | undefined {
+function readable(value: unknown, now: Date, language: Output['language']): string | undefined {
   if (value === null || value === undefined) return undefined
   if (value instanceof Date) return when(value, now, language)
   return typeof value === 'string' ? value : JSON.stringify(readableValue(value))
